@@ -1,0 +1,115 @@
+"""What every layer speaks: places in files, edits, fixes and findings.
+
+Frozen data only. Imports nothing of ours, knows nothing of files, rules or output formats.
+Lines and columns are 1-based, columns count characters (not bytes), ends are exclusive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+
+class Level(str, Enum):
+    """How much a finding matters: a `note` never fails a run."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+    @property
+    def rank(self) -> int:
+        """2 for an error, 1 for a warning, 0 for a note."""
+        return {"error": 2, "warning": 1, "note": 0}[self.value]
+
+
+class Certainty(str, Enum):
+    """How sure a finding is: `depends` means on device, dtype, shape or a flag that only the run knows."""
+
+    CERTAIN = "certain"
+    LIKELY = "likely"
+    DEPENDS = "depends"
+
+
+class Safety(str, Enum):
+    """`safe`: can change only what the rule is about; `unsafe`: may raise, guess, or change what data mean."""
+
+    SAFE = "safe"
+    UNSAFE = "unsafe"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Position:
+    """A place between two characters: 1-based line, 1-based column in characters."""
+
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Range:
+    """From `start` up to, not including, `end`."""
+
+    start: Position
+    end: Position
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Location:
+    """A range in a file; `path` is relative to the project root with `/`, `cell` a 1-based notebook cell.
+
+    In a notebook, lines count from the top of the cell.
+    """
+
+    path: str
+    range: Range
+    cell: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """Another place that a finding rests on, e.g. "seeded here"."""
+
+    location: Location
+    message: str
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Edit:
+    """Replace the text in `range` of the file at `path` by `text`."""
+
+    path: str
+    range: Range
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """Edits that belong together: all are applied, or none."""
+
+    safety: Safety
+    title: str
+    edits: tuple[Edit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing wrong at one place. `fingerprint` survives edits elsewhere in the file."""
+
+    code: str
+    name: str
+    level: Level
+    certainty: Certainty
+    message: str
+    location: Location
+    properties: Mapping[str, str | int | bool] = field(default_factory=dict)
+    related: tuple[Related, ...] = ()
+    fix: Fix | None = None
+    fingerprint: str = ""
+
+    @property
+    def sort_key(self) -> tuple[str, int, Position, str, str]:
+        """By path, cell, place, code and message: the one order used everywhere."""
+        where = self.location
+        return (where.path, where.cell or 0, where.range.start, self.code, self.message)
