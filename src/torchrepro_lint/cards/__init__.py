@@ -1,0 +1,91 @@
+"""Read the rule cards in `rules/`: one Markdown page per rule, whose front matter and examples are data.
+
+A card is the rule's documentation, its message templates and its tests. Names and defaults come from a look
+at the files; a page is parsed when asked for. Does not know what any rule means or which rules are selected.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+
+from torchrepro_lint.cards.card import Card, FixKind, parse_card
+from torchrepro_lint.cards.examples import Example, Kind, Mark
+from torchrepro_lint.cards.form import HEADINGS, CardError
+
+__all__ = [
+    "HEADINGS",
+    "Card",
+    "CardError",
+    "Example",
+    "FixKind",
+    "Kind",
+    "Mark",
+    "codes",
+    "load_card",
+    "load_cards",
+    "off_by_default",
+    "parse_card",
+    "rules_dir",
+]
+
+_FILE_NAME = re.compile(r"(TRP\d{3})-([a-z0-9]+(?:-[a-z0-9]+)*)\.md")
+_GROUP_NAME = re.compile(r"TRP\d-[a-z0-9-]+")
+_OFF = re.compile(r"^default\s*=\s*false\b", re.MULTILINE)
+
+
+def rules_dir() -> Path:
+    """Where the cards are: inside the installed package, else in the repository it is run from."""
+    package = Path(__file__).parents[1]
+    inside = package / "_rules"
+    return inside if inside.is_dir() else package.parents[1] / "rules"
+
+
+@cache
+def _paths() -> Mapping[str, Path]:
+    found: dict[str, Path] = {}
+    for group in os.scandir(rules_dir()):
+        if not (_GROUP_NAME.fullmatch(group.name) and group.is_dir()):
+            continue
+        for name in os.listdir(group.path):  # noqa: PTH208 - runs on every start
+            match = _FILE_NAME.fullmatch(name)
+            if match is None:
+                raise CardError(Path(group.path, name), 1, "the file must be named <CODE>-<name>.md")
+            if match[1] in found:
+                raise CardError(Path(group.path, name), 1, f"{match[1]} has another card: {found[match[1]]}")
+            found[match[1]] = Path(group.path, name)
+    return dict(sorted(found.items()))
+
+
+@cache
+def codes() -> Mapping[str, str]:
+    """Code -> name of every rule, sorted by code, from the file names alone."""
+    return MappingProxyType({code: path.stem[len(code) + 1 :] for code, path in _paths().items()})
+
+
+@cache
+def off_by_default() -> frozenset[str]:
+    """The codes of the rules that run only when selected, from a look at the front matters."""
+    return frozenset(code for code, path in _paths().items() if _OFF.search(_head(path)))
+
+
+def _head(path: Path) -> str:
+    with path.open("rb") as file:
+        head = file.read(4096)
+    return head.split(b"\n+++", 1)[0].decode("utf-8", "replace")
+
+
+@cache
+def load_card(code: str) -> Card:
+    """Parse the card of one rule. Raises KeyError for an unknown code, CardError for a malformed card."""
+    return parse_card(_paths()[code])
+
+
+@cache
+def load_cards() -> Mapping[str, Card]:
+    """Every card, sorted by code."""
+    return MappingProxyType({code: load_card(code) for code in _paths()})
