@@ -179,6 +179,7 @@ def _is_strings(value: object) -> TypeGuard[list[str]]:
 
 
 def _check_body(card: Card) -> None:
+    card.examples()  # first: a fence left open swallows headings
     lines = card.body.split("\n")
     found = headings(lines)
     for position, title in enumerate(HEADINGS):
@@ -195,4 +196,3 @@ def _check_body(card: Card) -> None:
     for (index, _), (title, text) in zip(found, card.sections().items(), strict=True):
         if not text.strip() and title != "References":
             raise CardError(card.path, card.body_line + index, f"nothing under ## {title}")
-    card.examples()
