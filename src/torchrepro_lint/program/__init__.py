@@ -1,0 +1,33 @@
+"""The files of a project linked: names, values and calls across files. Knows no rules and no libcst."""
+
+from torchrepro_lint.program.calls import UNKNOWN, Argument, Call, Opaque
+from torchrepro_lint.program.names import Variable
+from torchrepro_lint.program.program import Module, Program
+from torchrepro_lint.program.values import (
+    Constant,
+    Display,
+    Element,
+    Origin,
+    Parameter,
+    Reference,
+    Result,
+    Unknown,
+)
+
+__all__ = [
+    "UNKNOWN",
+    "Argument",
+    "Call",
+    "Constant",
+    "Display",
+    "Element",
+    "Module",
+    "Opaque",
+    "Origin",
+    "Parameter",
+    "Program",
+    "Reference",
+    "Result",
+    "Unknown",
+    "Variable",
+]

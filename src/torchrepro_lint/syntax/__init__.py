@@ -1,0 +1,17 @@
+"""Edits on exact source slices: arguments (through libcst), statements, imports. No analysis."""
+
+from torchrepro_lint.syntax.arguments import with_argument
+from torchrepro_lint.syntax.imports import Import, import_module, import_name
+from torchrepro_lint.syntax.statements import insert_before, insert_first, remove, replace, wrap
+
+__all__ = [
+    "Import",
+    "import_module",
+    "import_name",
+    "insert_before",
+    "insert_first",
+    "remove",
+    "replace",
+    "with_argument",
+    "wrap",
+]

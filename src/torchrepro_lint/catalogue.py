@@ -1,0 +1,67 @@
+"""Knowledge as data: reads the tables of `rules/catalogue/`. Holds no logic and knows no rule.
+
+Every table is a TOML file of rows; each row, or the table's head, names its `source`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from torchrepro_lint.cards import rules_dir
+
+CLASS_ENDINGS = ("Loader", "Sampler", "Generator", "Loader2")
+
+
+@lru_cache(maxsize=None)
+def table(name: str) -> Mapping[str, Any]:
+    """The parsed table `rules/catalogue/<name>.toml`."""
+    try:
+        import tomllib
+    except ModuleNotFoundError:  # Python 3.10
+        import tomli as tomllib
+
+    with (rules_dir() / "catalogue" / f"{name}.toml").open("rb") as file:
+        return tomllib.load(file)
+
+
+@lru_cache(maxsize=None)
+def names(table_name: str, key: str) -> Mapping[str, Mapping[str, Any]]:
+    """Canonical name -> row, for the array of tables `key`; a row may list several `names`."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for row in table(table_name)[key]:
+        prefix = f"{row['prefix']}." if "prefix" in row else ""
+        for name in row["names"]:
+            found[prefix + name] = row
+    return found
+
+
+@lru_cache(maxsize=65536)
+def canonical(name: str) -> str:
+    """The usual spelling of an external name: `torch.utils.data.dataloader.DataLoader` is `torch.utils.data.DataLoader`."""
+    root = name.partition(".")[0]
+    for prefix, usual in _spellings().get(root, ()):
+        if name.startswith(prefix):
+            return usual + name[len(prefix) :]
+    if name.startswith("torch.nn.modules."):
+        return "torch.nn." + name.rpartition(".")[2]
+    return name
+
+
+@lru_cache(maxsize=None)
+def _spellings() -> Mapping[str, tuple[tuple[str, str], ...]]:
+    by_root: dict[str, tuple[tuple[str, str], ...]] = {}
+    for written, usual in table("spellings")["prefixes"].items():
+        root = written.partition(".")[0]
+        by_root[root] = (*by_root.get(root, ()), (written, usual))
+    return by_root
+
+
+@lru_cache(maxsize=None)
+def by_last_part(wanted: frozenset[str]) -> Mapping[str, frozenset[str]]:
+    """The names grouped by their last part, in a fixed order."""
+    groups: dict[str, set[str]] = {}
+    for name in sorted(wanted):
+        groups.setdefault(name.rpartition(".")[2], set()).add(name)
+    return {last: frozenset(group) for last, group in groups.items()}

@@ -1,0 +1,39 @@
+"""What a check yields. The engine completes it with what the rule's card says: name, level, message, fix title."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.model import Certainty, Edit, Level
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """A further place that a finding rests on, and what happens there ("seeded here")."""
+
+    facts: ModuleFacts
+    node: ast.AST
+    message: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Draft:
+    """A finding at `node`. A compound statement is shown by its header line only.
+
+    `values` fill the placeholders of the card's message, or of its `[messages]` entry named `message`. What is
+    None here is as the card says. `edits` are the fix; `unsafe` marks one that the card's own safety does not cover.
+    """
+
+    node: ast.AST
+    values: Mapping[str, str] = field(default_factory=dict)
+    message: str | None = None
+    level: Level | None = None
+    certainty: Certainty | None = None
+    properties: Mapping[str, str | int | bool] = field(default_factory=dict)
+    related: tuple[Place, ...] = ()
+    edits: tuple[Edit, ...] = ()
+    fix_title: str | None = None
+    unsafe: bool = False

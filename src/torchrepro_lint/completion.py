@@ -1,0 +1,108 @@
+"""Turns what a check yields into a finding: the card gives name, level, message and fix title."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from torchrepro_lint.cards import Card, load_card
+from torchrepro_lint.checks import Draft
+from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.model import Edit, Finding, Fix, Location, Position, Range, Related, Safety
+from torchrepro_lint.source import SourceFile, Suppression
+
+
+def complete(code: str, draft: Draft, facts: ModuleFacts) -> Finding:
+    """The finding for a check's draft. Raises KeyError for a placeholder without a value."""
+    card = load_card(code)
+    template = card.messages[draft.message] if draft.message else card.message
+    return Finding(
+        code,
+        card.name,
+        draft.level or card.level,
+        draft.certainty or card.certainty,
+        fill(template, draft.values),
+        facts.source.location(shown_range(facts, draft.node)),
+        dict(draft.properties),
+        tuple(Related(p.facts.source.location(shown_range(p.facts, p.node)), p.message) for p in draft.related),
+        _fix(card, draft, facts.source),
+    )
+
+
+def tool_finding(code: str, rel: str, where: Position, message: str) -> Finding:
+    """A finding of the tool itself (TRP001, TRP003), at a place that may have no syntax tree."""
+    card = load_card(code)
+    place = Range(where, Position(where.line, where.column + 1))
+    return Finding(code, card.name, card.level, card.certainty, message, Location(rel, place))
+
+
+def unused_suppression(
+    source: SourceFile, item: Suppression, selectors: Sequence[tuple[str | None, bool]], edit: Edit
+) -> Finding:
+    """TRP002: these selectors of a suppression silenced nothing; the flag says whether each is a known one."""
+    card = load_card("TRP002")
+    unknown = [s for s, known in selectors if s and not known]
+    unused = [s for s, known in selectors if s and known]
+    parts = [f"{', '.join(unused)} silenced nothing here"] if unused else []
+    parts += [f"no rule is called {', '.join(unknown)}"] if unknown else []
+    message = "unused suppression: " + ("; ".join(parts) or "it silenced nothing here")
+    fix = Fix(Safety.SAFE, card.fix_title, (edit,)) if source.kind != "notebook" else None
+    return Finding("TRP002", card.name, card.level, card.certainty, message, source.location(item.range), fix=fix)
+
+
+def fill(template: str, values: Mapping[str, str]) -> str:
+    """The message with its `{placeholders}` filled; long or many-line values are shortened."""
+    return template.format_map({k: _short(v) for k, v in values.items()})
+
+
+def _short(text: str, limit: int = 80) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= limit else flat[: limit - 3] + "..."
+
+
+def shown_range(facts: ModuleFacts, node: ast.AST) -> Range:
+    """The range a person is shown: all of a node, but only the first line of a compound statement."""
+    if isinstance(node, ast.Module):
+        first = node.body[0] if node.body else None
+        return shown_range(facts, first) if first is not None else Range(Position(1, 1), Position(1, 1))
+    place = facts.range(node)
+    if isinstance(getattr(node, "body", None), list) and place.end.line > place.start.line:
+        line = facts.source.line(place.start.line).rstrip()
+        return Range(place.start, Position(place.start.line, len(line) + 1))
+    return place
+
+
+def _fix(card: Card, draft: Draft, source: SourceFile) -> Fix | None:
+    if not draft.edits or source.kind == "notebook":
+        return None
+    safety = Safety.UNSAFE if draft.unsafe or card.fix == "unsafe" else Safety.SAFE
+    return Fix(safety, fill(draft.fix_title or card.fix_title, draft.values), draft.edits)
+
+
+def with_fingerprints(
+    findings: Iterable[Finding], source_of: Callable[[str], SourceFile | None]
+) -> list[Finding]:
+    """Give each finding an identity that survives edits elsewhere: code, path, its line's text, and which of
+    the equal ones it is."""
+    from dataclasses import replace
+    from hashlib import sha256
+
+    seen: dict[str, int] = {}
+    done: list[Finding] = []
+    for finding in findings:
+        where = finding.location
+        source = source_of(where.path)
+        text = _line(source, finding) if source is not None else ""
+        key = "\0".join((finding.code, where.path, str(finding.properties.get("family", "")), text))
+        seen[key] = seen.get(key, 0) + 1
+        digest = sha256(f"{key}\0{seen[key]}".encode(errors="surrogatepass")).hexdigest()[:16]
+        done.append(replace(finding, fingerprint=digest))
+    return done
+
+
+def _line(source: SourceFile, finding: Finding) -> str:
+    line = finding.location.range.start.line
+    if finding.location.cell is not None:
+        first = next((f for f, number in source.cells if number == finding.location.cell), 1)
+        line += first - 1
+    return source.line(line).strip() if 1 <= line <= len(source.line_starts) else ""

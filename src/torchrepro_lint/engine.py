@@ -1,0 +1,224 @@
+"""One run: files -> facts -> checks -> findings, suppressed, completed and sorted. Prints nothing.
+
+`check` only looks; `fix` (in `repair`) repeats it over changed text. The one place where a crash of a check is
+caught: it becomes a TRP003 finding, and everything else goes on.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+from torchrepro_lint import cards, checks
+from torchrepro_lint.completion import complete, tool_finding, with_fingerprints
+from torchrepro_lint.discover import discover, project_root, python_files
+from torchrepro_lint.index import ModuleFacts, ParseError, build
+from torchrepro_lint.model import Finding, Level, Position, Safety
+from torchrepro_lint.program import Program
+from torchrepro_lint.settings import Settings, SettingsResolver, project_torch
+from torchrepro_lint.source import SourceError, SourceFile, read_source, source_from_text
+from torchrepro_lint.suppression import Suppressor, removal
+
+Progress = Callable[[int, int], None]
+ENGINE_CODES = ("TRP001", "TRP002", "TRP003")
+COLLECT_EVERY = 64  # files between two sweeps of the cyclic garbage collector, which is off in between
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to check: paths, whose settings, and text that stands in for a file (stdin, or not yet written)."""
+
+    paths: tuple[Path, ...]
+    resolver: SettingsResolver
+    torch_version: str | None = None
+    force_exclude: bool = False
+    stdin: tuple[str, Path] | None = None
+
+
+@dataclass(slots=True)
+class Result:
+    """What a run found. `findings` are sorted; `files` are relative to `root`."""
+
+    root: Path
+    findings: tuple[Finding, ...] = ()
+    files: tuple[str, ...] = ()
+    missing: tuple[Path, ...] = ()
+    statistics: Mapping[str, int] = field(default_factory=dict)
+    fixed: int = 0
+    diffs: tuple[tuple[str, str], ...] = ()
+    fixed_text: str | None = None
+    problems: tuple[str, ...] = ()
+    _text_of: Mapping[Path, str] = field(default_factory=dict)
+
+    @property
+    def fixable(self) -> int:
+        """How many findings have a safe fix."""
+        return sum(f.fix is not None and f.fix.safety is Safety.SAFE for f in self.findings)
+
+    @property
+    def unsafe_fixable(self) -> int:
+        """How many findings have a fix that needs --unsafe-fixes."""
+        return sum(f.fix is not None and f.fix.safety is Safety.UNSAFE for f in self.findings)
+
+    @property
+    def errors(self) -> bool:
+        """Whether something could not be done: a path is missing, a file unreadable, a check crashed."""
+        return bool(self.missing or self.problems) or any(f.code in ("TRP001", "TRP003") for f in self.findings)
+
+    def source(self, rel: str) -> SourceFile | None:
+        """The text that the findings in `rel` speak of."""
+        path = self.root / rel
+        try:
+            if path in self._text_of:
+                return source_from_text(self._text_of[path], path, rel)
+            return read_source(path, rel)
+        except SourceError:
+            return None
+
+
+class Run:
+    """Checks files of one project; `overlay` holds text that stands in for what is on disk."""
+
+    def __init__(self, request: Request, overlay: Mapping[Path, str] | None = None) -> None:
+        self.request = request
+        self.overlay: dict[Path, str] = dict(overlay or {})
+        paths = [request.stdin[1]] if request.stdin else request.paths
+        self.root = project_root(paths)
+        found = discover(request.paths, request.resolver.for_path, force_exclude=request.force_exclude)
+        self.files, self.missing, self.unreadable = found.files, found.missing, found.unreadable
+        if request.stdin:
+            text, path = request.stdin
+            self.overlay.setdefault(path, text)
+            self.files = (path,)
+        self._failures: dict[Path, Finding] = {}
+        settings = request.resolver.for_path(self.root / "pyproject.toml")
+        self.program = Program(
+            self.root,
+            self.read,
+            files=lambda: python_files(self.root, settings),
+            sources=[self.root / s for s in settings.src],
+            torch_version=request.torch_version or settings.torch or project_torch(self.root),
+            seed=settings.seed,
+            seed_functions=settings.seed_functions,
+        )
+
+    def rel(self, path: Path) -> str:
+        """`path` as findings name it."""
+        return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else path.as_posix()
+
+    def read(self, path: Path) -> ModuleFacts | None:
+        """Read and index one file; a failure is kept, to be reported if the file was asked for."""
+        rel = self.rel(path)
+        try:
+            if path in self.overlay:
+                return build(source_from_text(self.overlay[path], path, rel))
+            return build(read_source(path, rel))
+        except (SourceError, ParseError) as error:
+            where = error.position or Position(1, 1)
+            self._failures[path] = tool_finding("TRP001", rel, where, error.message)
+            return None
+
+    def check_file(self, path: Path) -> list[Finding]:
+        """All findings of one file, in no particular order."""
+        enabled = _enabled(self.request.resolver.for_path(path), self.rel(path))
+        facts = self.program.load(str(path))
+        if facts is None:
+            return [self._failures[path]] if path in self._failures else []
+        suppressor = Suppressor(facts.source, facts, cards.codes(), enabled)
+        module = self.program.module(facts)
+        findings: list[Finding] = []
+        for code, check in checks.load(enabled):
+            try:
+                findings += [
+                    complete(code, draft, facts)
+                    for draft in check(module, self.program)
+                    if not suppressor.silences(code, _line(facts, draft))
+                ]
+            except Exception as error:  # noqa: BLE001 - the one boundary: a crash of one check on one file
+                findings.append(_crash(code, facts, error))
+        if "TRP002" in enabled:
+            findings += _unused(suppressor, facts)
+        return findings
+
+
+def check(request: Request, progress: Progress | None = None) -> Result:
+    """Check all files that the paths name."""
+    run = Run(request)
+    return finish(run, check_files(run, run.files, progress))
+
+
+def check_files(run: Run, files: Sequence[Path], progress: Progress | None = None) -> dict[Path, list[Finding]]:
+    """The findings of each file. The cyclic garbage collector runs between files only: syntax trees are large
+    and hold no cycles that would need it sooner."""
+    findings: dict[Path, list[Finding]] = {}
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        for number, path in enumerate(files, 1):
+            findings[path] = run.check_file(path)
+            if number % COLLECT_EVERY == 0:
+                gc.collect()
+            if progress is not None:
+                progress(number, len(files))
+    finally:
+        if was_enabled:
+            gc.enable()
+    return findings
+
+
+def finish(run: Run, findings: Mapping[Path, Sequence[Finding]]) -> Result:
+    """Sort, fingerprint and count."""
+    flat = sorted((f for group in findings.values() for f in group), key=lambda f: f.sort_key)
+    result = Result(run.root, files=tuple(run.rel(f) for f in run.files), missing=run.missing, _text_of=run.overlay)
+    result.problems = tuple(f"{path}: {reason}" for path, reason in run.unreadable)
+    source = lru_cache(maxsize=8)(result.source)
+    result.findings = tuple(with_fingerprints(flat, source))
+    result.statistics = dict(sorted(Counter(f.code for f in flat).items()))
+    return result
+
+
+@lru_cache(maxsize=256)
+def _enabled(settings: Settings, rel: str) -> frozenset[str]:
+    every = frozenset(cards.codes())
+    enabled = settings.enabled(every - cards.off_by_default(), cards.codes())
+    return frozenset(enabled) - settings.ignored_in(rel, cards.codes())
+
+
+def _line(facts: ModuleFacts, draft: checks.Draft) -> int:
+    from torchrepro_lint.completion import shown_range
+
+    return shown_range(facts, draft.node).start.line
+
+
+def _crash(code: str, facts: ModuleFacts, error: Exception) -> Finding:
+    from traceback import extract_tb
+
+    frame = extract_tb(error.__traceback__)[-1]
+    where = f"{Path(frame.filename).name}:{frame.lineno}"
+    return tool_finding(
+        "TRP003", facts.source.rel, Position(1, 1),
+        f"{code} crashed on this file: {type(error).__name__}: {error} (at {where}); please report it",
+    )  # fmt: skip
+
+
+def _unused(suppressor: Suppressor, facts: ModuleFacts) -> list[Finding]:
+    from torchrepro_lint.completion import unused_suppression
+
+    grouped: dict[int, list[tuple[str | None, bool]]] = {}
+    items = {}
+    for item, selector, known in suppressor.unused():
+        items[item.line] = item
+        grouped.setdefault(item.line, []).append((selector, known))
+    return [
+        unused_suppression(
+            facts.source, items[line], group, removal(facts.source, items[line], [s for s, _ in group if s])
+        )
+        for line, group in grouped.items()
+    ]
+
+
+__all__ = ["ENGINE_CODES", "Level", "Progress", "Request", "Result", "Run", "check", "check_files", "finish"]

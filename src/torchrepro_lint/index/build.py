@@ -1,0 +1,356 @@
+"""`ast` tree -> ModuleFacts, in one walk without recursion, so that deep nesting costs depth of data only."""
+
+from __future__ import annotations
+
+import ast
+import sys
+import warnings
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
+
+from torchrepro_lint.index.facts import AttributeSet, Binding, FunctionNode, ModuleFacts, Scope, SubscriptSet, dotted
+from torchrepro_lint.index.fstrings import repair_positions
+from torchrepro_lint.model import Position
+from torchrepro_lint.source import SourceFile
+
+Pending: TypeAlias = "list[tuple[ast.AST, Scope]]"
+
+
+class ParseError(Exception):
+    """The text is not Python to the running interpreter; `position` says where, if it is known."""
+
+    def __init__(self, message: str, position: Position | None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.position = position
+
+
+def build(source: SourceFile) -> ModuleFacts:
+    """Parse and index one file. Raises `ParseError`."""
+    facts = ModuleFacts(source, _parse(source))
+    _walk(facts)
+    return facts
+
+
+def _parse(source: SourceFile) -> ast.Module:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # invalid escapes in the user's strings are not our business
+            return ast.parse(source.text, filename=source.rel)
+    except SyntaxError as error:
+        position = Position(error.lineno, max(error.offset or 1, 1)) if error.lineno else None
+        raise ParseError(error.msg, position) from None
+    except (RecursionError, MemoryError):
+        raise ParseError("nested too deeply for this Python's parser", None) from None
+    except ValueError as error:
+        raise ParseError(str(error), None) from None
+
+
+_LEAVES = (ast.Name, ast.Constant, ast.Pass, ast.Break, ast.Continue, ast.expr_context, ast.operator, ast.alias,
+           ast.unaryop, ast.cmpop, ast.boolop)  # fmt: skip
+
+
+def _children_table() -> dict[type[ast.AST], tuple[str, ...]]:
+    """Per node class, the fields that can hold nodes worth a visit, last first (the stack reverses them)."""
+    skip = {"ctx", "op", "ops", "id", "attr", "arg", "kind", "type_comment", "name", "module", "level", "names",
+            "asname", "is_async", "simple", "rest", "type_ignores", "conversion"}  # fmt: skip
+    classes = [c for c in vars(ast).values() if isinstance(c, type) and issubclass(c, ast.AST)]
+    table = {c: tuple(reversed([f for f in c._fields if f not in skip])) for c in classes}
+    table[ast.Dict] = ("values", "keys")
+    # Statements whose names bind need a handler; the name of an `except` or a class is a string, `args` a node.
+    return table
+
+
+_CHILDREN = _children_table()
+
+
+def _walk(facts: ModuleFacts) -> None:
+    pending: Pending = [(facts.tree, facts.scope)]
+    while pending:
+        node, scope = pending.pop()
+        handler = _HANDLERS.get(node.__class__)
+        if handler is not None and handler(node, scope, pending):
+            continue
+        _push_fields(node, _CHILDREN[node.__class__], scope, pending)
+
+
+def _push_fields(node: ast.AST, fields: Iterable[str], scope: Scope, pending: Pending) -> None:
+    for name in fields:
+        value = getattr(node, name, None)
+        if value.__class__ is list:
+            for item in reversed(value):
+                if isinstance(item, ast.AST) and not isinstance(item, _LEAVES):
+                    pending.append((item, scope))
+        elif isinstance(value, ast.AST) and not isinstance(value, _LEAVES):
+            pending.append((value, scope))
+
+
+def _push(nodes: Iterable[ast.AST | None], scope: Scope, pending: Pending) -> None:
+    """Queue `nodes` so that the first is visited first."""
+    pending.extend((n, scope) for n in reversed([n for n in nodes if n is not None]))
+
+
+# -- handlers: return True when they queued the children themselves -----------------------------------------
+def _function(node: ast.AST, scope: Scope, pending: Pending) -> bool:
+    assert isinstance(node, FunctionNode)
+    _bind(scope, node.name, Binding("function", node))
+    inner = _enter(scope, "function", node.name, node)
+    _parameters(node.args, inner)
+    _push(node.body, inner, pending)
+    annotations = [a.annotation for a in _all_arguments(node.args)]
+    _push([*node.decorator_list, *node.args.defaults, *node.args.kw_defaults, *annotations, node.returns],
+          scope, pending)  # fmt: skip
+    return True
+
+
+def _lambda(node: ast.AST, scope: Scope, pending: Pending) -> bool:
+    assert isinstance(node, ast.Lambda)
+    inner = _enter(scope, "lambda", "<lambda>", node)
+    inner.returns.append(node.body)
+    _parameters(node.args, inner)
+    _push([node.body], inner, pending)
+    _push([*node.args.defaults, *node.args.kw_defaults], scope, pending)
+    return True
+
+
+def _class(node: ast.AST, scope: Scope, pending: Pending) -> bool:
+    assert isinstance(node, ast.ClassDef)
+    _bind(scope, node.name, Binding("class", node))
+    inner = _enter(scope, "class", node.name, node)
+    _push(node.body, inner, pending)
+    _push([*node.decorator_list, *node.bases, *(k.value for k in node.keywords)], scope, pending)
+    return True
+
+
+def _comprehension(node: ast.AST, scope: Scope, pending: Pending) -> bool:
+    assert isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp)
+    inner = _enter(scope, "comprehension", "<comprehension>", node)
+    first, *rest = node.generators
+    later: list[ast.AST] = list(first.ifs)
+    for generator in rest:
+        later += [generator.iter, *generator.ifs]
+    for generator in node.generators:
+        _bind_target(inner, generator.target, "loop", node, generator.iter)
+    elements = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+    _push([*later, *elements], inner, pending)
+    _push([first.iter], scope, pending)
+    return True
+
+
+def _call(node: ast.AST, scope: Scope, pending: Pending) -> bool:
+    assert isinstance(node, ast.Call)
+    function = node.func
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", None)
+    if name is not None:
+        scope.facts.calls.setdefault(name, []).append((node, scope))
+    return False
+
+
+def _assign(node: ast.AST, scope: Scope, pending: Pending) -> bool:
+    assert isinstance(node, ast.Assign)
+    for target in node.targets:
+        _bind_target(scope, target, "assign", node, node.value)
+    return False
+
+
+def _annotated(node: ast.AST, scope: Scope, pending: Pending) -> bool:
+    assert isinstance(node, ast.AnnAssign)
+    if node.value is not None:
+        _bind_target(scope, node.target, "assign", node, node.value)
+    return False
+
+
+def _rebound(node: ast.AST, scope: Scope, pending: Pending) -> bool:
+    assert isinstance(node, ast.AugAssign)
+    _bind_target(scope, node.target, "other", node, None)
+    return False
+
+
+def _walrus(node: ast.AST, scope: Scope, pending: Pending) -> bool:
+    assert isinstance(node, ast.NamedExpr)
+    while scope.kind == "comprehension" and scope.parent is not None:
+        scope = scope.parent
+    _bind_target(scope, node.target, "assign", node, node.value)
+    return False
+
+
+def _for(node: ast.AST, scope: Scope, pending: Pending) -> bool:
+    assert isinstance(node, ast.For | ast.AsyncFor)
+    _bind_target(scope, node.target, "loop", node, node.iter)
+    return False
+
+
+def _with(node: ast.AST, scope: Scope, pending: Pending) -> bool:
+    assert isinstance(node, ast.With | ast.AsyncWith)
+    for item in node.items:
+        if item.optional_vars is not None:
+            _bind_target(scope, item.optional_vars, "with", node, item.context_expr)
+    return False
+
+
+def _except(node: ast.AST, scope: Scope, pending: Pending) -> bool:
+    assert isinstance(node, ast.ExceptHandler)
+    if node.name:
+        _bind(scope, node.name, Binding("other", node))
+    return False
+
+
+def _capture(node: ast.AST, scope: Scope, pending: Pending) -> bool:
+    name = getattr(node, "name", None) or getattr(node, "rest", None)
+    if name:
+        _bind(scope, name, Binding("other", node))
+    return False
+
+
+def _return(node: ast.AST, scope: Scope, pending: Pending) -> bool:
+    assert isinstance(node, ast.Return)
+    if node.value is not None:
+        scope.function.returns.append(node.value)
+    return False
+
+
+def _declare(node: ast.AST, scope: Scope, pending: Pending) -> bool:
+    assert isinstance(node, ast.Global | ast.Nonlocal)
+    for name in node.names:
+        scope.outer[name] = "global" if isinstance(node, ast.Global) else "nonlocal"
+    return True
+
+
+def _if(node: ast.AST, scope: Scope, pending: Pending) -> bool:
+    assert isinstance(node, ast.If)
+    if scope.kind == "module" and scope.facts.guard is None and is_main_guard(node.test):
+        scope.facts.guard = node
+    return False
+
+
+def is_main_guard(test: ast.expr) -> bool:
+    """`__name__ == "__main__"`, either way round."""
+    if not (isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq)):
+        return False
+    sides = [test.left, test.comparators[0]]
+    return any(isinstance(s, ast.Name) and s.id == "__name__" for s in sides) and any(
+        isinstance(s, ast.Constant) and s.value == "__main__" for s in sides
+    )
+
+
+def _import(node: ast.AST, scope: Scope, pending: Pending) -> bool:
+    assert isinstance(node, ast.Import)
+    for alias in node.names:
+        target = alias.name if alias.asname else alias.name.partition(".")[0]
+        binding = Binding("import", node, target=target)
+        _bind(scope, alias.asname or target, binding)
+        scope.facts.imports.append(Binding("import", node, target=alias.name))
+    return True
+
+
+def _import_from(node: ast.AST, scope: Scope, pending: Pending) -> bool:
+    assert isinstance(node, ast.ImportFrom)
+    facts = scope.facts
+    for alias in node.names:
+        if alias.name == "*":
+            facts.star_imports.append(Binding("import", node, target=node.module or "", level=node.level))
+            continue
+        target = f"{node.module}.{alias.name}" if node.module else alias.name
+        binding = Binding("import", node, target=target, level=node.level)
+        _bind(scope, alias.asname or alias.name, binding)
+        facts.imports.append(binding)
+        if alias.asname and alias.asname != alias.name:
+            facts.aliases.setdefault(alias.name, set()).add(alias.asname)
+    return True
+
+
+def _joined(node: ast.AST, scope: Scope, pending: Pending) -> bool:
+    assert isinstance(node, ast.JoinedStr)
+    repair_positions(node, scope.facts.source)
+    return False
+
+
+# -- binding ---------------------------------------------------------------------------------------------
+def _enter(scope: Scope, kind: str, name: str, node: ast.AST) -> Scope:
+    full = f"{scope.name}.{name}" if scope.name else name
+    inner = Scope(kind, full, node, scope, scope.facts)  # type: ignore[arg-type]
+    scope.children[node] = inner
+    return inner
+
+
+def _bind(scope: Scope, name: str, binding: Binding) -> None:
+    match scope.outer.get(name):
+        case "global":
+            scope = scope.facts.scope
+        case "nonlocal":
+            outer = scope.parent
+            while outer is not None and (outer.kind == "class" or name not in outer.bindings):
+                outer = outer.parent
+            scope = outer or scope
+    scope.bindings.setdefault(name, []).append(binding)
+
+
+def _bind_target(
+    scope: Scope, target: ast.expr, kind: str, node: ast.AST, value: ast.expr | None, path: tuple[int, ...] = ()
+) -> None:
+    match target:
+        case ast.Name(id=name):
+            _bind(scope, name, Binding(kind, node, value, path))  # type: ignore[arg-type]
+            if kind == "assign" and isinstance(value, ast.Name | ast.Attribute):
+                original = value.attr if isinstance(value, ast.Attribute) else value.id
+                if original != name:
+                    scope.facts.aliases.setdefault(original, set()).add(name)
+        case ast.Tuple(elts=items) | ast.List(elts=items):
+            starred = next((i for i, e in enumerate(items) if isinstance(e, ast.Starred)), len(items))
+            for i, item in enumerate(items):
+                known = i < starred and kind != "other"
+                inner_kind = "unpack" if kind == "assign" else kind
+                _bind_target(scope, item, inner_kind if known else "other", node,
+                             value if known else None, (*path, i))  # fmt: skip
+        case ast.Starred(value=inner):
+            _bind_target(scope, inner, "other", node, None)
+        case ast.Attribute(attr=attr, value=owner):
+            statement = node if isinstance(node, ast.stmt) else None
+            if statement is not None:
+                shown = value if kind == "assign" else None
+                scope.facts.attribute_sets.setdefault(attr, []).append(AttributeSet(target, shown, statement, scope))
+            _bind_attribute(scope, attr, owner, Binding(kind, node, value, path))  # type: ignore[arg-type]
+        case ast.Subscript(slice=ast.Constant(value=str(key))) if isinstance(node, ast.stmt):
+            scope.facts.subscript_sets.setdefault(key, []).append(
+                SubscriptSet(target, value if kind == "assign" else None, node, scope)
+            )
+
+
+def _bind_attribute(scope: Scope, attr: str, owner: ast.expr, binding: Binding) -> None:
+    """`self.attr = ...` in a method is an attribute of its class."""
+    function: Scope | None = scope
+    while function is not None and isinstance(owner, ast.Name):
+        if function.self_name == owner.id and function.parent is not None:
+            function.parent.attributes.setdefault(attr, []).append((binding, scope))
+            return
+        function = function.parent
+
+
+def _all_arguments(args: ast.arguments) -> list[ast.arg]:
+    extra = [a for a in (args.vararg, args.kwarg) if a is not None]
+    return [*args.posonlyargs, *args.args, *args.kwonlyargs, *extra]
+
+
+def _parameters(args: ast.arguments, scope: Scope) -> None:
+    positional = args.posonlyargs + args.args
+    missing: list[ast.expr | None] = [None] * (len(positional) - len(args.defaults))
+    for arg, default in zip(positional, missing + list(args.defaults), strict=True):
+        scope.bindings[arg.arg] = [Binding("parameter", arg, default)]
+    for arg, default in zip(args.kwonlyargs, args.kw_defaults, strict=True):
+        scope.bindings[arg.arg] = [Binding("parameter", arg, default)]
+    for extra in (args.vararg, args.kwarg):
+        if extra is not None:
+            scope.bindings[extra.arg] = [Binding("other", extra)]
+
+
+_HANDLERS: dict[type[ast.AST], Callable[[ast.AST, Scope, Pending], bool]] = {
+    ast.FunctionDef: _function, ast.AsyncFunctionDef: _function, ast.Lambda: _lambda, ast.ClassDef: _class,
+    ast.ListComp: _comprehension, ast.SetComp: _comprehension, ast.GeneratorExp: _comprehension,
+    ast.DictComp: _comprehension, ast.Call: _call, ast.Assign: _assign, ast.AnnAssign: _annotated,
+    ast.AugAssign: _rebound, ast.NamedExpr: _walrus, ast.For: _for, ast.AsyncFor: _for, ast.With: _with,
+    ast.AsyncWith: _with, ast.ExceptHandler: _except, ast.MatchAs: _capture, ast.MatchStar: _capture,
+    ast.MatchMapping: _capture, ast.Return: _return, ast.Global: _declare, ast.Nonlocal: _declare,
+    ast.If: _if, ast.Import: _import, ast.ImportFrom: _import_from,
+}  # fmt: skip
+if sys.version_info < (3, 12):
+    _HANDLERS[ast.JoinedStr] = _joined

@@ -1,0 +1,243 @@
+"""ModuleFacts: what one file binds, calls and assigns, on top of its `ast` tree.
+
+The tree is kept, and everything that only some files need (parents, exact ranges) is worked out when first
+asked for: most files are never asked. Knows nothing of rules, of other files, or of what a name means
+outside this one.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from torchrepro_lint.model import Position, Range
+from torchrepro_lint.source import SourceFile
+
+BindingKind = Literal["import", "assign", "unpack", "parameter", "function", "class", "loop", "with", "other"]
+ScopeKind = Literal["module", "class", "function", "lambda", "comprehension"]
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+STATEMENT_BODIES = ("body", "orelse", "finalbody", "handlers", "cases")
+
+
+@dataclass(slots=True, eq=False)
+class Binding:
+    """One way a name gets its value.
+
+    `value` is the expression it is bound to (an assignment's right side, a parameter's default, the iterable of
+    a loop, the context of a with); `path` leads into it when a tuple is unpacked. For an import, `target` is
+    the dotted name as written and `level` the number of leading dots.
+    """
+
+    kind: BindingKind
+    node: ast.AST
+    value: ast.expr | None = None
+    path: tuple[int, ...] = ()
+    target: str = ""
+    level: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class Scope:
+    """A namespace: module, class, function, lambda or comprehension."""
+
+    kind: ScopeKind
+    name: str
+    node: ast.AST
+    parent: Scope | None
+    facts: ModuleFacts
+    bindings: dict[str, list[Binding]] = field(default_factory=dict)
+    attributes: dict[str, list[tuple[Binding, Scope]]] = field(default_factory=dict)
+    children: dict[ast.AST, Scope] = field(default_factory=dict)
+    returns: list[ast.expr] = field(default_factory=list)
+    outer: dict[str, Literal["global", "nonlocal"]] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} {self.facts.source.rel}:{self.name}>"
+
+    @property
+    def self_name(self) -> str | None:
+        """The name of a method's first parameter, for a plain or class method."""
+        if self.kind != "function" or self.parent is None or self.parent.kind != "class":
+            return None
+        node = self.node
+        assert isinstance(node, FunctionNode)
+        parameters = node.args.posonlyargs + node.args.args
+        if not parameters or any(dotted(d) == "staticmethod" for d in node.decorator_list):
+            return None
+        return parameters[0].arg
+
+    @property
+    def method_class(self) -> Scope | None:
+        """The class whose `self` is visible here: of this method, or of the one this scope lies in."""
+        scope: Scope | None = self
+        while scope is not None:
+            if scope.self_name:
+                return scope.parent
+            scope = scope.parent
+        return None
+
+    @property
+    def function(self) -> Scope:
+        """The innermost function that runs this code, or the module."""
+        scope = self
+        while scope.kind not in ("function", "module") and scope.parent is not None:
+            scope = scope.parent
+        return scope
+
+    def binding_scope(self, name: str) -> Scope | None:
+        """Where Python would look `name` up from here; None for a builtin or an unknown name."""
+        scope: Scope | None = self
+        first = True
+        while scope is not None:
+            if (first or scope.kind != "class") and name in scope.bindings:
+                return scope
+            if scope.outer.get(name) == "global":
+                return self.facts.scope if name in self.facts.scope.bindings else None
+            scope, first = scope.parent, False
+        return None
+
+    def descend(self) -> Iterator[Scope]:
+        """This scope and all inside it, in source order."""
+        yield self
+        for child in self.children.values():
+            yield from child.descend()
+
+
+class AttributeSet(NamedTuple):
+    """`target = value`, where `target` is an attribute; `value` is None for `del` and augmented forms."""
+
+    target: ast.Attribute
+    value: ast.expr | None
+    statement: ast.stmt
+    scope: Scope
+
+
+class SubscriptSet(NamedTuple):
+    """`target = value`, where `target` is a subscript with a literal string key."""
+
+    target: ast.Subscript
+    value: ast.expr | None
+    statement: ast.stmt
+    scope: Scope
+
+
+@dataclass(slots=True, eq=False)
+class ModuleFacts:
+    """One file. `calls` and `attribute_sets` are keyed by the last part of the written name, in source order.
+
+    `aliases` maps the last part of an imported or assigned name to the other names it goes by here, so that
+    `DataLoader` finds the calls of `DL` after `import DataLoader as DL`.
+    """
+
+    source: SourceFile
+    tree: ast.Module
+    scope: Scope = field(init=False)
+    calls: dict[str, list[tuple[ast.Call, Scope]]] = field(default_factory=dict)
+    attribute_sets: dict[str, list[AttributeSet]] = field(default_factory=dict)
+    subscript_sets: dict[str, list[SubscriptSet]] = field(default_factory=dict)
+    aliases: dict[str, set[str]] = field(default_factory=dict)
+    star_imports: list[Binding] = field(default_factory=list)
+    imports: list[Binding] = field(default_factory=list)
+    guard: ast.If | None = None
+    _parents: dict[ast.AST, ast.AST] | None = None
+
+    def __post_init__(self) -> None:
+        self.scope = Scope("module", "", self.tree, None, self)
+
+    # -- places -------------------------------------------------------------------------------------------
+    def range(self, node: ast.AST) -> Range:
+        """The exact place of an expression, statement, keyword, argument or import alias."""
+        return Range(
+            self._position(node.lineno, node.col_offset),  # type: ignore[attr-defined]
+            self._position(node.end_lineno, node.end_col_offset),  # type: ignore[attr-defined]
+        )
+
+    def _position(self, line: int, byte_column: int) -> Position:
+        if self.source.text.isascii():
+            return Position(line, byte_column + 1)
+        prefix = self.source.line(line).encode()[:byte_column]
+        return Position(line, len(prefix.decode(errors="replace")) + 1)
+
+    def text(self, node: ast.AST) -> str:
+        """The source of `node`, as written."""
+        return self.source.slice(self.range(node))
+
+    # -- the tree upwards -----------------------------------------------------------------------------------
+    @property
+    def parents(self) -> dict[ast.AST, ast.AST]:
+        """Child to parent, for every node."""
+        if self._parents is None:
+            parents: dict[ast.AST, ast.AST] = {}
+            stack: list[ast.AST] = [self.tree]
+            while stack:
+                node = stack.pop()
+                for child in ast.iter_child_nodes(node):
+                    parents[child] = node
+                    stack.append(child)
+            self._parents = parents
+        return self._parents
+
+    def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
+        """Parent, grandparent, ... up to the module."""
+        parents = self.parents
+        while (parent := parents.get(node)) is not None:
+            yield parent
+            node = parent
+
+    def statement(self, node: ast.AST) -> ast.stmt:
+        """The innermost statement that `node` is, or is part of."""
+        while not isinstance(node, ast.stmt):
+            node = self.parents[node]
+        return node
+
+    def scope_of(self, node: ast.AST) -> Scope:
+        """The innermost scope that `node` lies in."""
+        owners = [a for a in self.ancestors(node) if not isinstance(a, ast.Module)]
+        scope = self.scope
+        for owner in reversed(owners):
+            scope = scope.children.get(owner, scope)
+        return scope
+
+    def statement_lines(self, line: int) -> tuple[int, int]:
+        """First and last line of the innermost statement at `line`; of a compound one, only its header."""
+        first, last = line, line
+        body: list[ast.AST] = list(self.tree.body)
+        while body:
+            found = next((n for n in body if _first_line(n) <= line <= _last_line(n)), None)
+            if found is None:
+                break
+            inner = [n for name in STATEMENT_BODIES for n in getattr(found, name, ())]
+            header_end = min((_first_line(n) for n in inner), default=0) - 1
+            first = _first_line(found)
+            last = max(first, header_end) if inner else _last_line(found)
+            if line <= last:
+                break
+            first, last = line, line
+            body = inner
+        return first, last
+
+
+def _first_line(node: ast.AST) -> int:
+    decorators = getattr(node, "decorator_list", None)
+    if isinstance(node, ast.match_case):
+        return node.pattern.lineno
+    return decorators[0].lineno if decorators else node.lineno  # type: ignore[attr-defined, no-any-return]
+
+
+def _last_line(node: ast.AST) -> int:
+    last = node.body[-1] if isinstance(node, ast.match_case) else node
+    return last.end_lineno or 0  # type: ignore[attr-defined]
+
+
+def dotted(node: ast.AST | None) -> str | None:
+    """`a.b.c` for a name or a chain of attributes on one, else None."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return None
+    parts.append(node.id)
+    return ".".join(reversed(parts))

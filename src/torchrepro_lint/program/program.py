@@ -1,0 +1,248 @@
+"""The program: every file of the project that is asked for, linked. Paths choose what is reported, not what
+is understood. Files are read when a question leads to them, and forgotten again when too many are held.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterator
+from functools import cached_property
+from pathlib import Path
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.program.calls import UNKNOWN, Argument, Call, Opaque, entries_of
+from torchrepro_lint.program.modules import ModuleFinder
+from torchrepro_lint.program.names import Names, Target
+from torchrepro_lint.program.project import ProjectText
+from torchrepro_lint.program.values import Constant, Display, Origin, Reference, Result, Values
+
+MAX_LINES_HELD = 120_000  # about 130 MB of syntax trees
+
+
+class Program:
+    """Answers questions that cross files. `read` gives the facts of a file, or None when it cannot be read."""
+
+    def __init__(
+        self,
+        root: Path,
+        read: Callable[[Path], ModuleFacts | None],
+        *,
+        files: Callable[[], Collection[Path]] = tuple,
+        sources: Collection[Path] = (),
+        torch_version: str | None = None,
+        seed: int = 0,
+        seed_functions: Collection[str] = (),
+    ) -> None:
+        self.root = root
+        self.torch_version = torch_version
+        self.seed = seed
+        self.seed_functions = frozenset(seed_functions)
+        self.finder = ModuleFinder(root, sources)
+        self.names = Names(self.finder, self.load, catalogue.canonical)
+        self.values = Values(self.names, self.callers_of)
+        self.text = ProjectText(files)
+        self._read = read
+        self._held: OrderedDict[str, ModuleFacts | None] = OrderedDict()
+        self._lines_held = 0
+
+    # -- files ------------------------------------------------------------------------------------------------
+    def load(self, path: str) -> ModuleFacts | None:
+        """The facts of a file of the project; None for a folder or a file that cannot be read."""
+        if path in self._held:
+            self._held.move_to_end(path)
+            return self._held[path]
+        facts = self._read(Path(path)) if path.endswith((".py", ".ipynb", ".pyi")) else None
+        self._held[path] = facts
+        self._lines_held += _lines(facts)
+        while self._lines_held > MAX_LINES_HELD and len(self._held) > 1:
+            _, dropped = self._held.popitem(last=False)
+            self._lines_held -= _lines(dropped)
+        return facts
+
+    def module(self, facts: ModuleFacts) -> Module:
+        """The view of one file that a rule gets."""
+        return Module(facts, self)
+
+    # -- names and values ---------------------------------------------------------------------------------------
+    def resolve(self, expr: ast.expr, scope: Scope) -> Target | None:
+        """What a name or attribute chain means; see `names`."""
+        return self.names.resolve(expr, scope)
+
+    def qualified(self, expr: ast.expr, scope: Scope) -> str | None:
+        """The canonical external dotted name that `expr` means, if it is one."""
+        target = self.names.resolve(expr, scope)
+        return target if isinstance(target, str) else None
+
+    def origins(self, expr: ast.expr, scope: Scope) -> list[Origin]:
+        """Where the value of `expr` may come from; see `values`."""
+        return self.values.origins(expr, scope)
+
+    def callee(self, call: ast.Call, scope: Scope) -> str | None:
+        """The canonical external name that `call` calls, constructs, or inherits through `super()`."""
+        name = self.qualified(call.func, scope)
+        if name is not None:
+            return name
+        found = self.values.callees(call, scope)
+        return found[0] if len(found) == 1 and isinstance(found[0], str) else None
+
+    def constants(self, expr: ast.expr, scope: Scope) -> list[object] | None:
+        """All values that `expr` can have, or None when one of them is not a constant."""
+        found = self.origins(expr, scope)
+        return [o.value for o in found if isinstance(o, Constant)] if _all_constant(found) else None
+
+    def literal(self, expr: ast.expr, scope: Scope) -> object | Opaque:
+        """The one constant that `expr` is, or UNKNOWN."""
+        values = self.constants(expr, scope)
+        if not values or any(v != values[0] or type(v) is not type(values[0]) for v in values):
+            return UNKNOWN
+        return values[0]
+
+    def instance_of(self, expr: ast.expr, scope: Scope) -> set[str | Scope] | None:
+        """The classes (or functions) that made the value of `expr`, or None when one is unknown."""
+        made = {o.callee for o in self.origins(expr, scope) if isinstance(o, Result) and o.callee is not None}
+        return made or None
+
+    def entries(self, mapping: ast.expr, scope: Scope) -> dict[str, Argument] | None:
+        """The entries of a dict whose every key is known, later `d["k"] = v` and `d.update(k=v)` included."""
+        found = self.origins(mapping, scope)
+        if len(found) != 1:
+            return None
+        match found[0]:
+            case Display() as display:
+                entries = entries_of(display)
+            case Result(callee="builtins.dict", node=call, scope=made) if not call.args:
+                named = {k.arg: Argument(k.value, made) for k in call.keywords if k.arg}
+                entries = named if len(named) == len(call.keywords) else None
+            case _:
+                return None
+        if entries is None or not isinstance(mapping, ast.Name):
+            return entries
+        return self._with_updates(entries, mapping.id, scope)
+
+    def _with_updates(self, entries: dict[str, Argument], name: str, scope: Scope) -> dict[str, Argument] | None:
+        owner = scope.binding_scope(name)
+        for key, sets in scope.facts.subscript_sets.items():
+            for item in sets:
+                target = item.target.value
+                if isinstance(target, ast.Name) and target.id == name and item.scope.binding_scope(name) is owner:
+                    if item.value is None:
+                        return None
+                    entries[key] = Argument(item.value, item.scope)
+        for call, where in scope.facts.calls.get("update", ()):
+            function = call.func
+            if not (isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name)):
+                continue
+            if function.value.id == name and where.binding_scope(name) is owner:
+                if call.args or any(k.arg is None for k in call.keywords):
+                    return None
+                entries.update({k.arg: Argument(k.value, where) for k in call.keywords if k.arg})
+        return entries
+
+    # -- calls ----------------------------------------------------------------------------------------------------
+    def callers_of(self, function: Scope) -> list[tuple[ast.Call, Scope]] | None:
+        """Every call of a project function that the program can see; None when there may be others.
+
+        Calls in other files count when the project is small enough to be searched by text.
+        """
+        name = function.name.rpartition(".")[2]
+        owner = function.parent
+        if name == "__init__" and owner is not None:
+            name = owner.name.rpartition(".")[2]
+        paths = self.text.mentioning(name)
+        if paths is None:
+            return None
+        found: list[tuple[ast.Call, Scope]] = []
+        for path in paths if paths else [function.facts.source.path]:
+            facts = function.facts if Path(path) == function.facts.source.path else self.load(str(path))
+            if facts is None:
+                continue
+            for spelled in (name, *sorted(facts.aliases.get(name, ()))):
+                found += [c for c in facts.calls.get(spelled, ()) if self._calls(c, function)]
+        return found
+
+    def _calls(self, site: tuple[ast.Call, Scope], function: Scope) -> bool:
+        target = self.names.resolve(site[0].func, site[1])
+        if target is function or (isinstance(target, Scope) and target is function.parent):
+            return True
+        return target is None and function.self_name is not None and self._on_own_class(site, function)
+
+    def _on_own_class(self, site: tuple[ast.Call, Scope], function: Scope) -> bool:
+        callee = site[0].func
+        if not isinstance(callee, ast.Attribute) or not isinstance(callee.value, ast.Name):
+            return False
+        scope = site[1]
+        owner = scope.binding_scope(callee.value.id)
+        return owner is not None and owner.self_name == callee.value.id and scope.method_class is function.parent
+
+    def external_bases(self, owner: Scope) -> list[str]:
+        """The external classes that a project class derives from."""
+        return [b for b in self.names.bases(owner) if isinstance(b, str)]
+
+
+class Module:
+    """One file seen as part of the program: what a rule works on."""
+
+    def __init__(self, facts: ModuleFacts, program: Program) -> None:
+        self.facts = facts
+        self.program = program
+        self._calls: dict[frozenset[str], list[Call]] = {}
+
+    def calls(self, names: Collection[str]) -> list[Call]:
+        """Calls of any of these external names, alias-resolved and subclass-aware, in source order."""
+        key = frozenset(names)
+        if key not in self._calls:
+            found = [c for last, wanted in catalogue.by_last_part(key).items() for c in self._called(last, wanted)]
+            found += self._subclass_calls(key)
+            unique = {id(c.node): c for c in found}
+            self._calls[key] = sorted(unique.values(), key=lambda c: (c.node.lineno, c.node.col_offset))
+        return self._calls[key]
+
+    def _called(self, last: str, wanted: frozenset[str]) -> Iterator[Call]:
+        facts = self.facts
+        for spelled in (last, *sorted(facts.aliases.get(last, ()))):
+            for node, scope in facts.calls.get(spelled, ()):
+                name = self.program.callee(node, scope)
+                if name in wanted:
+                    yield Call(node, scope, name, self.program)
+
+    def _subclass_calls(self, names: frozenset[str]) -> Iterator[Call]:
+        """Constructions of project classes derived from `names` that keep the base's constructor, and the
+        `super().__init__(...)` calls in those that have their own."""
+        for node, scope, owner, bases in self._constructions:
+            base = next((b for b in bases if b in names), None)
+            if base is not None:
+                yield Call(node, scope, base, self.program, subclass=owner)
+        for node, scope in self.facts.calls.get("__init__", ()):
+            name = (self.program.callee(node, scope) or "").removesuffix(".__init__")
+            if name in names and scope.method_class is not None:
+                yield Call(node, scope, name, self.program, subclass=scope.method_class)
+
+    @cached_property
+    def _constructions(self) -> list[tuple[ast.Call, Scope, Scope, list[str]]]:
+        """Calls of project classes that have external bases and no constructor of their own."""
+        found: list[tuple[ast.Call, Scope, Scope, list[str]]] = []
+        own = self.facts.scope.bindings
+        for spelled, sites in self.facts.calls.items():
+            local = spelled in own and own[spelled][-1].kind == "class"
+            if not local and not (spelled[:1].isupper() and spelled.endswith(catalogue.CLASS_ENDINGS)):
+                continue  # an imported class is looked at only when its name says what it is
+            for node, scope in sites:
+                target = self.program.resolve(node.func, scope)
+                if isinstance(target, Scope) and target.kind == "class":
+                    bases = self.program.external_bases(target)
+                    if bases and self.program.names.class_member(target, "__init__") is None:
+                        found.append((node, scope, target, bases))
+        return found
+
+
+def _lines(facts: ModuleFacts | None) -> int:
+    return facts.source.text.count("\n") if facts is not None else 0
+
+
+def _all_constant(found: list[Origin]) -> bool:
+    return bool(found) and all(isinstance(o, Constant) for o in found)
+
+
+__all__ = ["Module", "Program", "Reference"]

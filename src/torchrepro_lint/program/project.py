@@ -1,0 +1,40 @@
+"""The project's text, searched for words: which files can hold the caller of a function, or a `set_epoch`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from functools import cached_property
+from pathlib import Path
+
+MAX_BYTES = 24_000_000  # beyond this a search by text costs more than its answer is worth: unknown
+
+
+class ProjectText:
+    """All Python files of the project as bytes, read on the first question. `files` lists them."""
+
+    def __init__(self, files: Callable[[], Collection[Path]]) -> None:
+        self._files = files
+        self._mentions: dict[str, list[Path]] = {}
+
+    @cached_property
+    def _contents(self) -> dict[Path, bytes] | None:
+        contents: dict[Path, bytes] = {}
+        total = 0
+        for path in self._files():
+            try:
+                contents[path] = path.read_bytes()
+            except OSError:
+                continue
+            total += len(contents[path])
+            if total > MAX_BYTES:
+                return None
+        return contents
+
+    def mentioning(self, word: str) -> list[Path] | None:
+        """The files whose text contains `word`, in order of path; None when the project is too large."""
+        if self._contents is None:
+            return None
+        if word not in self._mentions:
+            needle = word.encode()
+            self._mentions[word] = [p for p, content in self._contents.items() if needle in content]
+        return self._mentions[word]
