@@ -1,0 +1,17 @@
+"""The one error of this layer: a file that cannot be read as source text."""
+
+from __future__ import annotations
+
+from torchrepro_lint.model import Position
+
+
+class SourceError(Exception):
+    """The file cannot be read or decoded; `position` says where, when a place is to blame."""
+
+    def __init__(self, message: str, position: Position | None = None) -> None:
+        super().__init__(message, position)
+        self.message = message
+        self.position = position
+
+    def __str__(self) -> str:
+        return self.message

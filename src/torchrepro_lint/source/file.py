@@ -1,0 +1,184 @@
+"""The text of one file and the places in it; the way in for bytes from disk, stdin or a test.
+
+Lines end at CRLF, CR and LF only, as they do for Python's own tokenizer; nothing here parses code.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from itertools import accumulate
+from pathlib import Path
+from typing import Literal
+
+from torchrepro_lint.model import Location, Position, Range
+from torchrepro_lint.source import decoding
+from torchrepro_lint.source.errors import SourceError
+from torchrepro_lint.source.suppressions import Suppression, find_suppressions
+
+Kind = Literal["python", "stub", "notebook"]
+_KINDS: dict[str, Kind] = {".pyi": "stub", ".ipynb": "notebook"}
+_NEWLINE = re.compile(r"\r\n|\r|\n")
+
+
+class SourceFile:
+    """A decoded file: `text` keeps its newlines and has no byte order mark.
+
+    `path` is absolute, `rel` relative to the project root with `/`. The text of a notebook is its Python
+    code cells joined in order; `cells` has (first line in `text`, 1-based number among all cells) for each.
+    """
+
+    __slots__ = (
+        "_line_starts",
+        "_newline",
+        "_suppressions",
+        "bom",
+        "cells",
+        "encoding",
+        "kind",
+        "path",
+        "rel",
+        "text",
+    )
+
+    def __init__(
+        self,
+        path: Path,
+        rel: str,
+        text: str,
+        *,
+        encoding: str = "utf-8",
+        bom: bool = False,
+        cells: tuple[tuple[int, int], ...] = (),
+    ) -> None:
+        self.path = path
+        self.rel = rel
+        self.text = text
+        self.encoding = encoding
+        self.bom = bom
+        self.kind: Kind = _KINDS.get(path.suffix, "python")
+        self.cells = cells
+        self._line_starts: list[int] | None = None
+        self._newline: str | None = None
+        self._suppressions: tuple[Suppression, ...] | None = None
+
+    def __repr__(self) -> str:
+        return f"SourceFile({self.rel!r}, {len(self.text)} characters)"
+
+    @property
+    def line_starts(self) -> list[int]:
+        """The offset of each line's first character; a final newline starts one more, empty, line."""
+        if self._line_starts is None:
+            self._line_starts = _line_starts(self.text)
+        return self._line_starts
+
+    @property
+    def newline(self) -> str:
+        """The newline that most lines of the file end with; of equals, the first in CRLF, LF, CR."""
+        if self._newline is None:
+            self._newline = _dominant_newline(self.text)
+        return self._newline
+
+    @property
+    def suppressions(self) -> tuple[Suppression, ...]:
+        """The comments that silence rules, in order."""
+        if self._suppressions is None:
+            self._suppressions = find_suppressions(self.text)
+        return self._suppressions
+
+    def position(self, offset: int) -> Position:
+        """The place of the character at `offset`, which may be the end of the text."""
+        if not 0 <= offset <= len(self.text):
+            raise ValueError(f"offset {offset} is outside {self!r}")
+        starts = self.line_starts
+        line = bisect_right(starts, offset)
+        return Position(line, offset - starts[line - 1] + 1)
+
+    def offset(self, position: Position) -> int:
+        """The index in `text` of the character at `position`; ValueError for a place that is not there."""
+        starts = self.line_starts
+        line, column = position.line, position.column
+        if 1 <= line <= len(starts) and column >= 1:
+            found = starts[line - 1] + column - 1
+            if found < (starts[line] if line < len(starts) else len(self.text) + 1):
+                return found
+        raise ValueError(f"line {line}, column {column} is outside {self!r}")
+
+    def slice(self, range: Range) -> str:
+        """The text between the two ends."""
+        return self.text[self.offset(range.start) : self.offset(range.end)]
+
+    def line(self, number: int) -> str:
+        """The text of a line (1-based) without its newline."""
+        starts = self.line_starts
+        end = starts[number] if number < len(starts) else len(self.text)
+        line = self.text[starts[number - 1] : end]
+        if line.endswith("\r\n"):
+            return line[:-2]
+        return line[:-1] if line.endswith(("\r", "\n")) else line
+
+    def location(self, range: Range) -> Location:
+        """Where a person finds `range`: in a notebook, the cell and the lines within it."""
+        if not self.cells:
+            return Location(self.rel, range)
+        index = max(bisect_right(self.cells, (range.start.line, len(self.text) + 1)) - 1, 0)
+        first, number = self.cells[index]
+        start = Position(range.start.line - first + 1, range.start.column)
+        end = Position(range.end.line - first + 1, range.end.column)
+        return Location(self.rel, Range(start, end), number)
+
+    def encode(self, text: str) -> bytes:
+        """`text` as this file would hold it: same encoding, byte order mark put back."""
+        if self.kind == "notebook":
+            raise SourceError("a notebook's code cannot be written back as plain text")
+        return decoding.encode(text, self.encoding, self.bom)
+
+
+def read_source(path: Path, rel: str) -> SourceFile:
+    """Read a file; raises SourceError when it cannot be read or decoded."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise SourceError(f"cannot be read: {error.strerror or error}") from None
+    return source_from_bytes(data, path, rel)
+
+
+def source_from_bytes(data: bytes, path: Path, rel: str) -> SourceFile:
+    """The same for bytes that came another way, such as stdin."""
+    if path.suffix == ".ipynb":
+        return _notebook(decoding.decode_utf8(data), path, rel)
+    decoded = decoding.decode(data)
+    return SourceFile(path, rel, decoded.text, encoding=decoded.encoding, bom=decoded.bom)
+
+
+def source_from_text(text: str, path: Path, rel: str) -> SourceFile:
+    """The same for text that is decoded already; written back, it is UTF-8."""
+    bom = text.startswith("\ufeff")
+    decoded = decoding.Decoded(text.removeprefix("\ufeff"), "utf-8", bom)
+    if path.suffix == ".ipynb":
+        return _notebook(decoded, path, rel)
+    decoding.refuse_null(decoded.text)
+    return SourceFile(path, rel, decoded.text, bom=bom)
+
+
+def _notebook(decoded: decoding.Decoded, path: Path, rel: str) -> SourceFile:
+    from torchrepro_lint.source.notebook import join_cells
+
+    joined = join_cells(decoded.text)
+    return SourceFile(path, rel, joined.text, bom=decoded.bom, cells=joined.cells)
+
+
+def _line_starts(text: str) -> list[int]:
+    if "\r" in text:
+        return [0, *(match.end() for match in _NEWLINE.finditer(text))]
+    starts = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
+    starts.pop()
+    return starts
+
+
+def _dominant_newline(text: str) -> str:
+    if "\r" not in text:
+        return "\n"
+    crlf = text.count("\r\n")
+    counts = {"\r\n": crlf, "\n": text.count("\n") - crlf, "\r": text.count("\r") - crlf}
+    return max(counts, key=lambda newline: counts[newline])

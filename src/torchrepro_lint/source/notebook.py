@@ -1,0 +1,98 @@
+"""A Jupyter notebook as one module: its Python code cells, joined in order.
+
+Reads notebook formats 3 and 4. Only Python cells count; the others keep their number, as people count them.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from torchrepro_lint.model import Position
+from torchrepro_lint.source.decoding import refuse_null
+from torchrepro_lint.source.errors import SourceError
+from torchrepro_lint.source.magics import replace_magics
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedCells:
+    """The module text, and for each code cell its first line in it and its number among all cells."""
+
+    text: str
+    cells: tuple[tuple[int, int], ...]
+
+
+def join_cells(text: str) -> JoinedCells:
+    """Read a notebook's JSON; raises SourceError when it is broken or not a notebook."""
+    notebook = _load(text)
+    language = _language(notebook)
+    parts: list[str] = []
+    cells: list[tuple[int, int]] = []
+    line = 1
+    for number, cell in enumerate(_all_cells(notebook), start=1):
+        code = _code(cell, language)
+        if not code:
+            continue
+        refuse_null(code)
+        code = replace_magics(code)
+        if not code.endswith(("\n", "\r")):
+            code += "\n"
+        parts.append(code)
+        cells.append((line, number))
+        line += code.count("\n") + code.count("\r") - code.count("\r\n")
+    return JoinedCells("".join(parts), tuple(cells))
+
+
+def _load(text: str) -> dict[str, Any]:
+    try:
+        notebook = json.loads(text)
+    except json.JSONDecodeError as error:
+        place = Position(error.lineno, error.colno)
+        raise SourceError(f"broken notebook: {error.msg}", place) from None
+    except RecursionError:
+        raise SourceError("broken notebook: nested too deeply") from None
+    if not isinstance(notebook, dict):
+        raise SourceError("not a notebook: the top level is not an object")
+    return notebook
+
+
+def _all_cells(notebook: dict[str, Any]) -> list[dict[str, Any]]:
+    """Every cell in order; format 3 keeps them in worksheets."""
+    cells = notebook.get("cells")
+    if cells is None and isinstance(notebook.get("worksheets"), list):
+        sheets = [sheet for sheet in notebook["worksheets"] if isinstance(sheet, dict)]
+        cells = [cell for sheet in sheets for cell in sheet.get("cells", [])]
+    if not isinstance(cells, list):
+        raise SourceError("not a notebook: it has no cells")
+    for number, cell in enumerate(cells, start=1):
+        if not isinstance(cell, dict):
+            raise SourceError(f"broken notebook: cell {number} is not an object")
+    return cells
+
+
+def _language(notebook: dict[str, Any]) -> str:
+    """The kernel's language; a notebook that does not say is taken to be Python."""
+    metadata = _mapping(notebook.get("metadata"))
+    kernel = _mapping(metadata.get("kernelspec"))
+    info = _mapping(metadata.get("language_info"))
+    said = kernel.get("language") or info.get("name") or metadata.get("language")
+    return str(said or "python").lower()
+
+
+def _code(cell: dict[str, Any], language: str) -> str:
+    """The cell's source when it is Python code, else nothing."""
+    if cell.get("cell_type") != "code":
+        return ""
+    editor = _mapping(_mapping(cell.get("metadata")).get("vscode"))
+    own = str(editor.get("languageId") or cell.get("language") or language).lower()
+    if own not in {"python", "ipython", "python3"}:
+        return ""
+    source = cell.get("source", cell.get("input", ""))
+    if isinstance(source, list):
+        source = "".join(part for part in source if isinstance(part, str))
+    return source if isinstance(source, str) else ""
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
