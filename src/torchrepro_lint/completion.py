@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 
 from torchrepro_lint.cards import Card, load_card
 from torchrepro_lint.checks import Draft
 from torchrepro_lint.index import ModuleFacts
-from torchrepro_lint.model import Edit, Finding, Fix, Location, Position, Range, Related, Safety
-from torchrepro_lint.source import SourceFile, Suppression
+from torchrepro_lint.model import Finding, Fix, Location, Position, Range, Related, Safety
+from torchrepro_lint.source import SourceFile
+from torchrepro_lint.suppression import Unused, removal
 
 
 def complete(code: str, draft: Draft, facts: ModuleFacts) -> Finding:
@@ -36,18 +37,18 @@ def tool_finding(code: str, rel: str, where: Position, message: str) -> Finding:
     return Finding(code, card.name, card.level, card.certainty, message, Location(rel, place))
 
 
-def unused_suppression(
-    source: SourceFile, item: Suppression, selectors: Sequence[tuple[str | None, bool]], edit: Edit
-) -> Finding:
-    """TRP002: these selectors of a suppression silenced nothing; the flag says whether each is a known one."""
+def unused_suppression(source: SourceFile, unused: Unused) -> Finding:
+    """TRP002: what of this suppression silenced nothing, and the edit that takes it out."""
     card = load_card("TRP002")
-    unknown = [s for s, known in selectors if s and not known]
-    unused = [s for s, known in selectors if s and known]
-    parts = [f"{', '.join(unused)} silenced nothing here"] if unused else []
-    parts += [f"no rule is called {', '.join(unknown)}"] if unknown else []
-    message = "unused suppression: " + ("; ".join(parts) or "it silenced nothing here")
-    fix = Fix(Safety.SAFE, card.fix_title, (edit,)) if source.kind != "notebook" else None
-    return Finding("TRP002", card.name, card.level, card.certainty, message, source.location(item.range), fix=fix)
+    parts = [f"no rule is called {', '.join(unused.unknown)}"] if unused.unknown else []
+    if unused.alone and not unused.unknown:
+        parts.append("on a line of its own it belongs to no statement")
+    elif unused.idle:
+        parts.append(f"{', '.join(unused.idle)} silenced nothing here")
+    message = fill(card.message, {"problem": "; ".join(parts) or "it silenced nothing here"})
+    fix = Fix(Safety.SAFE, card.fix_title, (removal(source, unused),)) if source.kind != "notebook" else None
+    where = source.location(unused.item.range)
+    return Finding("TRP002", card.name, card.level, card.certainty, message, where, fix=fix)
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:

@@ -14,14 +14,14 @@ from functools import lru_cache
 from pathlib import Path
 
 from torchrepro_lint import cards, checks
-from torchrepro_lint.completion import complete, tool_finding, with_fingerprints
+from torchrepro_lint.completion import complete, tool_finding, unused_suppression, with_fingerprints
 from torchrepro_lint.discover import discover, project_root, python_files
 from torchrepro_lint.index import ModuleFacts, ParseError, build
 from torchrepro_lint.model import Finding, Level, Position, Safety
 from torchrepro_lint.program import Program
 from torchrepro_lint.settings import Settings, SettingsResolver, project_torch
 from torchrepro_lint.source import SourceError, SourceFile, read_source, source_from_text
-from torchrepro_lint.suppression import Suppressor, removal
+from torchrepro_lint.suppression import Suppressor
 
 Progress = Callable[[int, int], None]
 ENGINE_CODES = ("TRP001", "TRP002", "TRP003")
@@ -141,7 +141,7 @@ class Run:
             except Exception as error:  # noqa: BLE001 - the one boundary: a crash of one check on one file
                 findings.append(_crash(code, facts, error))
         if "TRP002" in enabled:
-            findings += _unused(suppressor, facts)
+            findings += [unused_suppression(facts.source, unused) for unused in suppressor.unused()]
         return findings
 
 
@@ -203,22 +203,6 @@ def _crash(code: str, facts: ModuleFacts, error: Exception) -> Finding:
         "TRP003", facts.source.rel, Position(1, 1),
         f"{code} crashed on this file: {type(error).__name__}: {error} (at {where}); please report it",
     )  # fmt: skip
-
-
-def _unused(suppressor: Suppressor, facts: ModuleFacts) -> list[Finding]:
-    from torchrepro_lint.completion import unused_suppression
-
-    grouped: dict[int, list[tuple[str | None, bool]]] = {}
-    items = {}
-    for item, selector, known in suppressor.unused():
-        items[item.line] = item
-        grouped.setdefault(item.line, []).append((selector, known))
-    return [
-        unused_suppression(
-            facts.source, items[line], group, removal(facts.source, items[line], [s for s, _ in group if s])
-        )
-        for line, group in grouped.items()
-    ]
 
 
 __all__ = ["ENGINE_CODES", "Level", "Progress", "Request", "Result", "Run", "check", "check_files", "finish"]

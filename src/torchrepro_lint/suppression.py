@@ -1,4 +1,8 @@
-"""Which findings a comment silences, and which of our suppressions silenced nothing (TRP002)."""
+"""Which findings a comment silences, and which of our suppressions silenced nothing (TRP002).
+
+Knows codes, prefixes and names of rules, and which lines belong together; not what any rule means, nor how
+a finding is worded.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,24 @@ from dataclasses import dataclass, field
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.model import Edit, Position, Range
 from torchrepro_lint.source import SourceFile, Suppression
+
+UNUSED = "TRP002"
+
+
+@dataclass(frozen=True, slots=True)
+class Unused:
+    """What silenced nothing in one suppression: `idle` selects rules that ran, `unknown` selects none.
+
+    Both are as written; `places` are their indices among the comment's codes. `whole` says that the comment
+    holds nothing else; `alone` that it stands between statements, where it can silence nothing.
+    """
+
+    item: Suppression
+    places: tuple[int, ...] = ()
+    idle: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    whole: bool = True
+    alone: bool = False
 
 
 @dataclass(slots=True)
@@ -21,72 +43,111 @@ class Suppressor:
     facts: ModuleFacts | None
     known: Mapping[str, str]
     enabled: Collection[str]
-    _used: set[tuple[int, str | None]] = field(default_factory=set)
+    _used: set[tuple[Suppression, int | None]] = field(default_factory=set)
+    _meanings: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def silences(self, code: str, line: int) -> bool:
         """Whether a finding of `code` that starts on `line` is suppressed."""
-        hit = False
-        first, last = self.facts.statement_lines(line) if self.facts is not None else (line, line)
-        for i, item in enumerate(self.source.suppressions):
-            if item.kind != "ignore-file" and not first <= item.line <= last:
-                continue
-            if item.codes is None:
-                self._used.add((i, None))
-                hit = True
-            for selector in item.codes or ():
-                if code in self._meant(selector):
-                    self._used.add((i, selector))
-                    hit = True
-        return hit
+        return bool([item for item in self.source.suppressions if self._silences(item, code, line)])
 
-    def _meant(self, selector: str) -> set[str]:
+    def unused(self) -> list[Unused]:
+        """What silenced nothing and could have; to be asked when every other finding has been judged.
+
+        A plain noqa may be there for another tool and is never unused. A finding of TRP002 is suppressed like
+        any other, except that a suppression of everything does not excuse itself.
+        """
+        items = self.source.suppressions
+        parts = [part for item in items if (part := self._unused_part(item, own=False))]
+        left = [part for part in parts if not self._excused(part.item)]
+        return left + [part for item in items if (part := self._unused_part(item, own=True))]
+
+    def _silences(self, item: Suppression, code: str, line: int) -> bool:
+        if item.kind != "ignore-file":
+            first, last = self._statement(line)
+            if not first <= item.line <= last:
+                return False
+        if item.codes is None:
+            self._used.add((item, None))
+            return True
+        hits = [place for place, selector in enumerate(item.codes) if code in self._meant(selector)]
+        self._used.update((item, place) for place in hits)
+        return bool(hits)
+
+    def _excused(self, unused: Suppression) -> bool:
+        others = [o for o in self.source.suppressions if o is not unused or o.codes is not None]
+        return bool([other for other in others if self._silences(other, UNUSED, unused.line)])
+
+    def _statement(self, line: int) -> tuple[int, int]:
+        return self.facts.statement_lines(line) if self.facts is not None else (line, line)
+
+    def _meant(self, selector: str) -> frozenset[str]:
         """The codes that a code, prefix or name selects."""
-        upper = selector.upper()
-        return {c for c, name in self.known.items() if c.startswith(upper) or name == selector.lower()}
+        if selector not in self._meanings:
+            named = (code for code, name in self.known.items() if name == selector)
+            begun = (code for code in self.known if selector.startswith("TRP") and code.startswith(selector))
+            self._meanings[selector] = frozenset((*named, *begun))
+        return self._meanings[selector]
 
-    def unused(self) -> list[tuple[Suppression, str | None, bool]]:
-        """(suppression, selector, known) for each that silenced nothing and could have; a bare noqa never is."""
-        found: list[tuple[Suppression, str | None, bool]] = []
-        for i, item in enumerate(self.source.suppressions):
-            if item.codes is None:
-                complete = set(self.known) <= set(self.enabled) | {"TRP002"}
-                if item.kind != "noqa" and (i, None) not in self._used and complete:
-                    found.append((item, None, True))
-                continue
-            for selector in item.codes:
-                meant = self._meant(selector)
-                if not meant:
-                    found.append((item, selector, False))
-                elif meant <= set(self.enabled) and (i, selector) not in self._used:
-                    found.append((item, selector, True))
-        return found
+    def _unused_part(self, item: Suppression, *, own: bool) -> Unused | None:
+        """What `item` does not need, among its selectors of TRP002 itself (`own`) or among all others."""
+        if item.codes is None:
+            complete = set(self.known) <= {*self.enabled, UNUSED}
+            idle = not own and item.kind != "noqa" and complete and (item, None) not in self._used
+            return Unused(item, alone=self._alone(item)) if idle else None
+        places = [
+            place
+            for place, selector in enumerate(item.codes)
+            if (UNUSED in self._meant(selector)) is own and self._idle(item, place)
+        ]
+        if not places and (own or item.codes):
+            return None
+        written = {place: self.source.slice(item.code_ranges[place]) for place in places}
+        return Unused(
+            item,
+            tuple(places),
+            idle=tuple(text for place, text in written.items() if self._meant(item.codes[place])),
+            unknown=tuple(text for place, text in written.items() if not self._meant(item.codes[place])),
+            whole=len(places) == len(item.codes) and not item.foreign,
+            alone=self._alone(item),
+        )
+
+    def _idle(self, item: Suppression, place: int) -> bool:
+        assert item.codes is not None
+        selector = item.codes[place]
+        meant = self._meant(selector)
+        if not meant:  # in a noqa, a name that is not ours may be another tool's
+            return item.kind != "noqa" or selector.startswith("TRP")
+        return meant <= set(self.enabled) and (item, place) not in self._used
+
+    def _alone(self, item: Suppression) -> bool:
+        if item.kind == "ignore-file" or self._statement(item.line) != (item.line, item.line):
+            return False
+        return not self.source.line(item.line)[: item.range.start.column - 1].strip()
 
 
-def removal(source: SourceFile, item: Suppression, selectors: Collection[str]) -> Edit:
-    """Take these selectors out of a suppression; the whole comment goes when nothing of it is left."""
-    kept = [c for c in item.codes or () if c not in selectors]
-    if kept or item.foreign:
-        return _without_codes(source, item, selectors)
-    line = source.line(item.range.start.line)
-    before = line[: item.range.start.column - 1]
-    after = line[item.range.end.column - 1 :]
-    start = len(before.rstrip()) + 1 if not after.strip() else item.range.start.column
-    return Edit(source.rel, Range(Position(item.range.start.line, start), item.range.end), "")
+def removal(source: SourceFile, unused: Unused) -> Edit:
+    """Take out what is unused; with it the comment when it holds nothing else, and a line left empty."""
+    if not unused.whole:
+        return _without_codes(source, unused.item, unused.places)
+    place = unused.item.range
+    line = source.line(place.start.line)
+    before, after = line[: place.start.column - 1], line[place.end.column - 1 :]
+    start, end = place.start, Position(place.end.line, len(line) - len(after.lstrip()) + 1)
+    if not after.strip():
+        start, end = Position(start.line, len(before.rstrip()) + 1), Position(end.line, len(line) + 1)
+    if not before.strip() and not after.strip():
+        is_last = place.end.line == len(source.line_starts)
+        start, end = Position(start.line, 1), end if is_last else Position(end.line + 1, 1)
+    return Edit(source.rel, Range(start, end), "")
 
 
-def _without_codes(source: SourceFile, item: Suppression, selectors: Collection[str]) -> Edit:
-    """Drop each code with the separator that follows it, or that precedes it for the last one."""
+def _without_codes(source: SourceFile, item: Suppression, places: Collection[int]) -> Edit:
+    """Drop these codes, each with the separator before it; the first in the list with the one after it."""
     text = source.slice(item.range)
     base = item.range.start.column
-    spans = [(r.start.column - base, r.end.column - base) for r in item.code_ranges]
-    for code, (start, end) in reversed(list(zip(item.codes or (), spans, strict=True))):
-        if code not in selectors:
-            continue
-        stop = end
-        while stop < len(text) and text[stop] in ", ":
-            stop += 1
-        if stop < len(text) and text[stop] not in "])#":
-            text = text[:start] + text[stop:]
-        else:
-            text = text[:start].rstrip(", ") + text[end:]
+    for place in sorted(places, reverse=True):
+        start, end = (p.column - base for p in (item.code_ranges[place].start, item.code_ranges[place].end))
+        before, after = text[:start], text[end:]
+        kept = before.rstrip(", \t")
+        text = before + after.lstrip(", \t") if kept.endswith((":", "[")) else kept + after
     return Edit(source.rel, item.range, text)
