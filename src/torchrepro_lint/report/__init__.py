@@ -1,0 +1,44 @@
+"""What was found, as text: one module per output format, each with `render(result, context)`.
+
+A renderer yields chunks of text that end in newlines. It prints nothing, reads no environment and decides
+nothing about findings; `Context` tells it what it is written for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, cast
+
+if TYPE_CHECKING:
+    from torchrepro_lint.engine import Result
+
+RENDERERS = {
+    "full": "torchrepro_lint.report.full",
+    "concise": "torchrepro_lint.report.concise",
+    "json": "torchrepro_lint.report.json_list",
+    "github": "torchrepro_lint.report.github",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What the text is written for: `width` in columns, paths shown from `cwd`, `fixing` after a --fix."""
+
+    color: bool
+    width: int
+    cwd: Path
+    fixing: bool
+
+
+class Renderer(Protocol):
+    """The one function of a format's module."""
+
+    def __call__(self, result: Result, context: Context) -> Iterator[str]: ...
+
+
+def renderer(output_format: str) -> Renderer:
+    """The `render` of a format; its module is imported now, and no other."""
+    return cast(Renderer, import_module(RENDERERS[output_format]).render)

@@ -1,0 +1,26 @@
+"""One line per finding, for logs and editors: `path:line:column: CODE message [*]`, `[*]` for a safe fix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from torchrepro_lint.model import Safety
+from torchrepro_lint.report import Context
+from torchrepro_lint.report.places import shown_place
+from torchrepro_lint.report.summary import summary
+from torchrepro_lint.report.terminal import Paint, visible
+
+if TYPE_CHECKING:
+    from torchrepro_lint.engine import Result
+
+
+def render(result: Result, context: Context) -> Iterator[str]:
+    """Each finding on its line, then the summary."""
+    paint = Paint(context.color)
+    for finding in result.findings:
+        place = visible(shown_place(result.root, finding.location, context.cwd))
+        safe = finding.fix is not None and finding.fix.safety is Safety.SAFE
+        mark = f" [{paint('help', '*')}]" if safe else ""
+        yield f"{place}: {paint(finding.level, finding.code)} {visible(finding.message)}{mark}\n"
+    yield summary(result, context)

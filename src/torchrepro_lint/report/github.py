@@ -1,0 +1,59 @@
+"""Findings as workflow commands, which GitHub Actions turns into annotations on the changed lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from torchrepro_lint.model import Finding, Level, Location
+from torchrepro_lint.report import Context
+from torchrepro_lint.report.places import shown_path, shown_place
+
+if TYPE_CHECKING:
+    from torchrepro_lint.engine import Result
+
+_COMMANDS = {Level.ERROR: "error", Level.WARNING: "warning", Level.NOTE: "notice"}
+
+
+def render(result: Result, context: Context) -> Iterator[str]:
+    """One command per finding."""
+    for finding in result.findings:
+        path = shown_path(result.root, finding.location.path, context.cwd)
+        properties = {"title": f"{finding.code} {finding.name}", "file": path, **_place(finding.location)}
+        told = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
+        message = "\n".join(_message(result, finding, context))
+        yield f"::{_COMMANDS[finding.level]} {told}::{_data(message)}\n"
+
+
+def _place(location: Location) -> dict[str, str]:
+    """Where the annotation goes: GitHub refuses columns for several lines, and knows no cells."""
+    start, end = location.range.start, location.range.end
+    if location.cell is not None:
+        return {"line": "1", "endLine": "1"}
+    if start.line != end.line:
+        return {"line": str(start.line), "endLine": str(end.line)}
+    return {
+        "line": str(start.line),
+        "endLine": str(end.line),
+        "col": str(start.column),
+        "endColumn": str(end.column),
+    }
+
+
+def _message(result: Result, finding: Finding, context: Context) -> Iterator[str]:
+    start = finding.location.range.start
+    cell = finding.location.cell
+    where = "" if cell is None else f"cell {cell}:{start.line}:{start.column}: "
+    yield where + finding.message
+    for item in finding.related:
+        yield f"{shown_place(result.root, item.location, context.cwd)}: {item.message}"
+    if finding.fix:
+        yield f"help: {finding.fix.title} [{finding.fix.safety.value} fix]"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C").replace(";", "%3B")

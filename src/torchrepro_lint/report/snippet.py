@@ -1,0 +1,161 @@
+"""Source lines in a frame, with the ranges that matter underlined and labelled, as good compilers show them.
+
+Knows lines and columns of one file (or one notebook cell); nothing of rules, findings or fixes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from torchrepro_lint.model import Level, Range
+from torchrepro_lint.report.row import Row
+from torchrepro_lint.report.terminal import Paint, Style, columns, visible
+
+_WHOLE = 5  # a range of at most so many lines is shown whole
+_LEAST = 20  # columns for the text, however narrow the terminal
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """A range and what to say of it; the primary one is what the finding is about."""
+
+    range: Range
+    label: str
+    primary: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """How the lines of one snippet are drawn. `lines` are those of the file or the notebook cell."""
+
+    lines: Sequence[str]
+    annotations: Sequence[Annotation]
+    level: Level
+    gutter: int
+    width: int
+    paint: Paint
+
+    def draw(self) -> Iterator[str]:
+        """The frame's rows, without newlines; none when there are no lines to show."""
+        shown = self._shown()
+        if not shown:
+            return
+        previous = 0
+        bar = _Bar.over(self.annotations, self.lines)
+        yield self._row("", "")
+        for number in shown:
+            if previous and number > previous + 1:
+                inside = bar is not None and bar.covers(previous + 1)
+                yield self._skip(inside, bar is not None)
+            yield from self._line(number, bar)
+            previous = number
+        yield self._row("", "")
+
+    def _shown(self) -> list[int]:
+        shown: set[int] = set()
+        for annotation in self.annotations:
+            first = annotation.range.start.line
+            last = _last_line(annotation.range) if annotation.primary else first
+            if last - first < _WHOLE:
+                shown.update(range(first, last + 1))
+            else:
+                shown.update((first, first + 1, last))
+        shown = {number for number in shown if 1 <= number <= len(self.lines)}
+        single_gaps = {number + 1 for number in shown if number + 2 in shown}
+        return sorted(shown | single_gaps)
+
+    def _row(self, number: str, text: str) -> str:
+        return (self.paint("frame", f"{number:>{self.gutter}} |") + f" {text}").rstrip()
+
+    def _skip(self, inside: bool, barred: bool) -> str:
+        edge = self.paint(self.level, " |") if inside else "  " if barred else ""
+        return (self.paint("frame", f"{'...':<{self.gutter + 2}}") + edge).rstrip()
+
+    def _line(self, number: int, bar: _Bar | None) -> Iterator[str]:
+        edge = bar.edge(number) if bar else ""
+        row = Row(self.lines[number - 1], max(self.width - self.gutter - 3 - len(edge), _LEAST))
+        here = [item for item in self.annotations if item.range.start.line == number]
+        row.focus(*_span(here[0].range, row.length) if here else (0, 1))
+        yield self._row(str(number), self.paint(self.level, edge) + row.text)
+        if bar and number == bar.first and not bar.flush:
+            start, _ = row.place(bar.column, bar.column + 1)
+            yield self._row("", self.paint(self.level, " " + "_" * (start + 1) + "^"))
+        for item in here:
+            if not (bar and bar.annotation is item):
+                yield from self._underline(item, row, self.paint(self.level, _edge_below(bar, number)))
+        if bar and number == bar.last:
+            _, end = row.place(0, bar.end_column)
+            text = "|" + "_" * (end + 1) + "^"
+            yield self._row("", self._labelled(self.level, text, bar.annotation.label))
+
+    def _underline(self, item: Annotation, row: Row, edge: str) -> Iterator[str]:
+        start, end = row.place(*_span(item.range, row.length))
+        style: Style | Level = self.level if item.primary else "related"
+        marks = ("^" if item.primary else "-") * max(end - start, 1)
+        label = visible(item.label)
+        fits = start + len(marks) + 1 + columns(label) <= row.width
+        if fits or not label:
+            yield self._row("", edge + " " * start + self._labelled(style, marks, label))
+            return
+        yield self._row("", edge + " " * start + self.paint(style, marks))
+        yield self._row(
+            "", edge + " " * max(min(start, row.width - columns(label)), 0) + self.paint(style, label)
+        )
+
+    def _labelled(self, style: Style | Level, marks: str, label: str) -> str:
+        return self.paint(style, f"{marks} {visible(label)}" if label else marks)
+
+
+@dataclass(frozen=True, slots=True)
+class _Bar:
+    """The bar left of a primary range of several lines; `flush` when only indent precedes it."""
+
+    annotation: Annotation
+    first: int
+    last: int
+    column: int
+    end_column: int
+    flush: bool
+
+    @staticmethod
+    def over(annotations: Sequence[Annotation], lines: Sequence[str]) -> _Bar | None:
+        for item in annotations:
+            first, last = item.range.start.line, min(_last_line(item.range), len(lines))
+            if not item.primary or last <= first:
+                continue
+            column = item.range.start.column - 1
+            end = item.range.end.column - 1 if item.range.end.line == last else len(lines[last - 1])
+            flush = not lines[first - 1][:column].strip()
+            return _Bar(item, first, last, column, max(end - 1, 0), flush)
+        return None
+
+    def covers(self, number: int) -> bool:
+        return self.first < number <= self.last
+
+    def edge(self, number: int) -> str:
+        """The two columns left of a line's text."""
+        if number == self.first and self.flush:
+            return "/ "
+        return "| " if self.covers(number) else "  "
+
+
+def _edge_below(bar: _Bar | None, number: int) -> str:
+    """The two columns left of the row under a line's text."""
+    if bar is None:
+        return ""
+    return "| " if bar.first <= number < bar.last else "  "
+
+
+def _last_line(where: Range) -> int:
+    """The last line that the range has a character on."""
+    if where.end.column == 1 and where.end.line > where.start.line:
+        return where.end.line - 1
+    return where.end.line
+
+
+def _span(where: Range, length: int) -> tuple[int, int]:
+    """0-based first and last-plus-one character of the range on its first line."""
+    start = where.start.column - 1
+    end = where.end.column - 1 if where.end.line == where.start.line else length
+    return start, max(end, start + 1)
