@@ -16,6 +16,7 @@ from torchrepro_lint.program.calls import UNKNOWN, Argument, Call, Opaque, entri
 from torchrepro_lint.program.modules import ModuleFinder
 from torchrepro_lint.program.names import Names, Target
 from torchrepro_lint.program.project import ProjectText
+from torchrepro_lint.program.seeds import Seeds
 from torchrepro_lint.program.values import Constant, Display, Origin, Reference, Result, Values
 
 MAX_LINES_HELD = 120_000  # about 130 MB of syntax trees
@@ -38,6 +39,7 @@ class Program:
         self.root = root
         self.torch_version = torch_version
         self.seed = seed
+        self.seeds = Seeds(self, seed)
         self.seed_functions = frozenset(seed_functions)
         self.finder = ModuleFinder(root, sources)
         self.names = Names(self.finder, self.load, catalogue.canonical)

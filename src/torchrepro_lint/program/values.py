@@ -16,6 +16,9 @@ from torchrepro_lint.program.names import Names, Variable
 
 MAX_DEPTH = 16
 MAX_STEPS = 400
+# Methods of modules and tensors that give back the object itself, moved or switched.
+_SELF_METHODS = frozenset({"to", "cuda", "cpu", "train", "eval", "half", "float", "double", "bfloat16", "requires_grad_",
+                           "share_memory", "to_empty"})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -170,6 +173,9 @@ class Values:
     def _parameter(self, binding: Binding, scope: Scope, depth: int) -> Iterator[Origin]:
         assert isinstance(binding.node, ast.arg)
         name = binding.node.arg
+        if name == scope.self_name and scope.parent is not None and _is_class_method(scope):
+            yield Reference(scope.parent)
+            return
         calls = self._callers_of(scope) if scope.kind == "function" and depth < MAX_DEPTH else None
         if not calls:
             yield Parameter(name, scope)
@@ -268,6 +274,8 @@ class Values:
             if isinstance(callee, Scope) and callee.kind in ("function", "lambda") and callee.returns:
                 for value in callee.returns:
                     yield from self._expression(value, callee, depth + 2)
+            elif callee is None and isinstance(call.func, ast.Attribute) and call.func.attr in _SELF_METHODS:
+                yield from self._expression(call.func.value, scope, depth + 1)
             else:
                 yield Result(callee, call, scope)
 
@@ -297,6 +305,12 @@ class Values:
 def is_super(node: ast.expr) -> bool:
     """`super()` or `super(Class, self)`."""
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"
+
+
+def _is_class_method(scope: Scope) -> bool:
+    node = scope.node
+    decorators = node.decorator_list if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else []
+    return any(isinstance(d, ast.Name) and d.id == "classmethod" for d in decorators)
 
 
 def argument_for(call: ast.Call, function: Scope, name: str) -> ast.expr | Unknown | None:

@@ -1,0 +1,68 @@
+"""Where programs start: main guards, module-level scripts and notebooks."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.program.program import Program
+
+_HARMLESS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Pass)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entry:
+    """A program of `facts`: its module runs from top to bottom; `node` is where a person says it starts."""
+
+    facts: ModuleFacts
+    node: ast.stmt
+    is_guarded: bool
+
+
+def entries(facts: ModuleFacts, program: Program) -> list[Entry]:
+    """The programs that a file starts; tests are not programs."""
+    if is_test(facts):
+        return []
+    if facts.guard is not None:
+        return [Entry(facts, facts.guard, is_guarded=True)]
+    active = [n for n in facts.tree.body if not isinstance(n, _HARMLESS)]
+    if facts.source.kind == "notebook":
+        return [Entry(facts, active[0], is_guarded=False)] if active else []
+    if facts.source.kind == "stub" or not any(_runs_something(n) for n in active) or _is_imported(facts, program):
+        return []
+    return [Entry(facts, active[0], is_guarded=False)]
+
+
+def is_test(facts: ModuleFacts) -> bool:
+    """Files of unit tests, by the names that test runners look for."""
+    stem = facts.source.path.stem
+    parts = facts.source.rel.split("/")[:-1]
+    if stem.startswith("test_") or stem.endswith("_test") or stem in ("conftest", "setup") or "tests" in parts:
+        return True
+    return any(b.target.partition(".")[0] in ("unittest", "pytest") for b in facts.imports)
+
+
+def _runs_something(node: ast.stmt) -> bool:
+    """Loops, branches and calls do; constants, aliases and docstrings do not."""
+    if isinstance(node, ast.Expr):
+        return isinstance(node.value, ast.Call)
+    if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
+        return any(isinstance(n, ast.Call) for n in ast.walk(node))
+    return isinstance(node, ast.For | ast.While | ast.With | ast.If | ast.Try)
+
+
+def _is_imported(facts: ModuleFacts, program: Program) -> bool:
+    """Whether another file of the project imports this one: then it is a library module."""
+    stem = facts.source.path.stem
+    if stem in ("__init__", "__main__"):
+        return stem == "__init__"
+    if (facts.source.path.parent / "__init__.py").exists():
+        return True  # part of a package: a script there has a guard
+    for path in program.text.mentioning(stem) or ():
+        other = program.load(str(path)) if path != facts.source.path else None
+        for binding in other.imports if other is not None else []:
+            found = program.finder.find(binding.target, binding.level, path)
+            if found is not None and found[0] == str(facts.source.path):
+                return True
+    return False

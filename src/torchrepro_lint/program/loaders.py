@@ -1,0 +1,187 @@
+"""Data loaders and samplers as they are called: whether one shuffles, with whose generator, and with which workers.
+
+Knows the catalogue's loaders and samplers; knows nothing of rules, and nothing of what a data set does.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import Any
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.model import Certainty
+from torchrepro_lint.program.calls import UNKNOWN, Argument, Call, Opaque, entries_of
+from torchrepro_lint.program.program import Program
+from torchrepro_lint.program.values import Constant, Display, Parameter, Unknown
+
+_GLOBAL_GENERATORS = ("torch.default_generator", "torch._C.default_generator")
+
+
+def loaders() -> Mapping[str, Mapping[str, Any]]:
+    """Canonical name -> row, of the loaders that pass their arguments on to `torch.utils.data.DataLoader`."""
+    return catalogue.names("loaders", "loaders")
+
+
+def samplers() -> Mapping[str, Mapping[str, Any]]:
+    """Canonical name -> row, of what draws indices or splits and takes a generator."""
+    return catalogue.names("loaders", "samplers")
+
+
+def argument(call: Call, name: str) -> Argument | Opaque | None:
+    """The argument `name` of a loader or sampler; `kwargs.update(more)` is followed where `more` is known."""
+    row = loaders().get(call.name) or samplers()[call.name]
+    position = row["positions"].get(name) if "positions" in row else row.get(name)
+    found = call.argument(name, position)
+    return _updated(call, name) if found is UNKNOWN else found
+
+
+def _updated(call: Call, name: str) -> Argument | Opaque | None:
+    """Look `name` up in dicts that are filled step by step, on any path."""
+    if any(isinstance(a, ast.Starred) for a in call.node.args):
+        return UNKNOWN
+    found: Argument | None = None
+    for keyword in call.node.keywords:
+        if keyword.arg is None:
+            entries = _entries(keyword.value, call.scope, call.program)
+            if entries is None:
+                return UNKNOWN
+            found = entries.get(name, found)
+    return found
+
+
+def _entries(mapping: ast.expr, scope: Scope, program: Program) -> dict[str, Argument] | None:
+    known = program.entries(mapping, scope)
+    if known is not None or not isinstance(mapping, ast.Name):
+        return known
+    origin = program.origins(mapping, scope)
+    if len(origin) != 1 or not isinstance(origin[0], Display):
+        return None
+    merged = entries_of(origin[0])
+    for more, where in _updates(mapping.id, scope):
+        entries = program.entries(more, where)
+        if merged is None or entries is None:
+            return None
+        merged |= entries
+    return merged
+
+
+def _updates(name: str, scope: Scope) -> list[tuple[ast.expr, Scope]]:
+    """What `name.update(...)` adds, everywhere in the scope that binds the name."""
+    found = []
+    for call, where in scope.facts.calls.get("update", ()):
+        owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+        if isinstance(owner, ast.Name) and owner.id == name:
+            if where.binding_scope(name) is scope.binding_scope(name):
+                found += [(a, where) for a in call.args]
+    return found
+
+
+# -- shuffling ------------------------------------------------------------------------------------------------
+def shuffling(call: Call) -> Certainty | None:
+    """Whether a loader shuffles by itself: certain, likely (an expression decides), or None."""
+    sampler = _sampler_given(call)
+    shuffle = argument(call, "shuffle")
+    if sampler is True or not isinstance(shuffle, Argument):
+        return None
+    truth = _truth(shuffle, call.program)
+    if truth is False:
+        return None
+    return Certainty.CERTAIN if truth is True and sampler is False else Certainty.LIKELY
+
+
+def _sampler_given(call: Call) -> bool | None:
+    """Whether a sampler object decides the order; None when it is not known."""
+    answers = []
+    for name in ("sampler", "batch_sampler"):
+        found = argument(call, name)
+        answers.append(_is_given(found, call.program) if isinstance(found, Argument) else None if found else False)
+    return True if True in answers else None if None in answers else False
+
+
+def _is_given(passed: Argument, program: Program) -> bool | None:
+    """Whether the value is surely not None, surely None, or unknown."""
+    found = program.origins(passed.node, passed.scope)
+    nothing = [isinstance(o, Constant) and o.value is None for o in found]
+    if all(nothing):
+        return False
+    return None if any(nothing) or any(isinstance(o, Unknown | Parameter) for o in found) else True
+
+
+def _truth(value: Argument, program: Program) -> bool | None:
+    """Whether an expression is true, false, or not known before the program runs."""
+    match value.node:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            inner = _truth(Argument(operand, value.scope), program)
+            return None if inner is None else not inner
+        case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot() as op], comparators=[ast.Constant(value=None)]):
+            given = _is_given(Argument(left, value.scope), program)
+            return None if given is None else given is isinstance(op, ast.IsNot)
+        case ast.BoolOp(op=op, values=parts):
+            truths = [_truth(Argument(p, value.scope), program) for p in parts]
+            decisive = isinstance(op, ast.Or)
+            return decisive if decisive in truths else None if None in truths else not decisive
+    constants = {bool(v) for v in program.constants(value.node, value.scope) or ()}
+    return constants.pop() if len(constants) == 1 else None
+
+
+# -- generators and workers ------------------------------------------------------------------------------------
+def lacks_generator(call: Call) -> bool:
+    """Whether a loader or sampler surely draws from the global generator: none is passed, or None, or the global one."""
+    passed = argument(call, "generator")
+    if passed is None:
+        return True
+    if passed is UNKNOWN:
+        return False
+    if call.program.qualified(passed.node, passed.scope) in _GLOBAL_GENERATORS:
+        return True
+    return _is_given(passed, call.program) is False
+
+
+def workers(call: Call) -> bool | None:
+    """Whether a loader surely has (True), surely has not (False), or may have (None) worker processes."""
+    row = loaders()[call.name]
+    number, method = argument(call, "num_workers"), argument(call, "worker_method")
+    if number is None or row["workers"] == "threads" or method is not None:
+        return False
+    if number is UNKNOWN:
+        return None
+    values = call.program.constants(number.node, number.scope)
+    if values is None:
+        return None
+    counts = {bool(v) for v in values}
+    return counts.pop() if len(counts) == 1 else None
+
+
+def lacks_worker_init(call: Call) -> bool:
+    """Whether the workers surely run without a `worker_init_fn`."""
+    if loaders()[call.name]["workers"] != "unseeded":
+        return False
+    passed = argument(call, "worker_init_fn")
+    return passed is None or (isinstance(passed, Argument) and _is_given(passed, call.program) is False)
+
+
+# -- where a call stands ------------------------------------------------------------------------------------------
+def is_dead(facts: ModuleFacts, node: ast.AST) -> bool:
+    """Whether `node` lies in the arm of a constant test that never runs, e.g. the `else` of `if True:`."""
+    child = node
+    for parent in facts.ancestors(node):
+        if isinstance(parent, ast.If) and isinstance(parent.test, ast.Constant):
+            if child in (parent.orelse if parent.test.value else parent.body):
+                return True
+        child = parent
+    return False
+
+
+def outermost_loop(facts: ModuleFacts, node: ast.AST) -> ast.stmt | None:
+    """The outermost loop of the same function that runs `node` again and again."""
+    found: ast.stmt | None = None
+    child = node
+    for parent in facts.ancestors(node):
+        if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            break
+        if isinstance(parent, ast.For | ast.AsyncFor | ast.While) and child in parent.body:
+            found = parent
+        child = parent
+    return found

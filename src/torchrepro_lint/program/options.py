@@ -1,0 +1,257 @@
+"""What an expression is when the program runs as it is configured by default.
+
+Options come from argparse and click declarations, dataclass fields and assignments such as `cfg.seed = 1`. They
+can be set by the user, so a test on one is usually true or usually false, never always.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.program.calls import UNKNOWN, Opaque
+from torchrepro_lint.program.values import Constant, Parameter, argument_for
+
+if TYPE_CHECKING:
+    from torchrepro_lint.program.program import Program
+
+
+class Truth(Enum):
+    """How a test comes out: for certain, by default, or unknown."""
+
+    ALWAYS = "always"
+    NEVER = "never"
+    USUALLY = "usually"
+    RARELY = "rarely"
+    UNKNOWN = "unknown"
+
+    def inverted(self) -> Truth:
+        """The truth of `not test`."""
+        return _INVERSE[self]
+
+
+_INVERSE = {
+    Truth.ALWAYS: Truth.NEVER,
+    Truth.NEVER: Truth.ALWAYS,
+    Truth.USUALLY: Truth.RARELY,
+    Truth.RARELY: Truth.USUALLY,
+    Truth.UNKNOWN: Truth.UNKNOWN,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Default:
+    """A value; `settable` when the user can choose another on the command line or in a configuration."""
+
+    value: object
+    settable: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    """A call in progress: `function` entered by `call`, evaluated in `caller`."""
+
+    function: Scope
+    call: ast.Call | None = None
+    caller: Frame | None = None
+
+
+def declared_options(facts: ModuleFacts) -> dict[str, Default]:
+    """Option name -> default, for every `add_argument` and `click.option` in a file."""
+    found: dict[str, Default] = {}
+    for spelled in ("add_argument", "option"):
+        for call, _ in facts.calls.get(spelled, ()):
+            flags = [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+            keywords = {k.arg: k.value for k in call.keywords}
+            name = _destination(flags, keywords.get("dest"))
+            default = _declared_default(keywords)
+            if name and default is not UNKNOWN:
+                found[name] = Default(default, settable=True)
+    return found
+
+
+def _destination(flags: list[str], dest: ast.expr | None) -> str | None:
+    if isinstance(dest, ast.Constant):
+        return str(dest.value)
+    long = [f for f in flags if f.startswith("--")] or [f for f in flags if f.startswith("-")]
+    return long[0].lstrip("-").partition("/")[0].replace("-", "_") if long else None
+
+
+def _declared_default(keywords: dict[str | None, ast.expr]) -> object | Opaque:
+    default = keywords.get("default")
+    if default is not None:
+        return _constant(default)
+    action = keywords.get("action")
+    flag = keywords.get("is_flag")
+    if isinstance(flag, ast.Constant) and flag.value is True:
+        return False
+    if isinstance(action, ast.Constant) and action.value in ("store_true", "store_false"):
+        return action.value == "store_false"
+    required = keywords.get("required")
+    return UNKNOWN if isinstance(required, ast.Constant) and required.value else None
+
+
+def _constant(node: ast.expr) -> object | Opaque:
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
+        value = node.operand.value
+        return -value if isinstance(value, int | float) else UNKNOWN
+    return node.value if isinstance(node, ast.Constant) else UNKNOWN
+
+
+class Options:
+    """Evaluates expressions under the defaults declared in the files that `visited` gives."""
+
+    def __init__(self, program: Program, visited: Callable[[], Iterable[ModuleFacts]]) -> None:
+        self._program = program
+        self._visited = visited
+        self._declared: dict[int, dict[str, Default]] = {}
+
+    def values(self, expr: ast.expr, scope: Scope, frame: Frame | None, depth: int = 0) -> list[Default] | None:
+        """Every value that `expr` has by default, or None when that is unknown."""
+        if depth > 8:
+            return None
+        if isinstance(expr, ast.Name) and frame is not None:
+            passed = self._passed(expr.id, scope, frame, depth)
+            if passed is not UNKNOWN:
+                return passed
+        found = self._program.origins(expr, scope)
+        if found and all(isinstance(o, Constant) for o in found):
+            return [Default(o.value, settable=False) for o in found if isinstance(o, Constant)]
+        if isinstance(expr, ast.Attribute):
+            return self._configured(expr.attr, scope)
+        if isinstance(expr, ast.Subscript) and isinstance(expr.slice, ast.Constant):
+            return self._configured(str(expr.slice.value), scope)
+        if isinstance(expr, ast.Name):
+            return self._named(expr, scope, frame, depth, [o.name for o in found if isinstance(o, Parameter)])
+        return None
+
+    def _passed(self, name: str, scope: Scope, frame: Frame, depth: int) -> list[Default] | None | Opaque:
+        """The value of a parameter of the call in progress; UNKNOWN when `name` is not one."""
+        owner = scope.binding_scope(name)
+        if owner is not frame.function or owner.kind != "function" or frame.call is None or frame.caller is None:
+            return UNKNOWN
+        bindings = owner.bindings[name]
+        if len(bindings) != 1 or bindings[0].kind != "parameter":
+            return UNKNOWN
+        given = argument_for(frame.call, owner, name)
+        if isinstance(given, ast.expr):
+            return self.values(given, frame.caller.function, frame.caller, depth + 1)
+        default = bindings[0].value
+        if given is None and default is not None:
+            return self.values(default, owner.parent or owner, None, depth + 1)
+        return None
+
+    def _named(
+        self, expr: ast.Name, scope: Scope, frame: Frame | None, depth: int, parameters: list[str]
+    ) -> list[Default] | None:
+        """A local name: assigned from an option, or a parameter that click or hydra fills in."""
+        owner = scope.binding_scope(expr.id)
+        bindings = owner.bindings[expr.id] if owner is not None else []
+        if owner is not None and len(bindings) == 1 and bindings[0].kind == "assign" and bindings[0].value is not None:
+            return self.values(bindings[0].value, owner, frame, depth + 1)
+        if expr.id in parameters and owner is not None:
+            option = self._options(owner.facts).get(expr.id)
+            return [option] if option is not None else None
+        return None
+
+    def _configured(self, name: str, scope: Scope) -> list[Default] | None:
+        """`args.name` or `cfg["name"]`: an option of that name in this file, then in any file visited."""
+        for facts in (scope.facts, *self._visited()):
+            option = self._options(facts).get(name)
+            if option is not None:
+                return None if self._chosen_at_run_time(facts, name) else [option]
+        for facts in (scope.facts, *self._visited()):
+            assigned = [_constant(s.value) for s in facts.attribute_sets.get(name, ()) if s.value is not None]
+            if UNKNOWN in assigned:
+                return None
+            values = assigned or _fields(facts, name)
+            if values:
+                return [Default(v, settable=True) for v in values]
+        return None
+
+    @staticmethod
+    def _chosen_at_run_time(facts: ModuleFacts, name: str) -> bool:
+        """Whether the program itself sets the option to something that is not a constant."""
+        return any(s.value is not None and _constant(s.value) is UNKNOWN for s in facts.attribute_sets.get(name, ()))
+
+    def _options(self, facts: ModuleFacts) -> dict[str, Default]:
+        if id(facts) not in self._declared:
+            self._declared[id(facts)] = declared_options(facts)
+        return self._declared[id(facts)]
+
+    # -- tests ------------------------------------------------------------------------------------------------
+    def truth(self, test: ast.expr, scope: Scope, frame: Frame | None) -> Truth:
+        """How `test` comes out when the program runs as configured by default."""
+        match test:
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return self.truth(operand, scope, frame).inverted()
+            case ast.BoolOp(op=op, values=values):
+                return _joined([self.truth(v, scope, frame) for v in values], any_of=isinstance(op, ast.Or))
+            case ast.Compare(left=left, ops=[op], comparators=[right]):
+                return self._compared(left, op, right, scope, frame)
+            case _:
+                return _verdict(self.values(test, scope, frame), bool)
+
+    def _compared(
+        self, left: ast.expr, op: ast.cmpop, right: ast.expr, scope: Scope, frame: Frame | None
+    ) -> Truth:
+        other = _constant(right)
+        compare = _COMPARE.get(type(op))
+        if other is UNKNOWN or compare is None:
+            return Truth.UNKNOWN
+
+        def holds(value: object) -> bool:
+            return bool(compare(value, other))
+
+        try:
+            return _verdict(self.values(left, scope, frame), holds)
+        except TypeError:
+            return Truth.UNKNOWN
+
+
+_COMPARE: dict[type[ast.cmpop], Callable[[object, object], object]] = {
+    ast.Is: lambda a, b: a is b or a == b,
+    ast.IsNot: lambda a, b: not (a is b or a == b),
+    ast.Eq: lambda a, b: a == b,
+    ast.NotEq: lambda a, b: a != b,
+    ast.Gt: lambda a, b: a > b,  # type: ignore[operator]
+    ast.GtE: lambda a, b: a >= b,  # type: ignore[operator]
+    ast.Lt: lambda a, b: a < b,  # type: ignore[operator]
+    ast.LtE: lambda a, b: a <= b,  # type: ignore[operator]
+}
+
+
+def _fields(facts: ModuleFacts, name: str) -> list[object]:
+    """Class-level `name = constant`, as in dataclass configurations."""
+    found = []
+    for scope in facts.scope.children.values():
+        if scope.kind == "class" and name in scope.bindings:
+            values = [_constant(b.value) for b in scope.bindings[name] if b.value is not None]
+            found += [v for v in values if v is not UNKNOWN]
+    return found
+
+
+def _verdict(values: list[Default] | None, holds: Callable[[object], bool]) -> Truth:
+    if not values:
+        return Truth.UNKNOWN
+    outcomes = {holds(v.value) for v in values}
+    if len(outcomes) > 1:
+        return Truth.UNKNOWN
+    settable = any(v.settable for v in values)
+    if outcomes == {True}:
+        return Truth.USUALLY if settable else Truth.ALWAYS
+    return Truth.RARELY if settable else Truth.NEVER
+
+
+def _joined(truths: list[Truth], *, any_of: bool) -> Truth:
+    """`or` of the truths, or `and` by De Morgan."""
+    if not any_of:
+        return _joined([t.inverted() for t in truths], any_of=True).inverted()
+    for strongest in (Truth.ALWAYS, Truth.USUALLY, Truth.UNKNOWN, Truth.RARELY):
+        if strongest in truths:
+            return strongest
+    return Truth.NEVER

@@ -1,0 +1,94 @@
+"""What a call does to the global random number generators, by the catalogue: draws, seeds, or neither."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.index import Scope
+from torchrepro_lint.program.calls import UNKNOWN, Call
+from torchrepro_lint.program.program import Program
+
+FAMILIES = ("torch", "numpy", "python")
+_LOADER = "torch.utils.data.DataLoader"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Draw:
+    """A call that draws from the global generator of `family`; for `kind` see the catalogue."""
+
+    family: str
+    kind: str
+    node: ast.Call
+    scope: Scope
+    what: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Seeder:
+    """A call that seeds `families`; `seed` is the seed's expression, None when it is left out."""
+
+    families: tuple[str, ...]
+    node: ast.Call
+    scope: Scope
+    seed: ast.expr | None
+    none: str
+
+
+@cache
+def _draws() -> Mapping[str, Mapping[str, Any]]:
+    return catalogue.names("rng", "draws")
+
+
+@cache
+def _methods() -> Mapping[str, Mapping[str, Any]]:
+    return catalogue.names("rng", "methods")
+
+
+@cache
+def _seeders() -> Mapping[str, Mapping[str, Any]]:
+    return catalogue.names("rng", "seeders")
+
+
+def draw_of(program: Program, name: str | None, call: ast.Call, scope: Scope) -> Draw | None:
+    """The draw that a call makes; `name` is its external callee, None for a method of an unknown object."""
+    site = Call(call, scope, name or "", program)
+    if name == _LOADER:
+        return _loader_draw(site)
+    row = _draws().get(name) if name else _method_row(call)
+    if row is None or any(site.argument(a) is not None and site.given(a) is not False for a in row.get("unless", ())):
+        return None
+    for argument, wanted in row.get("only_if", {}).items():
+        if site.literal(argument, default=wanted) not in (wanted, UNKNOWN):
+            return None
+    return Draw(row["family"], row["kind"], call, scope, site.written)
+
+
+def _method_row(call: ast.Call) -> Mapping[str, Any] | None:
+    return _methods().get(call.func.attr) if isinstance(call.func, ast.Attribute) else None
+
+
+def _loader_draw(site: Call) -> Draw | None:
+    shuffle = site.literal("shuffle", 2, default=False)
+    if not shuffle or site.argument("generator") is not None:
+        return None
+    return Draw("torch", "shuffle", site.node, site.scope, site.written)
+
+
+def seeder_of(program: Program, name: str, call: ast.Call, scope: Scope) -> Seeder | None:
+    """The seeding that a call of the external function `name` does, whatever its seed."""
+    row = _seeders().get(name)
+    if row is None:
+        return None
+    seed = Call(call, scope, name, program).argument(row["seed"], row.get("position"))
+    known = seed.node if seed is not None and seed is not UNKNOWN else None
+    return Seeder(tuple(row["families"]), call, scope, known, _none(row, absent=seed is None))
+
+
+def _none(row: Mapping[str, Any], *, absent: bool) -> str:
+    """What the call does when its seed is None or absent: "random", "nothing" or "constant"."""
+    return str(row["none"]) if not absent or row.get("default") != "constant" else "constant"

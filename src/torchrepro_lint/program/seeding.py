@@ -1,0 +1,573 @@
+"""The seeding walk: from an entry point through everything it runs, which draws does no seed dominate?
+
+An abstract run over the syntax trees: statements in order, calls into project functions, constructors and
+imported modules. Per RNG family the state is unseeded, maybe (a seed behind a test that is false by
+default) or seeded; what cannot be known counts as seeded, so that a doubt is never an alarm.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index.facts import FunctionNode
+from torchrepro_lint.program.entries import Entry
+from torchrepro_lint.program.options import Frame, Options, Truth
+from torchrepro_lint.program.program import Program
+from torchrepro_lint.program.rng import FAMILIES, Draw, Seeder, draw_of, seeder_of
+from torchrepro_lint.program.values import Reference, Result
+
+UNSEEDED, MAYBE, SEEDED = 0, 1, 2
+MAX_DEPTH = 40
+MAX_CALLS = 30_000
+_SEEDS_BY_NAME = re.compile(r"seed|determinis|reproduc", re.IGNORECASE)
+_SPAWNERS = frozenset({"torch.multiprocessing.spawn", "torch.multiprocessing.start_processes"})
+_ELSEWHERE = frozenset({"worker_init_fn", "collate_fn"})  # run in the loader's workers
+_EXITS = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit", "os.abort"})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """One call on the way to a draw: where it is written."""
+
+    node: ast.AST
+    scope: Scope
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Witness:
+    """A draw and the calls that lead to it, outermost first. `process` is the function of the fresh process
+    that it runs in, None in the program's own."""
+
+    draw: Draw
+    chain: tuple[Step, ...]
+    level: int
+    process: Scope | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Late:
+    """A family that is seeded after it was drawn from."""
+
+    witness: Witness
+    seeder: Seeder
+
+
+@dataclass(frozen=True, slots=True)
+class _Family:
+    level: int = UNSEEDED
+    early: Witness | None = None
+
+
+State: TypeAlias = "tuple[_Family, ...] | None"  # one per FAMILIES; None: this path has ended
+_FRESH: State = tuple(_Family() for _ in FAMILIES)
+
+
+@dataclass(slots=True, eq=False)
+class Seeding:
+    """What the walk of one entry found."""
+
+    entry: Entry
+    unseeded: dict[str, Witness] = field(default_factory=dict)
+    maybe: dict[str, Witness] = field(default_factory=dict)
+    late: dict[str, Late] = field(default_factory=dict)
+    seeders: list[Seeder] = field(default_factory=list)
+    conditional: dict[str, Seeder] = field(default_factory=dict)
+    visited: list[ModuleFacts] = field(default_factory=list)
+    reached: set[str] = field(default_factory=set)
+    unknown_calls: int = 0
+    complete: bool = True
+
+    @property
+    def trains(self) -> bool:
+        """Whether gradients are computed anywhere on the path."""
+        names = ("backward", "manual_backward", "fit")
+        return any(n in self.reached or any(n in f.calls for f in self.visited) for n in names)
+
+    @property
+    def loads_weights(self) -> bool:
+        """Whether a checkpoint is loaded anywhere on the path."""
+        return bool(self.reached & {"load_state_dict", "from_pretrained", "load_from_checkpoint", "load"})
+
+
+def seeding_of(entry: Entry, program: Program) -> Seeding:
+    """Walk one entry. When a bound is hit, nothing is claimed (`complete` is False)."""
+    walk = _Walk(entry, program)
+    walk.run()
+    return walk.found
+
+
+class _Walk:
+    def __init__(self, entry: Entry, program: Program) -> None:
+        self.program = program
+        self.found = Seeding(entry)
+        self.options = Options(program, lambda: self.found.visited)
+        self._imported: set[str] = set()
+        self._active: set[tuple[Scope, bool]] = set()
+        self._memo: dict[object, tuple[tuple[int, ...], State]] = {}
+        self._chain: list[Step] = []
+        self._exits: list[list[State]] = []
+        self._process: Scope | None = None
+        self._in_workers = False
+        self._calls = 0
+
+    def run(self) -> None:
+        entry = self.found.entry
+        self._imported.add(str(entry.facts.source.path))
+        state = self._module(entry.facts, _FRESH, guard=True)
+        del state
+
+    # -- modules and functions --------------------------------------------------------------------------------
+    def _module(self, facts: ModuleFacts, state: State, *, guard: bool) -> State:
+        self.found.visited.append(facts)
+        frame = Frame(facts.scope)
+        self._exits.append([])
+        body = [n for n in facts.tree.body if guard or n is not facts.guard]
+        state = self._block(body, state, facts.scope, frame)
+        self._exits.pop()
+        return state
+
+    def _import(self, node: ast.Import | ast.ImportFrom, scope: Scope, state: State) -> State:
+        """Run the top level of a project module the first time it is imported."""
+        if isinstance(node, ast.Import):
+            wanted = [(a.name, 0) for a in node.names]
+        else:
+            base = node.module or ""
+            names = [f"{base}.{a.name}".strip(".") for a in node.names if a.name != "*"] or [base]
+            wanted = [(n, node.level) for n in names]
+        for name, level in wanted:
+            found = self.program.finder.find(name, level, scope.facts.source.path)
+            if found is None or found[0] in self._imported:
+                continue
+            self._imported.add(found[0])
+            facts = self.program.load(found[0])
+            if facts is not None and state is not None:
+                self._chain.append(Step(node, scope))
+                state = self._module(facts, state, guard=False) or state
+                self._chain.pop()
+        return state
+
+    def _function(self, function: Scope, call: ast.Call | None, frame: Frame, state: State) -> State:
+        """Run a project function, or take the result of an equal run from the memo."""
+        node = function.node
+        self._calls += 1
+        key = (function, call is None)
+        if state is None or key in self._active or len(self._chain) > MAX_DEPTH or not self._within_bounds():
+            return state
+        signature = self._signature(function, call, frame, state)
+        if signature in self._memo:
+            return _replay(self._memo[signature], state)
+        self._active.add(key)
+        self._exits.append([])
+        self._see(function.facts)
+        inner = Frame(function, call, frame)
+        if isinstance(node, FunctionNode):
+            after = self._block(node.body, state, function, inner)
+        else:
+            assert isinstance(node, ast.Lambda)
+            after = self._expression(node.body, state, function, inner)
+        after = _either([after, *self._exits.pop()]) or state
+        self._active.discard(key)
+        self._memo[signature] = (tuple(f.level for f in after), after)
+        return after
+
+    def _within_bounds(self) -> bool:
+        if self._calls > MAX_CALLS:
+            self.found.complete = False
+        return self.found.complete
+
+    def _signature(self, function: Scope, call: ast.Call | None, frame: Frame, state: State) -> object:
+        """What the outcome depends on: the state and the known values of the arguments."""
+        assert state is not None
+        passed: list[object] = []
+        if call is not None:
+            for value in (*call.args, *(k.value for k in call.keywords)):
+                known = self.options.values(value, frame.function, frame) if _may_be_known(value) else None
+                passed.append(repr([(d.value, d.settable) for d in known]) if known else "?")
+        return (function, tuple((f.level, f.early is None) for f in state), tuple(passed), self._process, self._in_workers)
+
+    def _see(self, facts: ModuleFacts) -> None:
+        if facts not in self.found.visited:
+            self.found.visited.append(facts)
+
+    # -- statements ---------------------------------------------------------------------------------------------
+    def _block(self, body: Iterable[ast.stmt], state: State, scope: Scope, frame: Frame) -> State:
+        for statement in body:
+            if state is None:
+                break
+            state = self._statement(statement, state, scope, frame)
+        return state
+
+    def _statement(self, node: ast.stmt, state: State, scope: Scope, frame: Frame) -> State:
+        match node:
+            case ast.Import() | ast.ImportFrom():
+                return self._import(node, scope, state)
+            case ast.If():
+                return self._if(node, state, scope, frame)
+            case ast.For() | ast.AsyncFor():
+                state = self._expression(node.iter, state, scope, frame)
+                body = self._block(node.body, state, scope, frame)
+                return self._block(node.orelse, body if body is not None else state, scope, frame)
+            case ast.While():
+                state = self._expression(node.test, state, scope, frame)
+                body = self._block(node.body, state, scope, frame)
+                return self._block(node.orelse, body if body is not None else state, scope, frame)
+            case ast.Try():
+                return self._try(node, state, scope, frame)
+            case ast.With() | ast.AsyncWith():
+                for item in node.items:
+                    state = self._expression(item.context_expr, state, scope, frame)
+                return self._block(node.body, state, scope, frame)
+            case ast.Match():
+                state = self._expression(node.subject, state, scope, frame)
+                return _either([self._block(c.body, state, scope, frame) for c in node.cases] + [state])
+            case ast.Return():
+                self._exits[-1].append(self._expression(node.value, state, scope, frame))
+                return None
+            case ast.Raise():
+                return None
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                return self._expressions([*node.decorator_list, *node.args.defaults], state, scope, frame)
+            case ast.ClassDef():
+                inner = scope.children.get(node)
+                return self._block(node.body, state, inner, frame) if inner is not None else state
+            case _:
+                return self._expression(node, state, scope, frame)
+
+    def _if(self, node: ast.If, state: State, scope: Scope, frame: Frame) -> State:
+        if node is scope.facts.guard:
+            return self._block(node.body, state, scope, frame)
+        state = self._expression(node.test, state, scope, frame)
+        truth = self.options.truth(node.test, scope, frame)
+        if truth is Truth.ALWAYS:
+            return self._block(node.body, state, scope, frame)
+        if truth is Truth.NEVER:
+            return self._block(node.orelse, state, scope, frame)
+        body = self._block(node.body, state, scope, frame)
+        orelse = self._block(node.orelse, state, scope, frame)
+        if body is None or orelse is None:
+            return orelse if body is None else body
+        match truth:
+            case Truth.USUALLY:
+                return _by_default(body, orelse)
+            case Truth.RARELY:
+                return _by_default(orelse, body)
+        return _either([body, orelse])
+
+    def _try(self, node: ast.Try, state: State, scope: Scope, frame: Frame) -> State:
+        body = self._block(node.body, state, scope, frame)
+        ended = self._block(node.orelse, body, scope, frame)
+        handled = [self._block(h.body, state, scope, frame) for h in node.handlers]
+        after = ended if ended is not None else _either(handled)
+        return self._block(node.finalbody, after, scope, frame) if after is not None else None
+
+    # -- expressions ----------------------------------------------------------------------------------------------
+    def _expressions(self, nodes: Iterable[ast.AST | None], state: State, scope: Scope, frame: Frame) -> State:
+        for node in nodes:
+            state = self._expression(node, state, scope, frame)
+        return state
+
+    def _expression(self, node: ast.AST | None, state: State, scope: Scope, frame: Frame) -> State:
+        """Run the calls in a node, innermost first; lambdas and comprehensions in their own scopes."""
+        if node is None or state is None or isinstance(node, ast.Lambda | ast.Name | ast.Constant):
+            return state
+        inner = scope.children.get(node, scope)
+        if isinstance(node, ast.IfExp):
+            return self._choice(node, state, scope, frame)
+        for child in ast.iter_child_nodes(node):
+            state = self._expression(child, state, inner, frame)
+        if isinstance(node, ast.Call) and state is not None:
+            state = self._call(node, state, inner, frame)
+        return state
+
+    def _choice(self, node: ast.IfExp, state: State, scope: Scope, frame: Frame) -> State:
+        state = self._expression(node.test, state, scope, frame)
+        match self.options.truth(node.test, scope, frame):
+            case Truth.ALWAYS:
+                return self._expression(node.body, state, scope, frame)
+            case Truth.NEVER:
+                return self._expression(node.orelse, state, scope, frame)
+        arms = [self._expression(arm, state, scope, frame) for arm in (node.body, node.orelse)]
+        return _either(arms)
+
+    # -- calls --------------------------------------------------------------------------------------------------
+    def _call(self, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
+        if isinstance(call.func, ast.Attribute):
+            self.found.reached.add(call.func.attr)
+        callees = self._callees(call, scope, frame)
+        if not callees:
+            self.found.unknown_calls += 1
+            return self._external(None, call, state, scope, frame)
+        after = [self._enter(callee, call, state, scope, frame) for callee in callees]
+        return _either(after) if len(after) > 1 else after[0]
+
+    def _callees(self, call: ast.Call, scope: Scope, frame: Frame) -> list[str | Scope]:
+        target = self.program.resolve(call.func, scope)
+        if isinstance(target, str | Scope):
+            return [target]
+        found: list[str | Scope] = []
+        for callee in self.program.values.callees(call, scope):
+            if callee is not None and callee not in found:
+                found.append(callee)
+        if not found:
+            found = list(self._instance_calls(call, scope))
+        return found[:4]
+
+    def _instance_calls(self, call: ast.Call, scope: Scope) -> Iterator[Scope]:
+        """`model(x)` runs `__call__`, or `forward` of an nn.Module."""
+        for origin in self.program.origins(call.func, scope):
+            if isinstance(origin, Result) and isinstance(origin.callee, Scope) and origin.callee.kind == "class":
+                for name in ("__call__", "forward"):
+                    method = self.program.names.class_member(origin.callee, name)
+                    if isinstance(method, Scope):
+                        yield method
+                        break
+
+    def _enter(self, callee: str | Scope, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
+        if isinstance(callee, str):
+            return self._external(callee, call, state, scope, frame)
+        if self._is_named_seeder(callee):
+            return self._seed(Seeder(FAMILIES, call, scope, None, "constant"), state, scope, frame)
+        self._chain.append(Step(call, scope))
+        if callee.kind == "class":
+            state = self._construct(callee, call, state, scope, frame)
+        elif callee.kind in ("function", "lambda"):
+            state = self._function(callee, call, frame, state)
+        self._chain.pop()
+        return state
+
+    def _construct(self, owner: Scope, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
+        for name in ("__new__", "__init__", "__post_init__", "setup"):
+            if name == "setup" and not any("LightningModule" in b for b in self.program.external_bases(owner)):
+                continue
+            method = self.program.names.class_member(owner, name)
+            if isinstance(method, Scope):
+                state = self._function(method, call, frame, state)
+        if not isinstance(self.program.names.class_member(owner, "__init__"), Scope):
+            for base in self.program.external_bases(owner):
+                state = self._apply(base, call, state, scope, frame)
+        return state
+
+    def _is_named_seeder(self, callee: Scope) -> bool:
+        """Whether the setting `seed-functions` names this project function."""
+        if not self.program.seed_functions or callee.kind != "function":
+            return False
+        module = callee.facts.source.rel.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        full = f"{module}.{callee.name}"
+        return any(full == name or full.endswith(f".{name}") for name in self.program.seed_functions)
+
+    def _external(self, name: str | None, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
+        """A call of something outside the project, or of an unknown object."""
+        name = name.removesuffix(".__init__") if name else None
+        if name in _EXITS:
+            return None
+        state = self._apply(name, call, state, scope, frame)
+        return self._callbacks(name, call, state, scope, frame)
+
+    def _apply(self, name: str | None, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
+        if name in self.program.seed_functions:
+            return self._seed(Seeder(FAMILIES, call, scope, None, "constant"), state, scope, frame)
+        if name is not None:
+            seeder = seeder_of(self.program, name, call, scope)
+            if seeder is not None:
+                return self._seed(seeder, state, scope, frame)
+        draw = draw_of(self.program, name, call, scope)
+        if draw is not None:
+            return self._draw(draw, state)
+        if self._may_seed(name, call):
+            return tuple(replace(f, level=SEEDED) for f in state or ()) if state is not None else None
+        return state
+
+    @staticmethod
+    def _may_seed(name: str | None, call: ast.Call) -> bool:
+        """An unknown function whose name says that it seeds is believed, but not one that only reads."""
+        last = name.rpartition(".")[2] if name else getattr(call.func, "attr", getattr(call.func, "id", ""))
+        if name is not None and name.partition(".")[0] in ("torch", "numpy", "random", "builtins"):
+            return False
+        reads = last.startswith(("get_", "is_", "has_", "add_", "initial_", "print", "log", "manual_seed"))
+        return bool(_SEEDS_BY_NAME.search(last)) and not reads
+
+    def _callbacks(self, name: str | None, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
+        """Project functions passed to an external callable may be run by it: `app.run(main)`, `spawn(worker)`."""
+        passed = [*call.args, *(k.value for k in call.keywords if k.arg not in _ELSEWHERE)]
+        for value in passed:
+            if state is None or not isinstance(value, ast.Name | ast.Attribute | ast.Lambda):
+                continue
+            if isinstance(value, ast.Lambda):
+                function: object = scope.children.get(value)
+            else:
+                function = self.program.resolve(value, scope)
+                if function is None:
+                    origins = self.program.origins(value, scope)
+                    function = next((o.target for o in origins if isinstance(o, Reference)), None)
+            if isinstance(function, Scope) and function.kind in ("function", "lambda", "class"):
+                state = self._run_callback(name, function, call, state, scope, frame)
+        return self._worker_code(name, call, state, scope, frame)
+
+    def _run_callback(
+        self, name: str | None, function: Scope, call: ast.Call, state: State, scope: Scope, frame: Frame
+    ) -> State:
+        self._chain.append(Step(call, scope))
+        if name in _SPAWNERS and function.kind == "function":
+            outer, self._process = self._process, function
+            self._function(function, None, frame, self._child_state(function.facts))
+            self._process = outer
+        elif function.kind == "class":
+            state = self._construct(function, call, state, scope, frame)
+        else:
+            state = self._function(function, None, frame, state)
+        self._chain.pop()
+        return state
+
+    def _child_state(self, facts: ModuleFacts) -> State:
+        """A spawned process starts afresh and runs the module's top level only: seeds there do reach it."""
+        levels = [UNSEEDED] * len(FAMILIES)
+        for seeder in self.found.seeders:
+            if seeder.scope.kind == "module" and seeder.scope.facts in (facts, self.found.entry.facts):
+                for family in seeder.families:
+                    levels[FAMILIES.index(family)] = SEEDED
+        return tuple(_Family(level) for level in levels)
+
+    def _worker_code(self, name: str | None, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
+        """What a loader's data set, and objects given to a transform, draw when they are called."""
+        if name is None or state is None:
+            return state
+        if name == "torch.utils.data.DataLoader" and call.args:
+            owners = self._classes([call.args[0]], scope)
+            return self._run_in_workers(owners, "__getitem__", call, state, scope, frame, self._workers(call, scope, frame))
+        if ".transforms." in name:
+            listed = [e for a in call.args for e in (a.elts if isinstance(a, ast.List | ast.Tuple) else [a])]
+            return self._run_in_workers(self._classes(listed, scope), "__call__", call, state, scope, frame, True)
+        return state
+
+    def _workers(self, call: ast.Call, scope: Scope, frame: Frame) -> bool:
+        """Whether the loader has worker processes for certain or by default."""
+        workers = next((k.value for k in call.keywords if k.arg == "num_workers"), None)
+        values = self.options.values(workers, scope, frame) if workers is not None else []
+        return workers is not None and (not values or any(v.value for v in values))
+
+    def _classes(self, values: Iterable[ast.expr], scope: Scope) -> list[Scope]:
+        """The project classes that these values are instances of."""
+        made = [o.callee for v in values for o in self.program.origins(v, scope) if isinstance(o, Result)]
+        return [c for c in made if isinstance(c, Scope) and c.kind == "class"]
+
+    def _run_in_workers(
+        self, owners: list[Scope], method: str, call: ast.Call, state: State, scope: Scope, frame: Frame, workers: bool
+    ) -> State:
+        outer, self._in_workers = self._in_workers, workers
+        for owner in owners:
+            found = self.program.names.class_member(owner, method)
+            if isinstance(found, Scope):
+                self._chain.append(Step(call, scope))
+                state = self._function(found, None, frame, state)
+                self._chain.pop()
+        self._in_workers = outer
+        return state
+
+    # -- seeds and draws ------------------------------------------------------------------------------------------
+    def _seed(self, seeder: Seeder, state: State, scope: Scope, frame: Frame) -> State:
+        if state is None:
+            return None
+        level = self._seed_level(seeder, scope, frame)
+        if level > UNSEEDED:
+            self.found.seeders.append(seeder)
+        families = list(state)
+        for name in seeder.families:
+            i = FAMILIES.index(name)
+            old = families[i]
+            if level == SEEDED and old.early is not None and name not in self.found.late and self._process is None:
+                self.found.late[name] = Late(old.early, seeder)
+            if level == MAYBE:
+                self.found.conditional.setdefault(name, seeder)
+            families[i] = replace(old, level=max(old.level, level))
+        return tuple(families)
+
+    def _seed_level(self, seeder: Seeder, scope: Scope, frame: Frame) -> int:
+        """Seeded, unless the seed is None for certain or by default."""
+        if seeder.none == "constant":
+            return SEEDED
+        if seeder.seed is None:
+            return UNSEEDED if _left_out(seeder) else SEEDED
+        values = self.options.values(seeder.seed, scope, frame)
+        if not values or not all(v.value is None for v in values):
+            return SEEDED
+        return MAYBE if any(v.settable for v in values) else UNSEEDED
+
+    def _overwritten(self, draw: Draw) -> bool:
+        """Initial weights do not matter in a function that loads others over them and does not train."""
+        scopes = {s.scope.function for s in self._chain} | {draw.scope.function}
+        return any(
+            scope.kind == "function" and _uses("load_state_dict", scope)
+            and not _uses("backward", scope) and not _uses("step", scope)
+            for scope in scopes
+        )  # fmt: skip
+
+    def _draw(self, draw: Draw, state: State) -> State:
+        assert state is not None
+        i = FAMILIES.index(draw.family)
+        old = state[i]
+        if self._in_workers and draw.family != "torch":  # a worker seeds its own generators from torch's
+            old = replace(old, level=max(old.level, state[FAMILIES.index("torch")].level))
+        if old.level == SEEDED or _chooses_seed(draw) or (draw.kind == "init" and self._overwritten(draw)):
+            return state
+        witness = Witness(draw, (*self._chain, Step(draw.node, draw.scope)), old.level, self._process)
+        table = self.found.unseeded if old.level == UNSEEDED else self.found.maybe
+        known = table.get(draw.family)
+        if known is None or (known.draw.kind != "sample" and draw.kind == "sample"):
+            table[draw.family] = witness
+        if old.early is None and old.level == UNSEEDED:
+            return (*state[:i], replace(old, early=witness), *state[i + 1 :])
+        return state
+
+
+def _uses(name: str, scope: Scope) -> bool:
+    """Whether a method called `name` is called in this very function."""
+    return any(where.function is scope for _, where in scope.facts.calls.get(name, ()))
+
+
+def _left_out(seeder: Seeder) -> bool:
+    return not seeder.node.args and not seeder.node.keywords
+
+
+def _chooses_seed(draw: Draw) -> bool:
+    """`args.seed = random.randint(...)`: the draw picks a seed, it is not drawn after one."""
+    statement = draw.scope.facts.statement(draw.node)
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    written = [getattr(t, "attr", getattr(t, "id", "")) for t in targets]
+    return any("seed" in name.lower() for name in written)
+
+
+def _may_be_known(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant | ast.Name | ast.Attribute)
+
+
+def _replay(result: tuple[tuple[int, ...], State], state: State) -> State:
+    """The outcome of an equal earlier run, keeping what was drawn early on this path."""
+    _, after = result
+    assert state is not None
+    if after is None:
+        return None
+    return tuple(replace(a, early=s.early or a.early) for a, s in zip(after, state, strict=True))
+
+
+def _either(states: list[State]) -> State:
+    """Paths that meet where it is unknown which was taken: a seed on one of them is believed."""
+    alive = [s for s in states if s is not None]
+    if not alive:
+        return None
+    return tuple(
+        _Family(max(f.level for f in families), next((f.early for f in families if f.early is not None), None))
+        for families in zip(*alive, strict=True)
+    )
+
+
+def _by_default(usual: tuple[_Family, ...], other: tuple[_Family, ...]) -> State:
+    """Two arms of which `usual` runs by default: a family seeded only in the other is `maybe` seeded."""
+    return tuple(
+        _Family(u.level if u.level >= o.level else max(u.level, min(o.level, MAYBE)), u.early or o.early)
+        for u, o in zip(usual, other, strict=True)
+    )

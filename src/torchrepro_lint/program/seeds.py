@@ -1,0 +1,102 @@
+"""The program's own seed, as an expression that is valid at a given place; else the configured constant."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from torchrepro_lint.index import Binding, ModuleFacts, Scope
+from torchrepro_lint.program.options import declared_options
+
+if TYPE_CHECKING:
+    from torchrepro_lint.program.program import Program
+
+_SEED_NAME = re.compile(r"(?:global_|random_|rng_|manual_|base_)?seed", re.IGNORECASE)
+_CONFIG_NAMES = frozenset({"args", "opt", "opts", "cfg", "config", "conf", "hparams", "flags", "options", "params"})
+_OPTION = "seed"
+
+
+class Seeds:
+    """Finds seeds in scope. `default` is used where the program has none of its own."""
+
+    def __init__(self, program: Program, default: int) -> None:
+        self._program = program
+        self._default = str(default)
+
+    def expression(self, scope: Scope, node: ast.AST) -> str:
+        """What an expert would write as the seed at `node`: `seed`, `SEED`, `args.seed` or a constant."""
+        return self.own(scope, node) or self._default
+
+    def own(self, scope: Scope, node: ast.AST) -> str | None:
+        """The program's own seed as written at `node`, None where it has none in scope."""
+        for name, binding, owner in _visible(scope, node):
+            if _SEED_NAME.fullmatch(name) and _is_integer(binding.value):
+                return name
+            if self._holds_options(name, binding, owner) and self._option_is_set(owner.facts):
+                return f"{name}.{_OPTION}"
+        return None
+
+    def _holds_options(self, name: str, binding: Binding, owner: Scope) -> bool:
+        """Whether a name holds parsed arguments: assigned from `parse_args()`, or a parameter called `args`."""
+        if binding.kind == "parameter":
+            return name in _CONFIG_NAMES and binding.value is None and self._is_passed_options(owner, name)
+        call = binding.value
+        return (
+            binding.kind == "assign"
+            and isinstance(call, ast.Call)
+            and isinstance(call.func, ast.Attribute)
+            and call.func.attr == "parse_args"
+        )
+
+    def _is_passed_options(self, function: Scope, name: str) -> bool:
+        """Whether the code itself reads `name.seed` here, or every known caller passes parsed arguments."""
+        reads = (n for n in ast.walk(function.node) if isinstance(n, ast.Attribute) and n.attr == _OPTION)
+        if any(isinstance(n.value, ast.Name) and n.value.id == name for n in reads):
+            return True
+        calls = self._program.callers_of(function)
+        passed = [a for call, _ in calls or () for a in call.args if isinstance(a, ast.Name) and a.id == name]
+        return bool(calls) and len(passed) == len(calls or ())
+
+    def _option_is_set(self, facts: ModuleFacts) -> bool:
+        """Whether the option `--seed` is declared with a number as its default, here or in the project."""
+        declared = [o for o in [declared_options(facts).get(_OPTION)] if o is not None]
+        if not declared:
+            for path in self._program.text.mentioning(f"--{_OPTION}") or ():
+                other = self._program.load(str(path))
+                option = declared_options(other).get(_OPTION) if other is not None else None
+                declared += [option] if option is not None else []
+        return bool(declared) and all(type(o.value) is int for o in declared)
+
+
+def _is_integer(value: ast.expr | None) -> bool:
+    return isinstance(value, ast.Constant) and type(value.value) is int
+
+
+def _visible(scope: Scope, node: ast.AST) -> Iterator[tuple[str, Binding, Scope]]:
+    """Names bound once and before `node`, innermost scope first, in a fixed order."""
+    current: Scope | None = scope
+    first = True
+    while current is not None:
+        if first or current.kind != "class":
+            for name, bindings in current.bindings.items():
+                if len(bindings) == 1 and _bound_before(bindings[0], current, scope, node):
+                    yield name, bindings[0], current
+        current, first = current.parent, False
+
+
+def _bound_before(binding: Binding, owner: Scope, scope: Scope, node: ast.AST) -> bool:
+    """Whether the binding has run when `node` runs: it stands above it, unconditionally, in its own scope."""
+    if binding.kind == "parameter":
+        return True
+    line = getattr(binding.node, "end_lineno", 0)
+    body = getattr(owner.node, "body", [])
+    plain = binding.node in body if isinstance(body, list) else False
+    if owner.kind == "module" and scope.function is not owner:
+        return plain and not _in_guard(owner.facts, binding.node)
+    return plain and line < getattr(node, "lineno", 0)
+
+
+def _in_guard(facts: ModuleFacts, node: ast.AST) -> bool:
+    return facts.guard is not None and node in facts.guard.body

@@ -1,0 +1,48 @@
+"""Which PyTorch a program is judged by, when a rule speaks of a version.
+
+The setting is a version ("2.4.1"), a specifier (">=2.0,<2.5") or None. It stands for the newest release that it
+allows: `>=1.8` allows today's PyTorch, so today's is meant; `==2.4.*` or `<2.5` mean an old one. None, and text
+that cannot be read, mean the newest release in the catalogue. Knows nothing of where the setting came from.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from torchrepro_lint import catalogue
+
+if TYPE_CHECKING:
+    from packaging.version import Version
+
+_NUMBER = re.compile(r"\d+(?:\.\d+)+(?:\+[\w.]+)?")
+
+
+@lru_cache(maxsize=64)
+def effective(setting: str | None) -> Version:
+    """The PyTorch release that `setting` stands for."""
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+    from packaging.version import InvalidVersion, Version
+
+    known = [Version(v) for v in catalogue.table("backend_flags")["torch"]["versions"]]
+    text = re.sub(r"^\s*torch\b", "", setting or "").strip()
+    if not text:
+        return known[-1]
+    try:
+        return Version(text)
+    except InvalidVersion:
+        pass
+    try:
+        allowed = SpecifierSet(text)
+    except InvalidSpecifier:
+        return known[-1]
+    named = [Version(v) for v in _NUMBER.findall(text)]  # `==2.4.1`: a patch release that is not listed
+    return max((v for v in [*known, *named] if allowed.contains(v, prereleases=True)), default=known[-1])
+
+
+def may_be(setting: str | None, specifier: str) -> bool:
+    """Whether the PyTorch that `setting` stands for lies in `specifier`, e.g. "<2.10"."""
+    from packaging.specifiers import SpecifierSet
+
+    return SpecifierSet(specifier).contains(effective(setting), prereleases=True)
