@@ -1,0 +1,234 @@
+"""Which files to read: the Python files under some paths, without what is excluded or ignored.
+
+Knows file names, excludes, `.gitignore` and symbolic links; of what is in the files, only a shebang.
+"""
+
+# A Path for each entry of a large folder would cost more than the walk itself.
+# ruff: noqa: PTH100, PTH110, PTH118, PTH123, PTH206
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+from torchrepro_lint.globs import Globs, gitignore_patterns
+from torchrepro_lint.settings import Settings
+
+SUFFIXES = (".py", ".pyi", ".ipynb")
+ROOT_MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", "torchrepro-lint.toml", ".git")
+_SHEBANG = re.compile(rb"#!.*(?:\b(?:python|pypy)[0-9.]*\b|\buv run\b)")
+
+SettingsFor = Callable[[Path], Settings]
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """Absolute, sorted paths: `files` to check, `missing` ones that were named, and folders with the reason
+    why they cannot be listed. `root` is the project's folder."""
+
+    files: tuple[Path, ...]
+    missing: tuple[Path, ...]
+    unreadable: tuple[tuple[Path, str], ...]
+    root: Path
+
+
+def discover(paths: Sequence[Path], settings_for: SettingsFor, *, force_exclude: bool) -> Discovery:
+    """Find the Python files that `paths` name or contain.
+
+    A file that is named itself is taken whatever its name, and although excluded unless `force_exclude`.
+    """
+    walk = _Walk(settings_for)
+    missing: list[Path] = []
+    for path in map(_absolute, paths):
+        if not path.exists():
+            missing.append(path)
+        elif force_exclude and walk.excludes(path):
+            continue
+        elif path.is_dir():
+            walk.folder(path)
+        else:
+            walk.add(str(path), is_link=path.is_symlink())
+    return Discovery(
+        walk.files(), tuple(sorted(set(missing))), tuple(sorted(walk.unreadable)), project_root(paths)
+    )
+
+
+def python_files(root: Path, settings: Settings) -> tuple[Path, ...]:
+    """Every Python file of the project at `root`, sorted, under the settings of the root."""
+    walk = _Walk(lambda _: settings)
+    walk.folder(_absolute(root))
+    return walk.files()
+
+
+def project_root(paths: Sequence[Path]) -> Path:
+    """The nearest folder at or above all `paths` that has a project's marker; without one, the current folder
+    when it contains them all, else their common folder."""
+    here = Path.cwd()
+    folders = [path if path.is_dir() else path.parent for path in map(_absolute, paths)]
+    common = Path(os.path.commonpath(folders)) if folders else here
+    for folder in (common, *common.parents):
+        if any((folder / marker).exists() for marker in ROOT_MARKERS):
+            return folder
+    return here if common.is_relative_to(here) else common
+
+
+@dataclass(slots=True)
+class _Walk:
+    """Files found so far. A symbolic link counts only if what it points to was not found by its own name."""
+
+    settings_for: SettingsFor
+    unreadable: list[tuple[Path, str]] = field(default_factory=list)
+    _real: dict[str, str] = field(default_factory=dict)
+    _links: dict[str, str] = field(default_factory=dict)
+    _linked_folders: dict[str, list[_Rules]] = field(default_factory=dict)
+    _seen_folders: set[str] = field(default_factory=set)
+
+    def files(self) -> tuple[Path, ...]:
+        """Everything found, sorted; looks into linked folders last."""
+        while self._linked_folders:
+            name = min(self._linked_folders)
+            self._descend(name, self._linked_folders.pop(name))
+        found = dict(self._real)
+        for name, target in sorted(self._links.items()):
+            found.setdefault(target, name)
+        return tuple(map(Path, sorted(found.values(), key=lambda name: name.split(os.sep))))
+
+    def add(self, name: str, *, is_link: bool, real_folder: str | None = None) -> None:
+        if is_link:
+            self._links[name] = os.path.realpath(name)
+        else:
+            folder, base = os.path.split(name)
+            self._real.setdefault(os.path.join(real_folder or os.path.realpath(folder), base), name)
+
+    def excludes(self, path: Path) -> bool:
+        """Whether `path` or a folder above it, as far as settings and `.gitignore` reach, is left out."""
+        excluded, ignores = self._excludes_of(path.parent), _gitignores_above(path)
+        limits = [base for base, _ in (excluded, *ignores) if base] or [str(project_root([path]))]
+        reached = [part for part in (*path.parents, path) if any(_inside(str(part), base) for base in limits)]
+        return any(
+            _verdict([excluded], str(part), part.is_dir()) or _verdict(ignores, str(part), part.is_dir())
+            for part in reached
+        )
+
+    def folder(self, top: Path) -> None:
+        """Add what is in a folder, at any depth."""
+        self._descend(str(top), _gitignores_above(top))
+
+    def _descend(self, top: str, ignores: list[_Rules]) -> None:
+        stack = [(top, ignores)]
+        while stack:
+            name, above = stack.pop()
+            real = os.path.realpath(name)
+            if real not in self._seen_folders:
+                self._seen_folders.add(real)
+                stack += self._visit(name, real, above)
+
+    def _visit(self, name: str, real: str, ignores: list[_Rules]) -> Iterator[tuple[str, list[_Rules]]]:
+        """Add the files of one folder; the folders in it, with the `.gitignore` rules that hold there."""
+        try:
+            with os.scandir(name) as listing:
+                entries = list(listing)
+        except OSError as error:
+            self.unreadable.append((Path(name), error.strerror or str(error)))
+            return
+        names = {entry.name for entry in entries}
+        if ".git" in names:
+            ignores = _repository_rules(name)
+        if ".gitignore" in names:
+            ignores = [*ignores, *_read_gitignore(os.path.join(name, ".gitignore"), name)]
+        rules = self._excludes_of(Path(name))
+        for entry in entries:
+            is_dir = _is_folder(entry)
+            if not is_dir and not _is_python_file(entry):
+                continue
+            if _verdict([rules], entry.path, is_dir) or _verdict(ignores, entry.path, is_dir):
+                continue
+            if is_dir and entry.is_symlink():
+                self._linked_folders[entry.path] = ignores
+            elif is_dir:
+                yield entry.path, ignores
+            else:
+                self.add(entry.path, is_link=entry.is_symlink(), real_folder=real)
+
+    def _excludes_of(self, folder: Path) -> _Rules:
+        """The excludes that hold in a folder; outside its settings' own folder only bare names can match."""
+        settings = self.settings_for(folder)
+        base = str(settings.base) if folder.is_relative_to(settings.base) else folder.anchor
+        return base.rstrip(os.sep), _compiled(settings.exclude + settings.extend_exclude)
+
+
+_Rules = tuple[str, Globs]  # a folder, with no separator at its end, and patterns relative to it
+
+
+def _verdict(rules: Sequence[_Rules], path: str, is_dir: bool) -> bool:
+    """Whether the rules leave `path` out; the last that speaks of it decides."""
+    for base, globs in reversed(rules):
+        if _inside(path, base):
+            verdict = globs.verdict(path[len(base) + 1 :].replace(os.sep, "/"), is_dir)
+            if verdict is not None:
+                return verdict
+    return False
+
+
+def _inside(path: str, base: str) -> bool:
+    return path.startswith(base) and path[len(base) : len(base) + 1] == os.sep
+
+
+def _gitignores_above(path: Path) -> list[_Rules]:
+    """The rules for `path` itself in the repository around it, outermost first; none without a repository."""
+    chain = [path, *path.parents]
+    depth = next((n for n, folder in enumerate(chain) if (folder / ".git").exists()), 0)
+    rules = _repository_rules(str(chain[depth])) if depth else []
+    for folder in reversed(chain[1 : depth + 1]):
+        rules += _read_gitignore(str(folder / ".gitignore"), str(folder))
+    return rules
+
+
+def _repository_rules(root: str) -> list[_Rules]:
+    return _read_gitignore(os.path.join(root, ".git", "info", "exclude"), root)
+
+
+def _read_gitignore(name: str, folder: str) -> list[_Rules]:
+    """The rules in a `.gitignore`; one that cannot be read has none, as for git."""
+    try:
+        text = Path(name).read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return []
+    patterns = tuple(gitignore_patterns(text))
+    return [(folder, _compiled(patterns))] if patterns else []
+
+
+@lru_cache(maxsize=512)
+def _compiled(patterns: tuple[str, ...]) -> Globs:
+    return Globs(patterns)
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    """A folder to look into. A linked one only if it is a package: links to data sets are common and vast."""
+    try:
+        if not entry.is_symlink():
+            return entry.is_dir()
+        return entry.is_dir() and os.path.exists(os.path.join(entry.path, "__init__.py"))
+    except OSError:
+        return False
+
+
+def _is_python_file(entry: os.DirEntry[str]) -> bool:
+    try:
+        if entry.name.endswith(SUFFIXES):
+            return entry.is_file()
+        if "." in entry.name or not entry.is_file() or not entry.stat().st_mode & stat.S_IXUSR:
+            return False
+        with open(entry.path, "rb") as file:
+            return _SHEBANG.match(file.readline(200)) is not None
+    except OSError:
+        return False
+
+
+def _absolute(path: Path) -> Path:
+    return Path(os.path.abspath(path))

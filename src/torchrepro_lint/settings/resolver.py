@@ -1,0 +1,117 @@
+"""From a path to its settings: the closest configuration upward, what it extends, the command line over it.
+
+Knows how layers combine; what a single value may be is checked elsewhere.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from torchrepro_lint.settings.tables import TABLE, SettingsError, origin_in, own_file, own_table
+from torchrepro_lint.settings.validation import checked, string
+from torchrepro_lint.settings.values import Settings, covers
+
+
+class SettingsResolver:
+    """Finds the settings for a path, which are cached per folder.
+
+    `known` maps every code to its rule's name. `overrides` has kebab-case keys as a configuration file has,
+    and goes over any file. With `config` that file is used for everything; with `isolated` no file is.
+    """
+
+    def __init__(
+        self,
+        known: Mapping[str, str],
+        *,
+        isolated: bool = False,
+        config: Path | None = None,
+        overrides: Mapping[str, object] | None = None,
+    ) -> None:
+        self._known = known
+        self._overrides = dict(overrides or {})
+        self._by_folder: dict[Path, Settings] = {}
+        self._everywhere: Settings | None = None
+        if isolated:
+            self._everywhere = self._finished(Settings(Path.cwd()))
+        elif config is not None:
+            self._everywhere = self._finished(replace(self._explicit(_absolute(config)), base=Path.cwd()))
+
+    def for_path(self, path: Path) -> Settings:
+        """The settings for a file or a folder, which need not exist."""
+        if self._everywhere is not None:
+            return self._everywhere
+        if path in self._by_folder:
+            return self._by_folder[path]
+        path = _absolute(path)
+        return self._for_folder(path if path.is_dir() else path.parent)
+
+    def _for_folder(self, folder: Path) -> Settings:
+        if folder not in self._by_folder:
+            file = own_file(folder)
+            if file is not None:
+                found = self._finished(self._read(file, ()))
+            elif folder.parent != folder:
+                found = self._for_folder(folder.parent)
+            else:
+                found = self._finished(Settings(Path.cwd()))
+            self._by_folder[folder] = found
+        return self._by_folder[folder]
+
+    def _finished(self, settings: Settings) -> Settings:
+        return self._layered(settings, self._overrides, lambda key: f"--{key}")
+
+    def _explicit(self, path: Path) -> Settings:
+        if own_table(path) is None:
+            raise SettingsError(f"{path}: has no [tool.{TABLE}] table")
+        return self._read(path, ())
+
+    def _read(self, path: Path, extended_by: tuple[Path, ...]) -> Settings:
+        """The settings in a file, over those in the file that it extends."""
+        if path in extended_by:
+            circle = " -> ".join(str(step) for step in (*extended_by[extended_by.index(path) :], path))
+            raise SettingsError(f"{origin_in(extended_by[-1], 'extend')}: a circle of files: {circle}")
+        values = dict(own_table(path) or {})
+        below = Settings(path.parent)
+        if "extend" in values:
+            origin = origin_in(path, "extend")
+            target = _absolute(path.parent / Path(string(values.pop("extend"), origin)).expanduser())
+            if not target.is_file():
+                raise SettingsError(f"{origin}: no such file: {target}")
+            below = replace(self._read(target, (*extended_by, path)), base=path.parent)
+        return self._layered(below, values, lambda key: origin_in(path, key))
+
+    def _layered(
+        self, below: Settings, values: Mapping[str, object], origin_of: Callable[[str], str]
+    ) -> Settings:
+        """`values` put over `below`. Lists that extend or ignore add up, except that `select` starts anew."""
+        if not values:
+            return below
+        new = {key: checked(key, value, origin_of(key), self._known) for key, value in values.items()}
+        origins = {**below.origins, **{key: origin_of(key) for key in new}}
+        ignore, extend_select = new.get("ignore", ()), new.get("extend-select", ())
+        if "select" not in new and below.select is not None:
+            new["select"] = _without(below.select, ignore)
+        if "select" not in values:
+            new["extend-select"] = (*_without(below.extend_select, ignore), *extend_select)
+            new["ignore"] = (*_without(below.ignore, extend_select), *ignore)
+        else:
+            new["extend-select"], new["ignore"] = extend_select, ignore
+        for key in ("extend-exclude", "per-file-ignores"):
+            new[key] = (*getattr(below, _attribute(key)), *new.get(key, ()))
+        return replace(below, origins=origins, **{_attribute(key): value for key, value in new.items()})
+
+
+def _without(selectors: tuple[str, ...], overruled_by: tuple[str, ...]) -> tuple[str, ...]:
+    """`selectors` without those that a higher layer overrules, however specific they are."""
+    return tuple(item for item in selectors if not any(covers(higher, item) for higher in overruled_by))
+
+
+def _attribute(key: str) -> str:
+    return key.replace("-", "_")
+
+
+def _absolute(path: Path) -> Path:
+    return Path(os.path.abspath(path))  # noqa: PTH100 - without following links

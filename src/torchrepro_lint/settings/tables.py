@@ -1,0 +1,83 @@
+"""Configuration files as tables: which file has ours, and clear words for one that is broken.
+
+Knows TOML and the names of files; not what any key means.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+TABLE = "torchrepro-lint"
+FILE = "torchrepro-lint.toml"
+_PLACE = re.compile(r" \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)$")
+
+
+class SettingsError(Exception):
+    """A configuration that cannot be used; the text names its origin and the nearest valid value."""
+
+
+def own_file(folder: Path) -> Path | None:
+    """The file in `folder` itself that configures us, if there is one."""
+    for path in (folder / FILE, folder / "pyproject.toml"):
+        if path.is_file() and own_table(path) is not None:
+            return path
+    return None
+
+
+def own_table(path: Path) -> Mapping[str, Any] | None:
+    """Our table in a file; a `pyproject.toml` that does not speak of us is not even parsed."""
+    if path.name != "pyproject.toml":
+        return load(path)
+    if b"torchrepro" not in _read(path):
+        return None
+    tools = load(path).get("tool")
+    if not isinstance(tools, dict):
+        return None
+    for name in tools:
+        if name != TABLE and re.sub(r"[-_.]", "", name) in ("torchreprolint", "torchrepro"):
+            raise SettingsError(f"{path.name}: [tool.{name}] is not read; did you mean [tool.{TABLE}]?")
+    table = tools.get(TABLE)
+    if table is None or isinstance(table, dict):
+        return table
+    raise SettingsError(f"{path.name}: tool.{TABLE} must be a table")
+
+
+def origin_in(path: Path, key: str) -> str:
+    """`pyproject.toml [tool.torchrepro-lint] select`, `torchrepro-lint.toml select`."""
+    table = f" [tool.{TABLE}]" if path.name == "pyproject.toml" else ""
+    return f"{path.name}{table} {key}"
+
+
+def load(path: Path) -> dict[str, Any]:
+    """A TOML file; SettingsError with line and column when it is broken."""
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    data = _read(path)
+    try:
+        return tomllib.loads(data.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise SettingsError(f"{path}:{line}: is not UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(_broken(path, str(error), data.count(b"\n") + 1)) from None
+
+
+def _broken(path: Path, message: str, last_line: int) -> str:
+    place = _PLACE.search(message)
+    if place is None:
+        return f"{path}: broken TOML: {message}"
+    where = f"{place['line']}:{place['column']}" if place["line"] else f"{last_line}"
+    return f"{path}:{where}: broken TOML: {message[: place.start()]}"
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise SettingsError(f"{path}: cannot be read: {error.strerror or error}") from None

@@ -1,0 +1,112 @@
+"""Values as users write them, checked and normalised, one key at a time.
+
+Every refusal names where the value was set and, where there is one, the nearest valid value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from torchrepro_lint.settings.tables import SettingsError
+from torchrepro_lint.settings.torch_version import VERSION
+
+SELECTIONS = ("select", "ignore", "extend-select")
+LISTS = ("exclude", "extend-exclude", "src")
+KEYS = (*SELECTIONS, *LISTS, "per-file-ignores", "seed", "torch", "seed-functions", "extend")
+MAX_SEED = 2**32 - 1  # numpy takes no more
+_DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+
+
+def checked(key: str, value: object, origin: str, known: Mapping[str, str]) -> Any:
+    """The value as `Settings` holds it; `known` maps the codes of all rules to their names."""
+    if key in SELECTIONS:
+        return selectors(value, origin, known)
+    if key in LISTS:
+        return strings(value, origin)
+    match key:
+        case "per-file-ignores":
+            return _per_file_ignores(value, origin, known)
+        case "seed":
+            return _seed(value, origin)
+        case "torch":
+            return _version(value, origin)
+        case "seed-functions":
+            return _dotted_names(value, origin)
+        case "extend":
+            return string(value, origin)
+    raise SettingsError(f"{origin}: unknown key{_nearest(key, KEYS)}")
+
+
+def selectors(value: object, origin: str, known: Mapping[str, str]) -> tuple[str, ...]:
+    """Codes, prefixes and ALL in upper case; a rule's name becomes its code."""
+    return tuple(_selector(item.strip(), origin, known) for item in strings(value, origin))
+
+
+def strings(value: object, origin: str) -> tuple[str, ...]:
+    """A list of strings, as a tuple."""
+    if isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
+        return tuple(value)
+    raise SettingsError(f"{origin}: must be a list of strings, not {_shown(value)}")
+
+
+def string(value: object, origin: str) -> str:
+    """A string."""
+    if isinstance(value, str):
+        return value
+    raise SettingsError(f"{origin}: must be a string, not {_shown(value)}")
+
+
+def _selector(item: str, origin: str, known: Mapping[str, str]) -> str:
+    code = item.upper()
+    if code == "ALL" or (code and any(rule.startswith(code) for rule in known)):
+        return code
+    for rule, name in known.items():
+        if name == item.lower():
+            return rule
+    raise SettingsError(f"{origin}: unknown rule {item!r}{_nearest(item, [*known, *known.values(), 'ALL'])}")
+
+
+def _per_file_ignores(
+    value: object, origin: str, known: Mapping[str, str]
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    if isinstance(value, Mapping):
+        return tuple((glob, selectors(rules, f"{origin} {glob!r}", known)) for glob, rules in value.items())
+    raise SettingsError(f"{origin}: must be a table of patterns, each with a list of rules")
+
+
+def _dotted_names(value: object, origin: str) -> tuple[str, ...]:
+    names = strings(value, origin)
+    for name in names:
+        if not _DOTTED.fullmatch(name):
+            raise SettingsError(f"{origin}: {name!r} is not a dotted name such as 'package.seed_all'")
+    return names
+
+
+def _seed(value: object, origin: str) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_SEED:
+        return value
+    raise SettingsError(f"{origin}: must be a whole number from 0 to {MAX_SEED}, not {_shown(value)}")
+
+
+def _version(value: object, origin: str) -> str:
+    text = string(value, origin).strip()
+    if VERSION.fullmatch(text):
+        return text
+    raise SettingsError(f"{origin}: {text!r} is not a version such as '2.4' or '>=2.1,<2.5'")
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, (list, tuple)):
+        return "a list of other things"
+    return repr(value) if isinstance(value, (str, int, float)) else "a table"
+
+
+def _nearest(word: str, valid: Iterable[str]) -> str:
+    from difflib import get_close_matches
+
+    as_written: Sequence[str] = tuple(valid)
+    lower = [name.lower() for name in as_written]
+    close = get_close_matches(word.lower().replace("_", "-"), lower, n=1, cutoff=0.5)
+    return f"; did you mean {as_written[lower.index(close[0])]!r}?" if close else ""
