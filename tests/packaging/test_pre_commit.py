@@ -1,0 +1,101 @@
+"""The hooks in a real repository under the real pre-commit, which installs them as it would for a user."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FLAWED = "import torch\n\ntorch.backends.cudnn.benchmark = True\n"
+MENDED = FLAWED.replace("True", "False")
+CONFIG = """\
+repos:
+  - repo: {tool}
+    rev: {revision}
+    hooks:
+      - id: {hook}
+"""
+AUTHOR = {
+    f"GIT_{who}_{what}": "t@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
+}
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not (ROOT / ".git").exists(), reason="pre-commit installs from a git repository"),
+]
+Result = subprocess.CompletedProcess[str]
+Commit = Callable[[str], Result]
+
+
+def git(folder: Path, *arguments: str) -> str:
+    """Run git in `folder`; what it prints."""
+    command = ["git", *arguments]
+    return subprocess.check_output(command, cwd=folder, env={**os.environ, **AUTHOR}, text=True)
+
+
+def repository(folder: Path) -> str:
+    """Commit all of `folder` to a new repository there; the revision."""
+    git(folder, "init", "--quiet")
+    git(folder, "add", "--all")
+    git(folder, "commit", "--quiet", "--no-verify", "--message", "all")
+    return git(folder, "rev-parse", "HEAD").strip()
+
+
+@pytest.fixture(scope="module")
+def tool(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, Path]:
+    """This checkout as a repository, its revision, and a home for pre-commit that outlives a test."""
+    folder = tmp_path_factory.mktemp("tool")
+    for name in git(ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0"):
+        if name and (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, folder / name)
+    return folder, repository(folder), tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture
+def commit_check(tool: tuple[Path, str, Path], tmp_path: Path) -> Commit:
+    """Run one of the hooks over a repository of flawed files."""
+    folder, revision, home = tool
+    (tmp_path / "generated").mkdir()
+    Path(tmp_path, "train.py").write_text(FLAWED)
+    Path(tmp_path, "generated", "train.py").write_text(FLAWED)
+    Path(tmp_path, "notes.md").write_text(FLAWED)
+    Path(tmp_path, "pyproject.toml").write_text('[tool.torchrepro-lint]\nexclude = ["generated"]\n')
+
+    def run(hook: str) -> Result:
+        config = CONFIG.format(tool=folder, revision=revision, hook=hook)
+        Path(tmp_path, ".pre-commit-config.yaml").write_text(config)
+        if not Path(tmp_path, ".git").exists():
+            repository(tmp_path)
+        command = [sys.executable, "-m", "pre_commit", "run", "--all-files", "--color", "never"]
+        env = {**os.environ, "PRE_COMMIT_HOME": str(home)}
+        return subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+
+    return run
+
+
+def test_the_check_names_the_place_and_changes_nothing(commit_check: Commit, tmp_path: Path) -> None:
+    done = commit_check("torchrepro-lint")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "exit code: 1" in done.stdout
+    assert "train.py:3:" in done.stdout
+    assert "TRP401" in done.stdout
+    assert "generated" not in done.stdout
+    assert Path(tmp_path, "train.py").read_text() == FLAWED
+
+
+def test_the_fix_mends_the_file_and_then_passes(commit_check: Commit, tmp_path: Path) -> None:
+    first = commit_check("torchrepro-lint-fix")
+    assert first.returncode == 1, first.stdout + first.stderr
+    assert "files were modified by this hook" in first.stdout
+    assert Path(tmp_path, "train.py").read_text() == MENDED
+    assert Path(tmp_path, "generated", "train.py").read_text() == FLAWED
+    second = commit_check("torchrepro-lint-fix")
+    assert second.returncode == 0, second.stdout + second.stderr
+    assert "Passed" in second.stdout
