@@ -101,7 +101,7 @@ class Run:
             self.read,
             files=lambda: python_files(self.root, settings),
             sources=[self.root / s for s in settings.src],
-            torch_version=request.torch_version or settings.torch or project_torch(self.root),
+            torch_version=lambda: request.torch_version or settings.torch or project_torch(self.root),
             seed=settings.seed,
             seed_functions=settings.seed_functions,
         )

@@ -3,6 +3,7 @@
 from torchrepro_lint.program.calls import UNKNOWN, Argument, Call, Opaque
 from torchrepro_lint.program.names import Variable
 from torchrepro_lint.program.program import Module, Program
+from torchrepro_lint.program.rng import FAMILIES
 from torchrepro_lint.program.values import (
     Constant,
     Display,
@@ -15,6 +16,7 @@ from torchrepro_lint.program.values import (
 )
 
 __all__ = [
+    "FAMILIES",
     "UNKNOWN",
     "Argument",
     "Call",

@@ -142,10 +142,9 @@ def reads_switch(program: Program, setting: Setting, owner: str, name: str) -> b
     )
 
 
-def undone(program: Program, setting: Setting, others: Sequence[tuple[Setting, bool | None]]) -> bool:
-    """Whether a later setting here gives the switch the other value before it matters: at once, or wherever
-    determinism is asked for."""
-    here = state(program, setting)
+def undone(program: Program, setting: Setting, here: bool, others: Sequence[tuple[Setting, bool | None]]) -> bool:
+    """Whether a later setting in the same function gives a switch that is set to `here` the other value before it
+    matters: at once, or wherever determinism is asked for."""
     for other, value in others:
         if value is None or value == here or not _after(other, setting):
             continue
@@ -173,9 +172,9 @@ def _at_once(program: Program, first: Setting, second: Setting) -> bool:
     return all((program.qualified(c.func, first.scope) or "").partition(".")[0] in _QUIET for c in calls)
 
 
-def temporary(program: Program, setting: Setting, others: Sequence[tuple[Setting, bool | None]]) -> bool:
-    """Whether the same function (or the other half of a context manager or fixture) sets the switch back."""
-    here = state(program, setting)
+def temporary(setting: Setting, here: bool, others: Sequence[tuple[Setting, bool | None]]) -> bool:
+    """Whether the same function (or the other half of a context manager or fixture) sets a switch that is set to
+    `here` another way too: it was meant for a while."""
     for other, value in others:
         if other.node is setting.node or value == here:
             continue

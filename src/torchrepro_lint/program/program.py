@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import ModuleFacts, Scope
@@ -18,6 +19,9 @@ from torchrepro_lint.program.names import Names, Target
 from torchrepro_lint.program.project import ProjectText
 from torchrepro_lint.program.seeds import Seeds
 from torchrepro_lint.program.values import Constant, Display, Origin, Reference, Result, Values
+
+if TYPE_CHECKING:
+    from torchrepro_lint.program.seeding import Seeding
 
 MAX_LINES_HELD = 120_000  # about 130 MB of syntax trees
 
@@ -32,12 +36,12 @@ class Program:
         *,
         files: Callable[[], Collection[Path]] = tuple,
         sources: Collection[Path] = (),
-        torch_version: str | None = None,
+        torch_version: Callable[[], str | None] = lambda: None,
         seed: int = 0,
         seed_functions: Collection[str] = (),
     ) -> None:
         self.root = root
-        self.torch_version = torch_version
+        self._torch_version = torch_version
         self.seed = seed
         self.seeds = Seeds(self, seed)
         self.seed_functions = frozenset(seed_functions)
@@ -48,6 +52,12 @@ class Program:
         self._read = read
         self._held: OrderedDict[str, ModuleFacts | None] = OrderedDict()
         self._lines_held = 0
+        self._seedings: tuple[ModuleFacts, list[Seeding]] | None = None
+
+    @cached_property
+    def torch_version(self) -> str | None:
+        """The torch version or specifier that the rules go by; None for the newest known."""
+        return self._torch_version()
 
     # -- files ------------------------------------------------------------------------------------------------
     def load(self, path: str) -> ModuleFacts | None:
@@ -141,6 +151,15 @@ class Program:
                     return None
                 entries.update({k.arg: Argument(k.value, where) for k in call.keywords if k.arg})
         return entries
+
+    def seedings(self, facts: ModuleFacts) -> list[Seeding]:
+        """The seeding walk of each program that a file starts."""
+        from torchrepro_lint.program.entries import entries
+        from torchrepro_lint.program.seeding import seeding_of
+
+        if self._seedings is None or self._seedings[0] is not facts:
+            self._seedings = (facts, [seeding_of(entry, self) for entry in entries(facts, self)])
+        return self._seedings[1]
 
     # -- calls ----------------------------------------------------------------------------------------------------
     def callers_of(self, function: Scope) -> list[tuple[ast.Call, Scope]] | None:

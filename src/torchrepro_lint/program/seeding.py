@@ -77,6 +77,7 @@ class Seeding:
     late: dict[str, Late] = field(default_factory=dict)
     seeders: list[Seeder] = field(default_factory=list)
     conditional: dict[str, Seeder] = field(default_factory=dict)
+    kinds: dict[str, set[str]] = field(default_factory=dict)
     visited: list[ModuleFacts] = field(default_factory=list)
     reached: set[str] = field(default_factory=set)
     unknown_calls: int = 0
@@ -92,6 +93,30 @@ class Seeding:
     def loads_weights(self) -> bool:
         """Whether a checkpoint is loaded anywhere on the path."""
         return bool(self.reached & {"load_state_dict", "from_pretrained", "load_from_checkpoint", "load"})
+
+
+    def missing(self, family: str) -> tuple[Witness, bool] | None:
+        """The first draw that no seed dominates, and whether that is certain; None when there is none."""
+        if not self.complete or family in self.late or not self._matters(family):
+            return None
+        own, behind_option = self.unseeded.get(family), self.maybe.get(family)
+        if own is not None and own.process is None:
+            return own, True
+        if behind_option is not None:
+            return behind_option, False
+        if own is not None:
+            return own, not any(family in s.families for s in self.seeders)
+        return None
+
+    def _matters(self, family: str) -> bool:
+        """A program that trains uses all it draws. One that loads a model samples from it. Any other is looked
+        at only when it shuffles or splits data: a random input to try a model out is no result."""
+        kinds = self.kinds.get(family, set())
+        if self.trains:
+            return bool(kinds)
+        if self.loads_weights:
+            return family == "torch" and "sample" in kinds
+        return family != "torch" and "order" in kinds
 
 
 def seeding_of(entry: Entry, program: Program) -> Seeding:
@@ -516,9 +541,8 @@ class _Walk:
             return state
         witness = Witness(draw, (*self._chain, Step(draw.node, draw.scope)), old.level, self._process)
         table = self.found.unseeded if old.level == UNSEEDED else self.found.maybe
-        known = table.get(draw.family)
-        if known is None or (known.draw.kind != "sample" and draw.kind == "sample"):
-            table[draw.family] = witness
+        table.setdefault(draw.family, witness)
+        self.found.kinds.setdefault(draw.family, set()).add(draw.kind)
         if old.early is None and old.level == UNSEEDED:
             return (*state[:i], replace(old, early=witness), *state[i + 1 :])
         return state

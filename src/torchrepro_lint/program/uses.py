@@ -1,0 +1,191 @@
+"""Where a value goes next: the other expressions that hold the same object as a given one.
+
+Follows assignments to names and `self` attributes, arguments into parameters, and results to callers. Does not
+judge what is done with the value there. What it cannot follow it leaves out.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, Scope
+from torchrepro_lint.program.program import Program
+
+
+class Site(NamedTuple):
+    """An expression and the scope it is evaluated in."""
+
+    node: ast.expr
+    scope: Scope
+
+
+class Uses:
+    """Answers for one run of a check; remembers where each file reads its names and attributes."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self._read: dict[int, tuple[ModuleFacts, dict[str, list[ast.Name]], dict[str, list[ast.Attribute]]]] = {}
+
+    # -- names and attributes -----------------------------------------------------------------------------------
+    def _reads(self, facts: ModuleFacts) -> tuple[dict[str, list[ast.Name]], dict[str, list[ast.Attribute]]]:
+        if id(facts) not in self._read:
+            names: dict[str, list[ast.Name]] = {}
+            attributes: dict[str, list[ast.Attribute]] = {}
+            for node in facts.parents:
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                    names.setdefault(node.id, []).append(node)
+                elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+                    attributes.setdefault(node.attr, []).append(node)
+            for found in (*names.values(), *attributes.values()):
+                found.sort(key=lambda n: (n.lineno, n.col_offset))
+            self._read[id(facts)] = (facts, names, attributes)
+        return self._read[id(facts)][1:]
+
+    def of_name(self, name: str, owner: Scope, since: ast.AST | None = None) -> list[Site]:
+        """Where `name`, bound in `owner`, is read; with `since`, only where that statement's value can be meant."""
+        facts = owner.facts
+        found = []
+        for node in self._reads(facts)[0].get(name, ()):
+            scope = facts.scope_of(node)
+            if scope.binding_scope(name) is owner and (since is None or _reaches(since, node, name, owner, scope)):
+                found.append(Site(node, scope))
+        return found
+
+    def of_attribute(self, owner: Scope, attr: str) -> list[Site]:
+        """Where methods of the class, its bases and its subclasses in the same file read `self.attr`."""
+        classes = [c for c in self.program.names.bases(owner) if isinstance(c, Scope)]
+        classes += [c for c in _classes(owner.facts) if c not in classes and owner in self.program.names.bases(c)]
+        found = []
+        for facts in {id(c.facts): c.facts for c in classes}.values():
+            for node in self._reads(facts)[1].get(attr, ()):
+                scope = facts.scope_of(node)
+                if isinstance(node.value, ast.Name) and scope.method_class in classes:
+                    holder = scope.binding_scope(node.value.id)
+                    if holder is not None and holder.self_name == node.value.id:
+                        found.append(Site(node, scope))
+        return found
+
+    def of_target(self, target: ast.expr, statement: ast.AST, scope: Scope) -> list[Site]:
+        """Where what is assigned to `target` is read."""
+        match target:
+            case ast.Name(id=name):
+                owner = scope.binding_scope(name)
+                return self.of_name(name, owner, statement) if owner is not None else []
+            case ast.Attribute(value=ast.Name(id=name), attr=attr):
+                holder = scope.binding_scope(name)
+                if holder is not None and holder.self_name == name and holder.parent is not None:
+                    return self.of_attribute(holder.parent, attr)
+        return []
+
+    def bindings(self, site: Site) -> list[Binding]:
+        """All ways in which the name or `self` attribute at `site` gets a value."""
+        match site.node:
+            case ast.Name(id=name):
+                owner = site.scope.binding_scope(name)
+                return owner.bindings[name] if owner is not None else []
+            case ast.Attribute(value=ast.Name(id=name), attr=attr):
+                holder = site.scope.binding_scope(name)
+                if holder is not None and holder.self_name == name and holder.parent is not None:
+                    return [b for b, _ in holder.parent.attributes.get(attr, ())]
+        return []
+
+    # -- calls -------------------------------------------------------------------------------------------------
+    def results(self, function: Scope) -> list[Site]:
+        """The calls of a project function, as expressions."""
+        if function.kind != "function":
+            return []
+        return [Site(call, scope) for call, scope in self.program.callers_of(function) or ()]
+
+    def in_callee(self, call: ast.Call, passed: ast.expr, scope: Scope) -> list[Site] | None:
+        """Where the project function or class that is called reads the argument; None for any other callee."""
+        callees = self.program.values.callees(call, scope)
+        if len(callees) != 1 or not isinstance(callees[0], Scope):
+            return None
+        callee: Scope = callees[0]
+        if callee.kind == "class":
+            init = self.program.names.class_member(callee, "__init__")
+            if not isinstance(init, Scope):
+                return self._field(call, passed, callee)
+            callee = init
+        name = parameter_for(call, passed, callee)
+        return self.of_name(name, callee, callee.node) if name is not None else []
+
+    def _field(self, call: ast.Call, passed: ast.expr, owner: Scope) -> list[Site]:
+        """A dataclass has no constructor to look into: its fields are what is passed."""
+        fields = [n for n, b in owner.bindings.items() if b[0].kind == "assign"]
+        body = owner.node.body if isinstance(owner.node, ast.ClassDef) else []
+        annotated = [n.target.id for n in body if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)]
+        names = annotated or fields
+        for keyword in call.keywords:
+            if keyword.value is passed and keyword.arg:
+                return self.of_attribute(owner, keyword.arg)
+        place = next((i for i, a in enumerate(call.args) if a is passed), len(names))
+        return self.of_attribute(owner, names[place]) if place < len(names) else []
+
+
+def parameter_for(call: ast.Call, passed: ast.expr, function: Scope) -> str | None:
+    """The parameter of a project function that `passed` is given to."""
+    node = function.node
+    if not isinstance(node, FunctionNode):
+        return None
+    positional = [a.arg for a in node.args.posonlyargs + node.args.args][1 if function.self_name else 0 :]
+    for keyword in call.keywords:
+        if keyword.value is passed:
+            known = keyword.arg in positional or keyword.arg in [a.arg for a in node.args.kwonlyargs]
+            return keyword.arg if known else None
+    place = next((i for i, a in enumerate(call.args) if a is passed), None)
+    if place is None or any(isinstance(a, ast.Starred) for a in call.args[:place]) or place >= len(positional):
+        return None
+    return positional[place]
+
+
+def _classes(facts: ModuleFacts) -> Iterator[Scope]:
+    return (s for s in facts.scope.children.values() if s.kind == "class")
+
+
+def _reaches(since: ast.AST, load: ast.Name, name: str, owner: Scope, scope: Scope) -> bool:
+    """Whether the value bound at `since` can be the one read at `load`: not bound anew on every way in between.
+
+    In another function, or in a loop around both, any order is possible.
+    """
+    facts = owner.facts
+    if scope.function is not owner.function:
+        return True
+    after = _position(load) > _end(since) or _inside(facts, load, since)
+    if not after:
+        return any(isinstance(a, ast.For | ast.While) and _inside(facts, load, a) for a in facts.ancestors(since))
+    for binding in owner.bindings[name]:
+        other = binding.node
+        if other is since or not isinstance(other, ast.Assign | ast.AnnAssign | ast.For):
+            continue
+        if _end(since) <= _position(other) and _end(other if not isinstance(other, ast.For) else other.iter) <= _position(load):
+            block = facts.parents.get(other)
+            if block is not None and _inside(facts, load, block) and not _other_arm(facts, other, load):
+                return False
+    return True
+
+
+def _other_arm(facts: ModuleFacts, binding: ast.AST, load: ast.AST) -> bool:
+    """Whether the binding is in one arm of an `if` or `try` and the read in another, or outside."""
+    block = facts.parents[binding]
+    for name in ("body", "orelse", "finalbody"):
+        arm = getattr(block, name, None)
+        if isinstance(arm, list) and binding in arm:
+            return not any(a in arm for a in (load, *facts.ancestors(load)))
+    return False
+
+
+def _inside(facts: ModuleFacts, node: ast.AST, owner: ast.AST) -> bool:
+    return any(a is owner for a in facts.ancestors(node))
+
+
+def _position(node: ast.AST) -> tuple[int, int]:
+    return node.lineno, node.col_offset  # type: ignore[attr-defined]
+
+
+def _end(node: ast.AST) -> tuple[int, int]:
+    if isinstance(node, FunctionNode):
+        return _position(node)
+    return node.end_lineno, node.end_col_offset  # type: ignore[attr-defined]
