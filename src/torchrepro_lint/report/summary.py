@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from torchrepro_lint.model import Level
@@ -45,18 +44,3 @@ def _fixable(result: Result, context: Context) -> str:
         more = "more " if offers else "fixable "
         offers.append(f"{result.unsafe_fixable} {more}with --unsafe-fixes")
     return f" ({', '.join(offers)})" if offers else ""
-
-
-def statistics(result: Result, context: Context) -> str:
-    """A table: how many findings of each rule, how many of them have a fix, and what else was counted."""
-    found = Counter((finding.code, finding.name) for finding in result.findings)
-    fixes = Counter(finding.code for finding in result.findings if finding.fix)
-    width = max((len(str(number)) for number in found.values()), default=1)
-    names = max((len(name) for _, name in found), default=0)
-    rows = []
-    for (code, name), number in sorted(found.items(), key=lambda item: (-item[1], item[0])):
-        fixable = f"{fixes[code]} with a fix" if fixes[code] else ""
-        rows.append(f"{number:>{width}}  {code}  {name:<{names}}  {fixable}".rstrip() + "\n")
-    rules = {code for code, _ in found}
-    counts = [f"{name}: {number}\n" for name, number in result.statistics.items() if name not in rules]
-    return "".join([*rows, "\n" if rows and counts else "", *counts])

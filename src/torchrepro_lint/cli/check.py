@@ -1,0 +1,136 @@
+"""`torchrepro-lint check`: its options, and their help."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from torchrepro_lint.cli.help import Command, Option
+from torchrepro_lint.cli.options import Options, split
+
+_EPILOG = """\
+Fixes:
+  A safe fix can change only what its rule is about: which random numbers are drawn, in which order, by which
+  kernel. An unsafe fix may raise, guess a name, or change what the data mean: read the --diff first.
+
+Examples:
+  torchrepro-lint src/ train.py
+  torchrepro-lint . --select TRP2,TRP3 --fix
+  torchrepro-lint . --diff --unsafe-fixes | patch -p0
+  torchrepro-lint - --stdin-filename src/train.py < src/train.py
+  torchrepro-lint . --output-format github --fail-on error
+
+Exit codes:
+  0  nothing found, or everything that was found is fixed
+  1  something found at or above --fail-on
+  2  some of the work could not be done: a wrong option or configuration, a missing path, a file that cannot
+     be read or parsed (the other files are still checked), or nothing to check at all
+
+Environment:
+  NO_COLOR, FORCE_COLOR  switch colours off or on where --color is auto
+  PRE_COMMIT=1           makes `concise` the default format
+
+Settings are read from [tool.torchrepro-lint] in pyproject.toml or from torchrepro-lint.toml, whichever is
+closest to a file.
+"""
+
+_Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def _option(section: str, *names: str, **attributes: Any) -> _Decorator:
+    return click.option(*names, cls=Option, section=section, **attributes)
+
+
+_rules = partial(_option, "Rules", metavar="RULES", multiple=True, callback=split)
+_files = partial(_option, "Files")
+_fixes = partial(_option, "Fixes")
+_output = partial(_option, "Output")
+_exit = partial(_option, "Exit code")
+_settings = partial(_option, "Settings")
+
+
+@click.command("check", cls=Command, epilog=_EPILOG)
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATHS]...")
+@_rules(
+    "--select",
+    help="Run only these rules: codes (TRP201), names (loader-without-generator), prefixes (TRP2) or ALL, "
+    "separated by commas.",
+)
+@_rules("--ignore", help="Do not run these rules.")
+@_rules("--extend-select", help="Run these rules as well, such as those that are off by default.")
+@_fixes("--fix", is_flag=True, help="Make the safe fixes, then report what is left.")
+@_fixes("--unsafe-fixes", is_flag=True, help="With --fix, --fix-only or --diff: the unsafe fixes too.")
+@_fixes("--fix-only", is_flag=True, help="Make the fixes and do not report what is left.")
+@_fixes(
+    "--diff", is_flag=True, help="Write nothing; show what the fixes would change. Exit code 1 if anything."
+)
+@_output(
+    "--output-format",
+    type=click.Choice(["full", "concise", "json", "github"]),
+    help="full: with source lines; concise: one line each; json: for programs; github: annotations in GitHub "
+    "Actions. [default: full]",
+)
+@_output(
+    "--output-file",
+    "-o",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write the report to a file instead of the standard output.",
+)
+@_output("--statistics", is_flag=True, help="Show how many findings each rule has, instead of the findings.")
+@_output(
+    "--color",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    show_default=True,
+    help="auto: colours on a terminal only.",
+)
+@_exit(
+    "--fail-on",
+    type=click.Choice(["error", "warning"]),
+    default="warning",
+    show_default=True,
+    help="The lowest level that makes the exit code 1. A note never does.",
+)
+@_exit(
+    "--exit-zero", is_flag=True, help="Exit with 0 whatever is found; with 2 still where work was not done."
+)
+@_files(
+    "--stdin-filename",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The path of the source on the standard input, which the path - stands for. With --fix the fixed "
+    "source goes to the standard output and the report to the standard error.",
+)
+@_files("--force-exclude", is_flag=True, help="Leave out excluded files even when they are named.")
+@_files("--show-files", is_flag=True, help="List the files that would be checked, and stop.")
+@_settings(
+    "--config",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Take the settings from this TOML file, and from no other.",
+)
+@_settings("--isolated", is_flag=True, help="Ignore all configuration files.")
+@_settings(
+    "--torch-version",
+    metavar="VERSION",
+    help="The PyTorch that the code runs with: 2.5, or '>=2.4,<2.9'. [default: what the project depends on]",
+)
+@_settings(
+    "--show-settings",
+    is_flag=True,
+    help="Show the settings for the paths and where each comes from, and stop.",
+)
+def check(**options: Any) -> int:
+    """Report what makes a training run differ from the next one.
+
+    PATHS are files and folders, by default the current folder; - reads the standard input. They choose
+    what is reported, not what is understood: imports are followed through the whole project.
+    """
+    from torchrepro_lint.cli.run import run
+
+    return run(Options(**options))

@@ -1,0 +1,71 @@
+"""The program and how a command is found: a bare path, or nothing but options, goes to `check`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import click
+
+from torchrepro_lint import __version__
+from torchrepro_lint.cli.check import check
+from torchrepro_lint.cli.help import Epilog
+from torchrepro_lint.cli.rule import rule
+
+INTERRUPTED = 130  # as a shell reports a program that Ctrl-C ended
+_OWN = ("--help", "-h", "--version", "-V")
+
+_EPILOG = """\
+Examples:
+  torchrepro-lint src/                 what is wrong, and where
+  torchrepro-lint src/ --diff          what the safe fixes would change
+  torchrepro-lint src/ --fix           make the safe fixes
+  torchrepro-lint rule TRP201          why a rule exists and what to write instead
+
+A bare path goes to check; a path that is named like a command is given as ./rule.
+`torchrepro-lint check --help` lists every option.
+"""
+
+
+class Program(Epilog, click.Group):
+    """A group whose default command is `check`, and which ends with the documented exit codes."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args or (args[0] not in self.commands and args[0] not in _OWN):
+            args = ["check", *args]
+        return super().parse_args(ctx, args)
+
+    def main(  # type: ignore[override]  # the overloads of click say what it returns in which mode
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        outcome = partial(super().main, args, prog_name, complete_var, standalone_mode=False, **extra)
+        if not standalone_mode:
+            return outcome()
+        try:
+            sys.exit(outcome())
+        except click.ClickException as error:
+            error.show()
+            sys.exit(error.exit_code)
+        except click.Abort:
+            sys.exit(INTERRUPTED)
+
+
+@click.group(
+    cls=Program,
+    epilog=_EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, "-V", "--version", message="torchrepro-lint %(version)s")
+def program() -> None:
+    """Find, fix and prove nondeterminism in PyTorch training code, across the files of a program."""
+
+
+program.add_command(check)
+program.add_command(rule)

@@ -1,0 +1,78 @@
+"""`torchrepro-lint rule`: the card of a rule, or the list of all rules."""
+
+from __future__ import annotations
+
+import click
+
+from torchrepro_lint.cli.help import Command, Option
+
+_EPILOG = """\
+Examples:
+  torchrepro-lint rule TRP201
+  torchrepro-lint rule loader-without-generator
+  torchrepro-lint rule --all
+  torchrepro-lint rule --all --output-format json
+"""
+
+
+@click.command("rule", cls=Command, epilog=_EPILOG)
+@click.argument("names", nargs=-1, metavar="[CODE|NAME]...")
+@click.option("--all", "every", cls=Option, section="Options", is_flag=True, help="List all rules.")
+@click.option(
+    "--output-format",
+    cls=Option,
+    section="Options",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="json: a list with everything that a rule's page holds.",
+)
+@click.option(
+    "--color",
+    cls=Option,
+    section="Options",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    show_default=True,
+    help="auto: colours on a terminal only.",
+)
+def rule(names: tuple[str, ...], every: bool, output_format: str, color: str) -> int:
+    """Explain a rule: what it reports, why that matters, what to write instead, what its fix may change."""
+    if bool(names) == every:
+        raise click.UsageError("name a rule, such as TRP201, or give --all")
+    from torchrepro_lint.cards import codes, load_card
+    from torchrepro_lint.cli import streams
+    from torchrepro_lint.report.rule_list import card_json, render_json, render_table
+    from torchrepro_lint.report.rule_page import render_page
+
+    cards = [load_card(code) for code in (codes() if every else map(_code, names))]
+    colored = streams.wants_color(color)
+    if output_format == "json":
+        streams.as_utf8()
+        streams.write([render_json([card_json(card) for card in cards])])
+    elif every:
+        streams.write([render_table(cards, color=colored)])
+    else:
+        pages = [render_page(card, color=colored, width=streams.width()) for card in cards]
+        streams.write(["\n\n".join(pages)])
+    return 0
+
+
+def _code(text: str) -> str:
+    """The code of the rule that a code or a name means."""
+    from torchrepro_lint.cards import codes
+
+    known = codes()
+    wanted = text.strip()
+    if wanted.upper() in known:
+        return wanted.upper()
+    for code, name in known.items():
+        if name == wanted.lower():
+            return code
+    from difflib import get_close_matches
+
+    from torchrepro_lint.cli.streams import Failure
+
+    near = {word.lower(): word for word in (*known, *known.values())}
+    close = get_close_matches(wanted.lower(), near, n=1, cutoff=0.4)
+    raise Failure(f"no rule {text!r}" + (f"; did you mean {near[close[0]]}?" if close else ""))

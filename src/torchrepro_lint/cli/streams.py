@@ -1,0 +1,131 @@
+"""Writing to the standard streams: colours, widths, pipes that close early, and the progress bar."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+_BATCH = 1 << 16  # characters between two flushes
+_DEFAULT_WIDTH = 120
+_PATIENCE = 2.0  # seconds before a progress bar appears
+_PAUSE = 0.1  # seconds between two of its states
+
+
+class Failure(click.ClickException):
+    """Work that could not be done, told in one sentence."""
+
+    exit_code = 2
+
+    def show(self, file: object = None) -> None:
+        complain(self.message)
+
+
+def complain(message: str) -> None:
+    """One line on the standard error."""
+    click.echo(f"torchrepro-lint: {message}", err=True)
+
+
+def wants_color(choice: str, *, err: bool = False) -> bool:
+    """Whether to colour what goes to the standard output, or to the standard error."""
+    if choice != "auto":
+        return choice == "always"
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    if os.environ.get("FORCE_COLOR", "0") != "0":
+        return True
+    return is_terminal(err=err)
+
+
+def is_terminal(*, err: bool = False) -> bool:
+    """Whether somebody watches the standard output, or the standard error."""
+    return (sys.stderr if err else sys.stdout).isatty()
+
+
+def width() -> int:
+    """Columns of the terminal; a fixed number where there is none."""
+    return shutil.get_terminal_size((_DEFAULT_WIDTH, 24)).columns
+
+
+def as_utf8() -> None:
+    """Make the standard output UTF-8 whatever the terminal is: programs read it."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def write(chunks: Iterable[str], *, err: bool = False) -> None:
+    """Print text as it comes; a reader that has gone away ends it quietly."""
+    try:
+        for batch in _batches(chunks):
+            click.echo(batch, nl=False, color=True, err=err)
+    except BrokenPipeError:
+        _discard_output()
+
+
+def write_bytes(data: bytes) -> None:
+    """Print bytes as they are."""
+    stream = click.get_binary_stream("stdout")
+    try:
+        stream.write(data)
+        stream.flush()
+    except BrokenPipeError:
+        _discard_output()
+
+
+def write_file(path: Path, chunks: Iterable[str]) -> None:
+    """Write a report to a file, in UTF-8."""
+    try:
+        with path.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+            file.writelines(chunks)
+    except OSError as error:
+        raise Failure(f"--output-file: cannot write {path}: {error.strerror}") from None
+
+
+def _batches(chunks: Iterable[str]) -> Iterable[str]:
+    held: list[str] = []
+    size = 0
+    for chunk in chunks:
+        held.append(chunk)
+        size += len(chunk)
+        if size >= _BATCH:
+            yield "".join(held)
+            held, size = [], 0
+    if held:
+        yield "".join(held)
+
+
+def _discard_output() -> None:
+    """What is still buffered would raise again when Python exits."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, sys.stdout.fileno())
+    os.close(null)
+
+
+class Progress:
+    """Counts files on the standard error, on a terminal, once a run has lasted a while."""
+
+    def __init__(self) -> None:
+        self._next = time.monotonic() + _PATIENCE
+        self._shown = False
+
+    def __call__(self, done: int, total: int) -> None:
+        now = time.monotonic()
+        if now < self._next:
+            return
+        self._next = now + _PAUSE
+        self._shown = True
+        filled = 30 * done // max(total, 1)
+        bar = "#" * filled + "-" * (30 - filled)
+        click.echo(f"\r[{bar}] {done} of {total} files", nl=False, err=True)
+
+    def clear(self) -> None:
+        """Take the bar off the screen."""
+        if self._shown:
+            click.echo("\r\x1b[K", nl=False, err=True, color=True)
+        self._shown = False
