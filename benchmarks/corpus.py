@@ -18,7 +18,6 @@ import collections
 import json
 import os
 import random
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -104,15 +103,13 @@ def fetch(cache: Path, names: Iterable[str]) -> list[Path]:
 
 
 def _unpacked(cache: Path, name: str, version: str) -> Path:
-    folder = cache / "packages" / name
+    # With its version no folder can pass for a package that others import.
+    folder = cache / "packages" / f"{name}-{version}"
     stamp = folder / "pyproject.toml"
-    wanted = f'[project]\nname = "{name}"\nversion = "{version}"\n'
-    if not (stamp.is_file() and stamp.read_text() == wanted):
-        shutil.rmtree(folder, ignore_errors=True)
+    if not stamp.is_file():
         _extract(_wheel(cache / "wheels", name, version), folder)
-        stamp.write_text(
-            wanted
-        )  # last: it marks a complete folder, and makes the folder a project of its own
+        # Last, for it marks a complete folder; it also makes the folder a project of its own.
+        stamp.write_text(f'[project]\nname = "{name}"\nversion = "{version}"\n')
     return folder
 
 
