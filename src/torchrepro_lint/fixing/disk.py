@@ -1,0 +1,123 @@
+"""Several files written as one: all of them, or none, and never half of one.
+
+Each new text goes to a temporary file beside its target and then takes the target's place in one step.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+
+class WriteError(Exception):
+    """A file could not be written, and nothing was changed. `path` is the file, `reason` says why."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.path = path
+        self.reason = reason
+
+
+class ConflictError(WriteError):
+    """A file is no longer what it was when it was read; nothing was changed."""
+
+
+def write_files(files: Mapping[Path, bytes], expected: Mapping[Path, bytes]) -> None:
+    """Replace the contents of `files`, each of which must still hold its `expected` bytes.
+
+    A symbolic link stays one: its target is written. Mode and, where allowed, owner are kept. Raises
+    WriteError or ConflictError with every file as it was, and leaves no temporary file behind.
+    """
+    swaps: list[_Swap] = []
+    done: list[_Swap] = []
+    try:
+        for path, data in files.items():
+            _refuse_changed(path, expected[path])
+            swaps.append(_prepare(path, data))
+        for swap in swaps:
+            _refuse_changed(swap.path, expected[swap.path])
+            swap.make()
+            done.append(swap)
+    except BaseException:
+        for swap in done:
+            _put_back(swap.path, expected[swap.path])
+        raise
+    finally:
+        for swap in swaps:
+            swap.temporary.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Swap:
+    """`path` as it was named, the real file behind it, and the new contents in a file beside that."""
+
+    path: Path
+    target: Path
+    temporary: Path
+
+    def make(self) -> None:
+        with _blaming(self.path):
+            self.temporary.replace(self.target)
+
+
+def _refuse_changed(path: Path, expected: bytes) -> None:
+    with _blaming(path):
+        try:
+            unchanged = path.read_bytes() == expected
+        except FileNotFoundError:
+            unchanged = False
+    if not unchanged:
+        raise ConflictError(path, "changed on disk since it was read")
+
+
+def _prepare(path: Path, data: bytes) -> _Swap:
+    """Write `data` beside the file, with the file's mode; nothing is left of it on failure."""
+    import tempfile
+
+    with _blaming(path):
+        target = path.resolve(strict=True)
+        status = target.stat()
+        if not status.st_mode & 0o222 or not os.access(target, os.W_OK):
+            raise WriteError(path, "is read-only")
+        handle, name = tempfile.mkstemp(prefix=".torchrepro-", dir=target.parent)
+        temporary = Path(name)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            _copy_owner_and_mode(status, temporary)
+        except BaseException:
+            temporary.unlink()
+            raise
+    return _Swap(path, target, temporary)
+
+
+def _copy_owner_and_mode(status: os.stat_result, to: Path) -> None:
+    if hasattr(os, "chown"):
+        with suppress(PermissionError):
+            os.chown(to, status.st_uid, status.st_gid)
+    to.chmod(stat.S_IMODE(status.st_mode))
+
+
+def _put_back(path: Path, data: bytes) -> None:
+    """Restore old contents after a failure elsewhere, which is the one to report if this fails as well."""
+    with suppress(WriteError):
+        swap = _prepare(path, data)
+        try:
+            swap.make()
+        finally:
+            swap.temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def _blaming(path: Path) -> Iterator[None]:
+    """Turn the system's refusal into one that names the file."""
+    try:
+        yield
+    except OSError as error:
+        raise WriteError(path, error.strerror or str(error)) from error
