@@ -49,6 +49,7 @@ class Result:
     missing: tuple[Path, ...] = ()
     statistics: Mapping[str, int] = field(default_factory=dict)
     fixed: int = 0
+    not_fixed: tuple[str, ...] = ()
     diffs: tuple[tuple[str, str], ...] = ()
     fixed_text: str | None = None
     problems: tuple[str, ...] = ()
@@ -121,6 +122,15 @@ class Run:
             where = error.position or Position(1, 1)
             self._failures[path] = tool_finding("TRP001", rel, where, error.message)
             return None
+
+    def change(self, path: Path, text: str | None) -> None:
+        """Let `text` stand in for the file from now on; None for what is on disk."""
+        if text is None:
+            self.overlay.pop(path, None)
+        else:
+            self.overlay[path] = text
+        self._failures.pop(path, None)
+        self.program.forget(path)
 
     def check_file(self, path: Path) -> list[Finding]:
         """All findings of one file, in no particular order."""

@@ -73,6 +73,11 @@ class Program:
             self._lines_held -= _lines(dropped)
         return facts
 
+    def forget(self, path: Path) -> None:
+        """The file has changed: read it anew when it is next asked for."""
+        self._lines_held -= _lines(self._held.pop(str(path), None))
+        self._seedings = None
+
     def module(self, facts: ModuleFacts) -> Module:
         """The view of one file that a rule gets."""
         return Module(facts, self)
