@@ -142,11 +142,16 @@ def sources(folders: Iterable[Path]) -> list[Path]:
     return sorted(path for folder in folders for path in folder.rglob("*") if path.suffix in SUFFIXES)
 
 
+def environment() -> dict[str, str]:
+    """This environment, but that bytecode is kept, as it is where a tool was installed."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
 def measure(command: Sequence[str], stdout: Path | None = None) -> Process:
     """Run `command` to its end, quietly; its output goes to `stdout` where that is given."""
     with (stdout or Path(os.devnull)).open("wb") as out, tempfile.TemporaryFile() as err:
         begin = time.perf_counter()
-        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment())
         _, status, usage = os.wait4(child.pid, 0)
         wall = time.perf_counter() - begin
         child.returncode = os.waitstatus_to_exitcode(status)
