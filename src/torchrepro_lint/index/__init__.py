@@ -1,6 +1,25 @@
 """One parsed file as facts: scopes, bindings, call sites and assignments. Knows no rules and no other file."""
 
-from torchrepro_lint.index.build import ParseError, build
-from torchrepro_lint.index.facts import AttributeSet, Binding, ModuleFacts, Scope, SubscriptSet, dotted
+from torchrepro_lint.index.build import ParseError, build, is_main_guard
+from torchrepro_lint.index.facts import (
+    AttributeSet,
+    Binding,
+    FunctionNode,
+    ModuleFacts,
+    Scope,
+    SubscriptSet,
+    dotted,
+)
 
-__all__ = ["AttributeSet", "Binding", "ModuleFacts", "ParseError", "Scope", "SubscriptSet", "build", "dotted"]
+__all__ = [
+    "AttributeSet",
+    "Binding",
+    "FunctionNode",
+    "ModuleFacts",
+    "ParseError",
+    "Scope",
+    "SubscriptSet",
+    "build",
+    "dotted",
+    "is_main_guard",
+]

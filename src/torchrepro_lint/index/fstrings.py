@@ -28,8 +28,15 @@ def repair_positions(node: ast.JoinedStr, source: SourceFile) -> None:
         return
     for formatted, (start, end) in zip(flat, spans, strict=True):
         parsed = _parse_at(text[start:end], base + start, source)
-        if parsed is not None and ast.dump(parsed) == ast.dump(formatted.value):
+        if parsed is not None and _same(parsed, formatted.value):
             formatted.value = parsed
+
+
+def _same(parsed: ast.expr, original: ast.expr) -> bool:
+    try:
+        return ast.dump(parsed) == ast.dump(original)
+    except RecursionError:
+        return False
 
 
 def _slice(node: ast.JoinedStr, source: SourceFile) -> tuple[str, int]:

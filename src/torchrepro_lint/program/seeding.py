@@ -122,7 +122,10 @@ class Seeding:
 def seeding_of(entry: Entry, program: Program) -> Seeding:
     """Walk one entry. When a bound is hit, nothing is claimed (`complete` is False)."""
     walk = _Walk(entry, program)
-    walk.run()
+    try:
+        walk.run()
+    except RecursionError:  # an expression nested a thousand deep
+        walk.found.complete = False
     return walk.found
 
 
