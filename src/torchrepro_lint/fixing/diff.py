@@ -6,7 +6,7 @@ import re
 
 
 def unified_diff(rel: str, before: str, after: str) -> str:
-    """The change as a patch that `git apply` takes; empty when there is none. Lines end at line feeds only."""
+    """The change as a patch that `git apply` takes, empty when there is none; lines end at line feeds."""
     from difflib import unified_diff as diff_lines
 
     lines = diff_lines(_lines(before), _lines(after), _diff_name("a/" + rel), _diff_name("b/" + rel))

@@ -8,6 +8,8 @@ from __future__ import annotations
 import ast
 import re
 
+from torchrepro_lint.source.lexemes import COMMENT, STRING
+
 # Anything that could make a cell more than plain Python; most cells have none of it.
 _SUSPECT = re.compile(r"(?m)^[ \t]*[%!?/,;]|\?[ \t]*$|=[ \t]*[%!]|^[ \t]*(?:pip3?|conda|mamba|cd|ls)[ \t]")
 _CELL_MAGIC = re.compile(r"(?:[ \t]*(?:\r\n|\r|\n))*%%(?P<name>\w+)[^\r\n]*")
@@ -23,11 +25,9 @@ _TIMING = re.compile(r"%(?:time|timeit|prun|memit|snakeviz)(?:[ \t]+-\w+(?:[ \t]
 
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 _VISIBLE = re.compile(r"[^\r\n]")
-# What may hide or open brackets, strings and continuations within a statement.
+# What may hide or open brackets and continuations within a statement.
 _TOKEN = re.compile(
-    r"#[^\r\n]*"
-    r"|(?P<triple>\"\"\"|''')"
-    r"|\"(?:[^\"\\\r\n]|\\(?:\r\n|[\s\S]))*\"?|'(?:[^'\\\r\n]|\\(?:\r\n|[\s\S]))*'?"
+    rf"{COMMENT}|{STRING}"
     r"|(?P<open>[(\[{])|(?P<close>[)\]}])"
     r"|\\(?:\r\n|\r|\n)"
     r"|(?P<newline>\r\n|\r|\n)"
@@ -68,20 +68,13 @@ def _end_of_statement(cell: str, at: int) -> int:
     depth = 0
     while token := _TOKEN.search(cell, at):
         at = token.end()
-        if token["triple"]:
-            at = _end_of_string(cell, at, token["triple"])
-        elif token["open"]:
+        if token["open"]:
             depth += 1
         elif token["close"]:
             depth = max(depth - 1, 0)
         elif token["newline"] and depth == 0:
             return at
     return len(cell)
-
-
-def _end_of_string(cell: str, at: int, quotes: str) -> int:
-    end = re.compile(rf"(?:[^\\]|\\[\s\S])*?{quotes}").match(cell, at)
-    return end.end() if end else len(cell)
 
 
 def _end_of_command(cell: str, start: int) -> int:

@@ -6,15 +6,19 @@ Knows how they are written and where; not which statement one belongs to, nor wh
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from torchrepro_lint.model import Position, Range
+from torchrepro_lint.source.lexemes import COMMENT, STRING
 
 SuppressionKind = Literal["noqa", "ignore", "ignore-file"]
 
-_MENTION = re.compile(r"#[^\r\n]*?(?:noqa|torchrepro\s*:)", re.IGNORECASE)
+_MENTION = re.compile(r"#[^\S\r\n]*(?:noqa|torchrepro[^\S\r\n]*:)[^\r\n]*", re.IGNORECASE)
+_STRING_OR_COMMENT = re.compile(rf"(?P<comment>{COMMENT})|{STRING}")
+_F_STRING = re.compile(r"(?<!\w)(?:[ft]r?|r[ft])['\"]", re.IGNORECASE)
+_NEWLINE = re.compile(r"\r\n|\r|\n")
 _DIRECTIVE = re.compile(
     r"#\s*(?:(?P<noqa>noqa)(?![\w-])(?P<list>\s*:)?|torchrepro\s*:\s*(?P<ignore>ignore(?:-file)?)(?![\w-]))",
     re.IGNORECASE,
@@ -46,15 +50,29 @@ class Suppression:
 
 def find_suppressions(text: str) -> tuple[Suppression, ...]:
     """Every suppression in the comments of `text`, in order; a `noqa` for other tools only is left out."""
-    if not _MENTION.search(text):
+    places = [mention.start() for mention in _MENTION.finditer(text) if any(_parse(mention.group(), 1, 0))]
+    if not places:
         return ()
     return tuple(
-        found for line, column, comment in _comments(text) for found in _parse(comment, line, column)
+        item for line, column, comment in _comments(text, places) for item in _parse(comment, line, column)
     )
 
 
-def _comments(text: str) -> Iterator[tuple[int, int, str]]:
-    """(line, 0-based column, text) of each comment, as far as the text can be split into tokens."""
+def _comments(text: str, places: Sequence[int]) -> Iterator[tuple[int, int, str]]:
+    """(line, 0-based column, text) of the comments that could reach one of `places`."""
+    if any(_F_STRING.search(text, *_line_of(text, place)) for place in places):
+        yield from _tokenized_comments(text)
+        return
+    line, counted = 1, 0
+    for token in _STRING_OR_COMMENT.finditer(text, 0, _line_of(text, places[-1])[1]):
+        if token["comment"]:
+            line += _newlines(text, counted, token.start())
+            counted = token.start()
+            yield line, counted - _line_of(text, counted)[0], token["comment"]
+
+
+def _tokenized_comments(text: str) -> Iterator[tuple[int, int, str]]:
+    """The same for any text, slowly: as far as Python can split it into tokens."""
     import io
     import tokenize
 
@@ -65,6 +83,19 @@ def _comments(text: str) -> Iterator[tuple[int, int, str]]:
                 yield token.start[0], token.start[1], token.string
     except (tokenize.TokenError, SyntaxError):
         return
+
+
+def _line_of(text: str, offset: int) -> tuple[int, int]:
+    """Where the line around `offset` starts, and where its newline stands."""
+    end = _NEWLINE.search(text, offset)
+    start = max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) + 1
+    return start, end.start() if end else len(text)
+
+
+def _newlines(text: str, start: int, end: int) -> int:
+    if "\r" not in text:
+        return text.count("\n", start, end)
+    return len(_NEWLINE.findall(text, start, end))
 
 
 def _parse(comment: str, line: int, column: int) -> Iterator[Suppression]:
