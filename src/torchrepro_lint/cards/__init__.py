@@ -10,12 +10,16 @@ import os
 import re
 from collections.abc import Mapping
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
-from torchrepro_lint.cards.card import Card, FixKind, parse_card
-from torchrepro_lint.cards.examples import Example, Kind, Mark
 from torchrepro_lint.cards.form import HEADINGS, CardError
+
+if TYPE_CHECKING:
+    from torchrepro_lint.cards.card import Card, FixKind, parse_card
+    from torchrepro_lint.cards.examples import Example, Kind, Mark
 
 __all__ = [
     "HEADINGS",
@@ -33,9 +37,20 @@ __all__ = [
     "rules_dir",
 ]
 
+_LATER = {
+    **dict.fromkeys(("Card", "FixKind", "parse_card"), "torchrepro_lint.cards.card"),
+    **dict.fromkeys(("Example", "Kind", "Mark"), "torchrepro_lint.cards.examples"),
+}
 _FILE_NAME = re.compile(r"(TRP\d{3})-([a-z0-9]+(?:-[a-z0-9]+)*)\.md")
 _GROUP_NAME = re.compile(r"TRP\d-[a-z0-9-]+")
 _OFF = re.compile(r"^default\s*=\s*false\b", re.MULTILINE)
+
+
+def __getattr__(name: str) -> Any:
+    """What only a run with findings needs is imported when it is first asked for."""
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_LATER[name]), name)
 
 
 def rules_dir() -> Path:
@@ -82,6 +97,8 @@ def _head(path: Path) -> str:
 @cache
 def load_card(code: str) -> Card:
     """Parse the card of one rule. Raises KeyError for an unknown code, CardError for a malformed card."""
+    from torchrepro_lint.cards.card import parse_card
+
     return parse_card(_paths()[code])
 
 

@@ -20,7 +20,7 @@ Fixes:
 Examples:
   torchrepro-lint src/ train.py
   torchrepro-lint . --select TRP2,TRP3 --fix
-  torchrepro-lint . --diff --unsafe-fixes | patch -p0
+  torchrepro-lint . --diff --unsafe-fixes | git apply
   torchrepro-lint - --stdin-filename src/train.py < src/train.py
   torchrepro-lint . --output-format github --fail-on error
 

@@ -19,7 +19,7 @@ def split(ctx: click.Context, parameter: click.Parameter, value: Sequence[str]) 
     return rules
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, repr=False)  # made on every run: only what is needed
 class Options:
     """The options of `check`, each as its help says."""
 

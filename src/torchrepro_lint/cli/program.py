@@ -37,7 +37,7 @@ class Program(Epilog, click.Group):
             args = ["check", *args]
         return super().parse_args(ctx, args)
 
-    def main(  # type: ignore[override]  # the overloads of click say what it returns in which mode
+    def main(
         self,
         args: Sequence[str] | None = None,
         prog_name: str | None = None,

@@ -6,17 +6,21 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from torchrepro_lint import cards
 from torchrepro_lint.cli import streams
 from torchrepro_lint.cli.options import Options
-from torchrepro_lint.cli.stdin import read_stdin
 from torchrepro_lint.cli.streams import Failure, complain
 from torchrepro_lint.engine import Request, Result, check
 from torchrepro_lint.model import Level
 from torchrepro_lint.report import Context, renderer
 from torchrepro_lint.report.summary import counted
 from torchrepro_lint.settings import SettingsError, SettingsResolver
+from torchrepro_lint.source import SourceError
+
+if TYPE_CHECKING:
+    from torchrepro_lint.cli.stdin import Stdin
 
 CLEAN, FOUND, FAILED = 0, 1, 2
 _FOR_PROGRAMS = ("json", "github")
@@ -45,7 +49,7 @@ def run(options: Options) -> int:
 
 
 def _checked(options: Options, resolver: SettingsResolver) -> int:
-    stdin = read_stdin(options.stdin_filename) if options.stdin else None
+    stdin = _stdin(options)
     request = Request(
         paths=() if stdin else options.roots,
         resolver=resolver,
@@ -64,14 +68,26 @@ def _checked(options: Options, resolver: SettingsResolver) -> int:
     return _exit_code(options, result)
 
 
+def _stdin(options: Options) -> Stdin | None:
+    if not options.stdin:
+        return None
+    from torchrepro_lint.cli.stdin import read_stdin
+
+    return read_stdin(options.stdin_filename)
+
+
 def _result(options: Options, request: Request) -> Result:
     with _progress() as progress:
         if not (options.fixing or options.diff):
             return check(request, progress)
+        from torchrepro_lint.fixing import WriteError
         from torchrepro_lint.repair import fix
 
         write = options.fixing and request.stdin is None
-        return fix(request, unsafe=options.unsafe_fixes, write=write, progress=progress)
+        try:
+            return fix(request, unsafe=options.unsafe_fixes, write=write, progress=progress)
+        except (WriteError, SourceError) as error:
+            raise Failure(f"no file was changed: {error}") from None
 
 
 @contextmanager
@@ -136,6 +152,8 @@ def _tell(options: Options, result: Result) -> None:
         complain(f"no such file or folder: {path}")
     for problem in result.problems:
         complain(problem)
+    for rel in result.not_fixed:
+        complain(f"{rel}: left as it was, because a fix there did not do what it should")
     if options.diff and result.diffs:
         complain(f"would fix {counted(result.fixed, 'problem')} in {counted(len(result.diffs), 'file')}")
     if options.fix_only and not options.diff:

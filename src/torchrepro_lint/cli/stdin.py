@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
-
-import click
 
 from torchrepro_lint.cli.streams import Failure
 from torchrepro_lint.source import SourceError
@@ -31,7 +30,7 @@ class Stdin:
 def read_stdin(filename: Path | None) -> Stdin:
     """Read all of the standard input."""
     path = Path.cwd() / (filename or _UNNAMED)
-    data = click.get_binary_stream("stdin").read()
+    data = sys.stdin.buffer.read()
     try:
         decoded = decode_utf8(data) if path.suffix == ".ipynb" else decode(data)
     except SourceError as error:

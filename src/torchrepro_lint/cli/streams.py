@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import shutil
 import sys
 import time
 from collections.abc import Iterable
@@ -49,8 +48,14 @@ def is_terminal(*, err: bool = False) -> bool:
 
 
 def width() -> int:
-    """Columns of the terminal; a fixed number where there is none."""
-    return shutil.get_terminal_size((_DEFAULT_WIDTH, 24)).columns
+    """Columns of the terminal, or as COLUMNS says; a fixed number where there is none."""
+    told = os.environ.get("COLUMNS", "")
+    if told.isdecimal() and int(told):
+        return int(told)
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns or _DEFAULT_WIDTH
+    except (OSError, ValueError):  # not a terminal; not even a file
+        return _DEFAULT_WIDTH
 
 
 def as_utf8() -> None:
@@ -70,10 +75,9 @@ def write(chunks: Iterable[str], *, err: bool = False) -> None:
 
 def write_bytes(data: bytes) -> None:
     """Print bytes as they are."""
-    stream = click.get_binary_stream("stdout")
     try:
-        stream.write(data)
-        stream.flush()
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
     except BrokenPipeError:
         _discard_output()
 

@@ -1,105 +1,21 @@
-"""Findings for a person at a terminal: the source, what is wrong in it, and what to do about it."""
+"""Findings for a person at a terminal, with the source that they are about."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from torchrepro_lint.model import Certainty, Finding, Fix, Location, Related
 from torchrepro_lint.report import Context
-from torchrepro_lint.report.places import shown_place
-from torchrepro_lint.report.snippet import Annotation, Frame
 from torchrepro_lint.report.summary import summary
-from torchrepro_lint.report.terminal import Paint, visible
 
 if TYPE_CHECKING:
     from torchrepro_lint.engine import Result
-    from torchrepro_lint.source import SourceFile
-
-_CERTAINTY = {
-    Certainty.CERTAIN: "certain",
-    Certainty.LIKELY: "likely",
-    Certainty.DEPENDS: "depends on the run",
-}
-_Part = tuple[str, int | None]  # a file, or one cell of it
 
 
 def render(result: Result, context: Context) -> Iterator[str]:
     """Each finding with its snippets, then the summary."""
-    explained: set[str] = set()
-    paint = Paint(context.color)
-    for finding in result.findings:
-        yield _header(finding, paint)
-        gutter = _gutter(finding)
-        for part, marked in _parts(finding).items():
-            place = visible(shown_place(result.root, _anchor(finding, part), context.cwd))
-            arrow = "-->" if part == _part(finding.location) else ":::"
-            yield paint("frame", " " * gutter + arrow) + f" {place}\n"
-            lines = _lines(result.source(part[0]), part[1])
-            frame = Frame(lines, marked, finding.level, gutter, context.width, paint)
-            yield from (row + "\n" for row in frame.draw())
-        yield from _footer(finding, gutter, paint, explain=finding.code not in explained)
-        explained.add(finding.code)
-        yield "\n"
+    if result.findings:  # a clean run need not pay for the drawing
+        from torchrepro_lint.report.finding import drawn
+
+        yield from drawn(result, context)
     yield summary(result, context)
-
-
-def _header(finding: Finding, paint: Paint) -> str:
-    label = paint(finding.level, f"{finding.code} {finding.level.value}")
-    return f"{label} ({_CERTAINTY[finding.certainty]}): {paint('strong', visible(finding.message))}\n"
-
-
-def _footer(finding: Finding, gutter: int, paint: Paint, *, explain: bool) -> Iterator[str]:
-    edge = paint("frame", " " * (gutter + 1) + "=")
-    if finding.fix:
-        yield f"{edge} {paint('strong', 'help')}: {_help(finding.fix, paint)}\n"
-    if explain:
-        told = f"`torchrepro-lint rule {finding.code}` explains {finding.name}"
-        yield f"{edge} {paint('strong', 'note')}: {told}\n"
-
-
-def _help(fix: Fix, paint: Paint) -> str:
-    return f"{visible(fix.title)} {paint('help', f'[{fix.safety.value} fix]')}"
-
-
-def _part(location: Location) -> _Part:
-    return location.path, location.cell
-
-
-def _parts(finding: Finding) -> dict[_Part, list[Annotation]]:
-    """What to show of each file or cell: the finding's own first, then the others in order of mention."""
-    same = [item.message for item in finding.related if item.location == finding.location]
-    own = Annotation(finding.location.range, ", ".join(same), True)
-    parts = {_part(finding.location): [own]}
-    for item in finding.related:
-        if item.location != finding.location:
-            annotation = Annotation(item.location.range, item.message, False)
-            parts.setdefault(_part(item.location), []).append(annotation)
-    return parts
-
-
-def _anchor(finding: Finding, part: _Part) -> Location:
-    """The location that stands above the frame of a part."""
-    places: Sequence[Location] = [finding.location, *_locations(finding.related)]
-    return next(place for place in places if _part(place) == part)
-
-
-def _locations(related: Sequence[Related]) -> Iterator[Location]:
-    return (item.location for item in related)
-
-
-def _gutter(finding: Finding) -> int:
-    places = [finding.location, *_locations(finding.related)]
-    return len(str(max(place.range.end.line for place in places)))
-
-
-def _lines(source: SourceFile | None, cell: int | None) -> Sequence[str]:
-    """The lines of the file, or of its cell; none where the source cannot be had."""
-    if source is None:
-        return ()
-    first, last = 1, len(source.line_starts)
-    if cell is not None:
-        firsts = [line for line, _ in source.cells]
-        first = next((line for line, number in source.cells if number == cell), last + 1)
-        last = min((line - 1 for line in firsts if line > first), default=last)
-    return [source.line(number) for number in range(first, last + 1)]
