@@ -103,8 +103,8 @@ def test_front_matter_becomes_typed_fields(tmp_path: Path) -> None:
     assert (card.level, card.certainty, card.fix) == (Level.WARNING, Certainty.CERTAIN, "safe")
     assert card.default is True
     assert card.tags == ("data-loading", "order")
-    assert card.text(call="f({})") == "`f({})` shuffles without `generator=`"
-    assert card.text("none", call="f") == "`f` passes `generator=None` {as if absent}"
+    assert card.message == "`{call}` shuffles without `generator=`"
+    assert card.messages == {"none": "`{call}` passes `generator=None` {{as if absent}}"}
 
 
 def test_sections_skip_headings_in_fences(tmp_path: Path) -> None:

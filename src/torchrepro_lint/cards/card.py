@@ -57,10 +57,6 @@ class Card:
             for (index, title), end in zip(starts, ends, strict=True)
         }
 
-    def text(self, which: str | None = None, /, **values: object) -> str:
-        """The message, or the one called `which` in `[messages]`, with its placeholders filled in."""
-        return (self.message if which is None else self.messages[which]).format(**values)
-
 
 def parse_card(path: Path) -> Card:
     """Read the card at `path`; its place must agree with its code and name."""
