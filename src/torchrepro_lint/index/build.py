@@ -46,43 +46,45 @@ def _parse(source: SourceFile) -> ast.Module:
         raise ParseError(str(error), None) from None
 
 
-_LEAVES = (ast.Name, ast.Constant, ast.Pass, ast.Break, ast.Continue, ast.expr_context, ast.operator, ast.alias,
-           ast.unaryop, ast.cmpop, ast.boolop)  # fmt: skip
+# Nodes without children that matter; None stands for a missing key, default or value.
+_LEAVES = frozenset(
+    c for c in vars(ast).values()
+    if isinstance(c, type) and issubclass(c, ast.Name | ast.Constant | ast.Pass | ast.Break | ast.Continue | ast.alias
+                                          | ast.expr_context | ast.operator | ast.unaryop | ast.cmpop | ast.boolop)
+) | {type(None)}  # fmt: skip
+_NOT_NODES = frozenset({"ctx", "op", "ops", "id", "attr", "arg", "kind", "type_comment", "name", "module", "level",
+                        "names", "asname", "is_async", "simple", "rest", "type_ignores", "conversion", "kwd_attrs",
+                        "type_params", "tag", "lineno"})  # fmt: skip
 
 
-def _children_table() -> dict[type[ast.AST], tuple[str, ...]]:
-    """Per node class, the fields that can hold nodes worth a visit, last first (the stack reverses them)."""
-    skip = {"ctx", "op", "ops", "id", "attr", "arg", "kind", "type_comment", "name", "module", "level", "names",
-            "asname", "is_async", "simple", "rest", "type_ignores", "conversion"}  # fmt: skip
-    classes = [c for c in vars(ast).values() if isinstance(c, type) and issubclass(c, ast.AST)]
-    table = {c: tuple(reversed([f for f in c._fields if f not in skip])) for c in classes}
-    table[ast.Dict] = ("values", "keys")
-    # Statements whose names bind need a handler; the name of an `except` or a class is a string, `args` a node.
-    return table
+def _fields_with_nodes(node: type[ast.AST]) -> tuple[str, ...]:
+    """The fields that can hold nodes worth a visit, last first (the stack reverses them)."""
+    if issubclass(node, ast.Constant | ast.MatchSingleton):
+        return ()
+    return tuple(reversed([f for f in node._fields if f not in _NOT_NODES]))
 
 
-_CHILDREN = _children_table()
+_FIELDS = {c: _fields_with_nodes(c) for c in vars(ast).values() if isinstance(c, type) and issubclass(c, ast.AST)}
 
 
 def _walk(facts: ModuleFacts) -> None:
+    """Visit every node once, in source order, each with the scope that it lies in."""
     pending: Pending = [(facts.tree, facts.scope)]
+    pop, push, leaves, fields, handlers = pending.pop, pending.append, _LEAVES, _FIELDS, _HANDLERS
     while pending:
-        node, scope = pending.pop()
-        handler = _HANDLERS.get(node.__class__)
+        node, scope = pop()
+        kind = node.__class__
+        handler = handlers.get(kind)
         if handler is not None and handler(node, scope, pending):
             continue
-        _push_fields(node, _CHILDREN[node.__class__], scope, pending)
-
-
-def _push_fields(node: ast.AST, fields: Iterable[str], scope: Scope, pending: Pending) -> None:
-    for name in fields:
-        value = getattr(node, name, None)
-        if value.__class__ is list:
-            for item in reversed(value):
-                if isinstance(item, ast.AST) and not isinstance(item, _LEAVES):
-                    pending.append((item, scope))
-        elif isinstance(value, ast.AST) and not isinstance(value, _LEAVES):
-            pending.append((value, scope))
+        for name in fields[kind]:
+            value = getattr(node, name, None)
+            if value.__class__ is list:
+                for item in reversed(value):
+                    if item.__class__ not in leaves:
+                        push((item, scope))
+            elif value.__class__ not in leaves:
+                push((value, scope))
 
 
 def _push(nodes: Iterable[ast.AST | None], scope: Scope, pending: Pending) -> None:
