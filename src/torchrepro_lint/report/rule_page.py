@@ -60,13 +60,13 @@ def _section(text: str, width: int, paint: Paint) -> Iterator[str]:
             prose.append(line)
             continue
         if prose:
-            yield from [gap, *_prose(prose, width, paint)]
+            yield from [gap, *_prose(prose, width)]
             prose, gap = [], "\n"
         if fence is not None:
             yield from [gap, *_code(lines, fence[1], fence[2].split(), paint)]
             gap = "\n"
     if prose:
-        yield from [gap, *_prose(prose, width, paint)]
+        yield from [gap, *_prose(prose, width)]
 
 
 def _code(lines: Iterator[str], fence: str, info: list[str], paint: Paint) -> Iterator[str]:
@@ -90,7 +90,7 @@ def _label(info: list[str]) -> str:
     return label + (", with --unsafe-fixes" if "unsafe" in values and info[1] == "fixed" else "") + ":"
 
 
-def _prose(lines: list[str], width: int, paint: Paint) -> Iterator[str]:
+def _prose(lines: list[str], width: int) -> Iterator[str]:
     """A paragraph or a list, wrapped; what follows an item indented belongs to it."""
     items: list[tuple[str, list[str]]] = []
     for line in lines:
@@ -102,9 +102,8 @@ def _prose(lines: list[str], width: int, paint: Paint) -> Iterator[str]:
         else:
             items.append(("", [line.strip()]))
     for bullet, words in items:
-        text = _LINK.sub(r"\1 (\2)", " ".join(words))
-        for row in _paragraph(text, width, bullet):
-            yield _STRONG.sub(lambda found: paint("strong", found[1]), row)
+        text = _STRONG.sub(r"\1", _LINK.sub(r"\1 (\2)", " ".join(words)))
+        yield from _paragraph(text, width, bullet)
 
 
 def _paragraph(text: str, width: int, bullet: str = "") -> Iterator[str]:
