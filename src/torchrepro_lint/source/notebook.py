@@ -61,8 +61,8 @@ def _all_cells(notebook: dict[str, Any]) -> list[dict[str, Any]]:
     """Every cell in order; format 3 keeps them in worksheets."""
     cells = notebook.get("cells")
     if cells is None and isinstance(notebook.get("worksheets"), list):
-        sheets = [sheet for sheet in notebook["worksheets"] if isinstance(sheet, dict)]
-        cells = [cell for sheet in sheets for cell in sheet.get("cells", [])]
+        sheets = [_mapping(sheet).get("cells") for sheet in notebook["worksheets"]]
+        cells = [cell for sheet in sheets if isinstance(sheet, list) for cell in sheet]
     if not isinstance(cells, list):
         raise SourceError("not a notebook: it has no cells")
     for number, cell in enumerate(cells, start=1):
