@@ -1,0 +1,31 @@
+"""The words in which TRP501 and TRP502 speak of an operation. Decides nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from torchrepro_lint.checks.draft import Place
+from torchrepro_lint.program.verdicts import Verdict
+
+MAX_PLACES = 5
+
+_PASS = {"forward": "its forward pass", "backward": "its backward pass", "both": "its forward and backward pass"}
+
+
+def values_of(verdict: Verdict) -> Mapping[str, str]:
+    """The placeholders of both cards' messages."""
+    operation = verdict.operation
+    given = operation.condition or ", ".join(w if "=" not in w else f"with `{w}`" for w in verdict.decided)
+    return {
+        "call": f"`{verdict.call.written}`" + (f" {given}" if given else ""),
+        "pass": _PASS[operation.direction],
+        "kernel": operation.kernel,
+        "effect": operation.effect,
+        "alternative": operation.alternative,
+        "open": " and ".join(verdict.open),
+    }
+
+
+def places_of(verdict: Verdict) -> tuple[Place, ...]:
+    """The places that a verdict rests on: calls of a module, arguments that a function passes on."""
+    return tuple(Place(w.scope.facts, w.node, w.message) for w in verdict.witnesses[:MAX_PLACES])

@@ -1,0 +1,22 @@
+"""TRP501: an operation whose CUDA kernel has no deterministic version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchrepro_lint.checks.draft import Draft
+from torchrepro_lint.checks.operation_words import places_of, values_of
+from torchrepro_lint.program import Module, Program
+from torchrepro_lint.program.verdicts import verdicts
+
+
+def check(module: Module, program: Program) -> Iterator[Draft]:
+    """Every call that raises under the flag, unless its result does not vary and the flag is not set."""
+    for verdict in verdicts(module, program):
+        if verdict.behaviour.flag != "raises" or (verdict.exact and verdict.flag is None):
+            continue
+        message = "raises" if verdict.flag == "strict" else "open" if verdict.open else None
+        yield Draft(
+            verdict.call.node, values_of(verdict), message, certainty=verdict.certainty, related=places_of(verdict),
+            properties={"operation": verdict.operation.id},
+        )  # fmt: skip

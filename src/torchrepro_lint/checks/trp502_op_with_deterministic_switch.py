@@ -1,0 +1,21 @@
+"""TRP502: an operation that is deterministic only under use_deterministic_algorithms(True)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchrepro_lint.checks.draft import Draft
+from torchrepro_lint.checks.operation_words import places_of, values_of
+from torchrepro_lint.program import Module, Program
+from torchrepro_lint.program.verdicts import verdicts
+
+
+def check(module: Module, program: Program) -> Iterator[Draft]:
+    """Every call that the flag would make deterministic, in a program that does not set it."""
+    for verdict in verdicts(module, program):
+        if verdict.behaviour.flag != "switches" or verdict.exact or verdict.flag is not None:
+            continue
+        yield Draft(
+            verdict.call.node, values_of(verdict), "open" if verdict.open else None, related=places_of(verdict),
+            properties={"operation": verdict.operation.id},
+        )  # fmt: skip

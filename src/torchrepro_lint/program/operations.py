@@ -1,0 +1,208 @@
+"""The catalogue of operations as typed rows, and which calls of a file one of them may describe.
+
+`triggers.txt` names every spelling, so that a family's table is read only when one of its names is called. Knows
+no conditions and no context.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.cards import rules_dir
+from torchrepro_lint.index import ModuleFacts
+
+Condition = Mapping[str, Mapping[str, Any]]
+"""Parameter (or fact of the call) -> what must hold of it, e.g. `{"mode": {"in": ["bicubic"]}}`."""
+
+METHOD = "torch.Tensor."
+_CLAUSE = re.compile(r"(>=|<=|==|<|>)\s*(\d+(?:\.\d+)*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """What a range of versions does on a device: `flag` says what use_deterministic_algorithms(True) makes of it.
+
+    `exact` is true when the result does not vary even without the flag.
+    """
+
+    torch: str
+    package: str
+    flag: str
+    device: str | None
+    exact: bool
+    when: tuple[Condition, ...]
+    note: str
+
+    def covers(self, release: tuple[int, ...], device: str) -> bool:
+        """Whether it speaks of this release of PyTorch on this device."""
+        return (self.device or "cuda") == device and in_range(release, self.torch)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One row: an operation in one direction. `when` holds alternatives; so does `exact`, which lists calls
+    whose result does not vary although the alert fires."""
+
+    id: str
+    family: str
+    package: str
+    names: frozenset[str]
+    direction: str
+    kernel: str
+    effect: str
+    alternative: str
+    condition: str
+    when: tuple[Condition, ...]
+    exact: tuple[Condition, ...]
+    runtime: tuple[str, ...]
+    reported: bool
+    behaviour: tuple[Behaviour, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """The parameters of a spelling: name -> (position or None, default), and those of a module's own call."""
+
+    parameters: Mapping[str, tuple[int | None, ast.expr | None]]
+    called: Mapping[str, tuple[int | None, ast.expr | None]]
+
+
+@lru_cache(maxsize=None)
+def triggers() -> Mapping[str, tuple[str, ...]]:
+    """Spelling -> the families that have a reported row for it."""
+    found: dict[str, tuple[str, ...]] = {}
+    text = (rules_dir() / "catalogue" / "ops" / "triggers.txt").read_text(encoding="utf-8")
+    for line in text.splitlines():
+        if line and not line.startswith("#"):
+            family, _, names = line.partition(":")
+            for name in names.split():
+                found[name] = (*found.get(name, ()), family)
+    return found
+
+
+@lru_cache(maxsize=None)
+def _by_last_part() -> tuple[Mapping[str, frozenset[str]], Mapping[str, str]]:
+    """Last part -> functions and modules; last part -> tensor method."""
+    functions: dict[str, set[str]] = {}
+    methods: dict[str, str] = {}
+    for name in triggers():
+        last = name.rpartition(".")[2]
+        if name.startswith(METHOD):
+            methods[last] = name
+        else:
+            functions.setdefault(last, set()).add(name)
+    return {last: frozenset(names) for last, names in functions.items()}, methods
+
+
+def mentioned(facts: ModuleFacts) -> frozenset[str]:
+    """The functions and modules of the catalogue that this file may call, by the last part of what it writes."""
+    functions, _ = _by_last_part()
+    written = facts.calls.keys() | facts.aliases.keys() | _base_names(facts)
+    return frozenset(name for last in functions.keys() & written for name in functions[last])
+
+
+def _base_names(facts: ModuleFacts) -> set[str]:
+    """The last parts of the bases of the classes at the top of the file."""
+    found: set[str] = set()
+    for node in facts.scope.children:
+        for base in node.bases if isinstance(node, ast.ClassDef) else ():
+            found.add(base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", ""))
+    return found
+
+
+def method_calls(facts: ModuleFacts) -> Iterator[tuple[str, ast.Call, Any]]:
+    """(method, call, scope) of the calls written like a method of the catalogue."""
+    _, methods = _by_last_part()
+    for last in sorted(methods.keys() & facts.calls.keys()):
+        for call, scope in facts.calls[last]:
+            if isinstance(call.func, ast.Attribute):
+                yield methods[last], call, scope
+
+
+def rows(name: str) -> list[Operation]:
+    """The reported rows for a spelling, in the order of their tables."""
+    return [op for family in triggers().get(name, ()) for op in family_rows(family) if op.reported and name in op.names]
+
+
+@lru_cache(maxsize=None)
+def family_rows(family: str) -> tuple[Operation, ...]:
+    """All rows of one table."""
+    return tuple(_operation(family, row) for row in catalogue.table(f"ops/{family}")["op"])
+
+
+@lru_cache(maxsize=None)
+def signature(name: str) -> Signature | None:
+    """The parameters of a spelling, as its table gives them."""
+    for family in triggers().get(name, ()):
+        text = catalogue.table(f"ops/{family}").get("signatures", {}).get(name)
+        if text is not None:
+            own, _, called = text.partition("|")
+            return Signature(_parameters(own), _parameters(called))
+    return None
+
+
+def _parameters(text: str) -> Mapping[str, tuple[int | None, ast.expr | None]]:
+    definition = ast.parse(f"def f({text.strip()}): 0").body[0]
+    assert isinstance(definition, ast.FunctionDef)
+    arguments = definition.args
+    missing: list[ast.expr | None] = [None] * (len(arguments.args) - len(arguments.defaults))
+    found: dict[str, tuple[int | None, ast.expr | None]] = {}
+    for place, (arg, default) in enumerate(zip(arguments.args, missing + list(arguments.defaults), strict=True)):
+        found[arg.arg] = (place, default)
+    for arg, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+        found[arg.arg] = (None, default)
+    return found
+
+
+def _operation(family: str, row: Mapping[str, Any]) -> Operation:
+    return Operation(
+        id=row["id"],
+        family=family,
+        package=row.get("package", "torch"),
+        names=frozenset((*row.get("functions", ()), *row.get("methods", ()), *row.get("modules", ()))),
+        direction=row["direction"],
+        kernel=row["kernel"],
+        effect=row["effect"],
+        alternative=row.get("alternative", ""),
+        condition=row.get("condition", ""),
+        when=tuple(row.get("when", ())),
+        exact=tuple(row.get("exact", ())),
+        runtime=tuple(row.get("runtime", ())),
+        reported=row.get("report", "always") != "never",
+        behaviour=tuple(_behaviour(b) for b in row["behaviour"]),
+    )
+
+
+def _behaviour(row: Mapping[str, Any]) -> Behaviour:
+    exact = row.get("default", "exact" if row["flag"] == "deterministic" else "varies") == "exact"
+    return Behaviour(
+        row.get("torch", ""), row.get("package", ""), row["flag"], row.get("device"), exact,
+        tuple(row.get("when", ())), row.get("note", ""),
+    )  # fmt: skip
+
+
+def in_range(release: tuple[int, ...], text: str) -> bool:
+    """Whether a release lies in a range such as ">=2.1,<2.6" (an empty one holds all)."""
+    return all(_holds(release, operator, number) for operator, number in _CLAUSE.findall(text))
+
+
+def _holds(release: tuple[int, ...], operator: str, number: str) -> bool:
+    bound = tuple(int(part) for part in number.split("."))
+    width = max(len(release), len(bound))
+    left, right = (t + (0,) * (width - len(t)) for t in (release, bound))
+    match operator:
+        case ">=":
+            return left >= right
+        case "<=":
+            return left <= right
+        case "==":
+            return left == right
+        case "<":
+            return left < right
+    return left > right

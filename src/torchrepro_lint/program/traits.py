@@ -1,0 +1,218 @@
+"""What is known of a tensor: that it is one, its number of dimensions, floats or not, gradient or not; and how
+calls change that. Knows signatures and shapes as the catalogue gives them; does not follow names.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from torchrepro_lint import catalogue
+
+_SHAPE_KEYWORDS = ("size", "dim", "dims", "shape")
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """Three-valued where None means unknown; the number of dimensions lies in `least`..`most`."""
+
+    tensor: bool | None = None
+    least: int = 0
+    most: int | None = None
+    floating: bool | None = None
+    gradient: bool | None = None
+
+    @property
+    def rank(self) -> int | None:
+        """The number of dimensions, if it is known."""
+        return self.least if self.least == self.most else None
+
+    def ranked(self, rank: int) -> Traits:
+        """The same with `rank` dimensions."""
+        return replace(self, least=rank, most=rank)
+
+    def unranked(self, least: int = 0) -> Traits:
+        """The same with an unknown number of dimensions."""
+        return replace(self, least=least, most=None)
+
+    def shifted(self, low: int, high: int) -> Traits:
+        """The same with `low` to `high` more dimensions."""
+        most = None if self.most is None else max(self.most + high, 0)
+        return replace(self, least=max(self.least + low, 0), most=most)
+
+    def at_least(self, rank: int) -> Traits:
+        """The same, and known to have `rank` dimensions or more."""
+        most = self.most if self.most is None else max(self.most, rank)
+        return replace(self, least=max(self.least, rank), most=most)
+
+
+UNKNOWN_TRAITS = Traits()
+NOT_A_TENSOR = Traits(tensor=False, gradient=False)
+TENSOR = Traits(tensor=True)
+WHOLE_NUMBERS = Traits(tensor=True, floating=False, gradient=False)
+
+
+def joined(found: Sequence[Traits]) -> Traits:
+    """What holds of all of them."""
+    if not found:
+        return UNKNOWN_TRAITS
+    first, *rest = found
+    for other in rest:
+        most = None if first.most is None or other.most is None else max(first.most, other.most)
+        first = Traits(
+            first.tensor if first.tensor == other.tensor else None,
+            min(first.least, other.least),
+            most,
+            first.floating if first.floating == other.floating else None,
+            first.gradient if first.gradient == other.gradient else None,
+        )
+    return first
+
+
+def broadcast(left: Traits, right: Traits) -> Traits:
+    """The result of arithmetic on the two; a number that is no tensor has no dimensions."""
+    sides = [t.ranked(0) if t.tensor is False else t for t in (left, right)]
+    most = None if any(s.most is None for s in sides) else max(s.most or 0 for s in sides)
+    return Traits(
+        _either(left.tensor, right.tensor),
+        max(s.least for s in sides),
+        most,
+        _either(left.floating, right.floating),
+        _either(left.gradient, right.gradient),
+    )
+
+
+def _either(left: bool | None, right: bool | None) -> bool | None:
+    if left or right:
+        return True
+    return False if left is False and right is False else None
+
+
+@lru_cache(maxsize=None)
+def listed(section: str, key: str) -> frozenset[str]:
+    """A list of the catalogue's table `tensors`."""
+    return frozenset(catalogue.table("tensors")[section][key])
+
+
+def result(name: str, tensor: Traits, arguments: Sequence[ast.expr], call: ast.Call) -> Traits:
+    """What the method or function `name` makes of `tensor`; `arguments` are those after the tensor."""
+    found = _result(name, tensor, arguments, call)
+    if name in listed("methods", "integer"):
+        return replace(found, tensor=True, floating=False, gradient=False)
+    if name in listed("methods", "floating"):
+        return replace(found, floating=True)
+    if name in listed("methods", "without_gradient"):
+        return replace(found, gradient=False)
+    return found
+
+
+def _result(name: str, tensor: Traits, arguments: Sequence[ast.expr], call: ast.Call) -> Traits:
+    known = replace(tensor, tensor=True)
+    if name in listed("methods", "shape"):
+        return _shaped(name, known, arguments)
+    if name in listed("methods", "swap"):
+        return known.at_least(_mentioned(arguments))
+    if name in listed("methods", "reduce"):
+        return _reduced(known, arguments, call)
+    if name == "to" and _names_whole_numbers(arguments, call):
+        return replace(known, floating=False, gradient=False)
+    if name in listed("methods", "same") or name in listed("methods", "integer_same"):
+        dims = [k.value for k in call.keywords if k.arg == "dim"]
+        return known.at_least(_mentioned(dims))
+    match name:
+        case "unsqueeze" | "unsqueeze_":
+            return known.shifted(1, 1)
+        case "squeeze" | "squeeze_":
+            return known.shifted(-1 if arguments or call.keywords else -len("NCHWD"), 0)
+        case "flatten":
+            return known.ranked(1) if not arguments and not call.keywords else known.unranked(1)
+        case "detach" | "detach_" | "round" | "floor" | "ceil" | "sign" | "repeat":
+            return known if name != "repeat" else known.at_least(len(arguments))
+        case "stack":
+            return known.shifted(1, 1)
+        case "one_hot":
+            return known.shifted(1, 1)
+        case "t":
+            return known.ranked(2)
+    return Traits(True if tensor.tensor or name in listed("methods", "plain") else None, gradient=tensor.gradient)
+
+
+def created(name: str, arguments: Sequence[ast.expr], call: ast.Call) -> Traits | None:
+    """What a function that makes a new tensor makes; None for any other."""
+    needs = any(k.arg == "requires_grad" and not _is(k.value, False) for k in call.keywords)
+    gradient = None if needs else False
+    whole = name in listed("methods", "integer") or _names_whole_numbers((), call)
+    if name in listed("methods", "create"):
+        return replace(_sized(arguments, call), floating=not whole, gradient=gradient)
+    if name in listed("methods", "vector"):
+        counts = name == "arange" and not any(isinstance(a, ast.Constant) and isinstance(a.value, float) for a in arguments)
+        typed = any(k.arg == "dtype" for k in call.keywords)
+        floating = None if typed and not whole else not (whole or counts)
+        return Traits(True, 1, 1, floating, gradient)
+    if name in listed("methods", "like"):
+        return Traits(tensor=True, floating=False if whole else None, gradient=gradient)
+    if name in ("tensor", "as_tensor", "from_numpy"):
+        return Traits(tensor=True, floating=False if whole else None, gradient=gradient)
+    return None
+
+
+def _sized(arguments: Sequence[ast.expr], call: ast.Call) -> Traits:
+    """`zeros(2, 3)`, `zeros((2, 3))`, `zeros(size=(2, 3))`."""
+    sizes = [a for a in arguments] or [k.value for k in call.keywords if k.arg in _SHAPE_KEYWORDS]
+    if sizes and isinstance(sizes[0], ast.Tuple | ast.List):
+        sizes = list(sizes[0].elts)
+    plain = sizes and all(isinstance(s, ast.Constant | ast.BinOp) for s in sizes)
+    if plain or len(sizes) > 1 and not any(isinstance(s, ast.Starred) for s in sizes):
+        return TENSOR.ranked(len(sizes))
+    return TENSOR
+
+
+def _shaped(name: str, tensor: Traits, arguments: Sequence[ast.expr]) -> Traits:
+    sizes = list(arguments)
+    if len(sizes) == 1 and isinstance(sizes[0], ast.Tuple | ast.List):
+        sizes = list(sizes[0].elts)
+    elif len(sizes) == 1 and not isinstance(sizes[0], ast.Constant | ast.UnaryOp):
+        return tensor if name in ("permute", "expand") and tensor.rank is not None else tensor.unranked()
+    if not sizes or any(isinstance(s, ast.Starred) for s in sizes):
+        return tensor.unranked(len(sizes) - 1 if sizes else 0)
+    return tensor.ranked(len(sizes))
+
+
+def _reduced(tensor: Traits, arguments: Sequence[ast.expr], call: ast.Call) -> Traits:
+    keeps = any(k.arg == "keepdim" and _is(k.value, True) for k in call.keywords)
+    keeps = keeps or (len(arguments) > 1 and _is(arguments[1], True))
+    dims = [a for a in arguments[:1]] + [k.value for k in call.keywords if k.arg in ("dim", "axis")]
+    if not dims:
+        return tensor.ranked(0)
+    if keeps:
+        return tensor.at_least(_mentioned(dims))
+    count = len(dims[0].elts) if isinstance(dims[0], ast.Tuple | ast.List) else 1
+    return tensor.at_least(_mentioned(dims)).shifted(-count, -count)
+
+
+def _mentioned(dims: Sequence[ast.expr]) -> int:
+    """How many dimensions a tensor must have for these dimension numbers to exist."""
+    needed = 0
+    for dim in dims:
+        items = dim.elts if isinstance(dim, ast.Tuple | ast.List) else [dim]
+        for item in items:
+            match item:
+                case ast.Constant(value=int() as number) if not isinstance(number, bool):
+                    needed = max(needed, number + 1)
+                case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as number)):
+                    needed = max(needed, number)
+    return needed
+
+
+def _names_whole_numbers(arguments: Sequence[ast.expr], call: ast.Call) -> bool:
+    values = [*arguments, *(k.value for k in call.keywords if k.arg == "dtype")]
+    whole = ("long", "int", "int8", "int16", "int32", "int64", "uint8", "bool", "short")
+    return any(
+        (isinstance(v, ast.Attribute) and v.attr in whole) or (isinstance(v, ast.Name) and v.id in whole) for v in values
+    )
+
+
+def _is(node: ast.expr, value: object) -> bool:
+    return isinstance(node, ast.Constant) and node.value is value
