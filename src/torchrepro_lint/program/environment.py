@@ -60,9 +60,9 @@ def _given(call: ast.Call, variable: str) -> Iterator[ast.expr]:
         case [ast.Constant(value=key), value] if key == variable:
             yield value
         case [ast.Dict(keys=keys, values=values)]:
-            for key, value in zip(keys, values, strict=True):
-                if isinstance(key, ast.Constant) and key.value == variable:
-                    yield value
+            for name, given in zip(keys, values, strict=True):
+                if isinstance(name, ast.Constant) and name.value == variable:
+                    yield given
     for keyword in call.keywords:
         if keyword.arg == variable:
             yield keyword.value

@@ -105,7 +105,9 @@ def passed(module: Module, rows: Mapping[str, Mapping[str, Any]]) -> Iterator[Se
         row = rows[call.name]
         found = call.argument(row.get("argument", ""), row.get("position"))
         if isinstance(found, Argument):
-            yield Setting(call.node, found.node, call.scope, found.scope, call=call.node, keyword=row.get("argument"))
+            positional = found.node in call.node.args
+            keyword = None if positional else row.get("argument")
+            yield Setting(call.node, found.node, call.scope, found.scope, call=call.node, keyword=keyword)
 
 
 def state(program: Program, setting: Setting) -> bool | None:

@@ -1,8 +1,8 @@
 """Which PyTorch a program is judged by, when a rule speaks of a version.
 
-The setting is a version ("2.4.1"), a specifier (">=2.0,<2.5") or None. It stands for the newest release that it
-allows: `>=1.8` allows today's PyTorch, so today's is meant; `==2.4.*` or `<2.5` mean an old one. None, and text
-that cannot be read, mean the newest release in the catalogue. Knows nothing of where the setting came from.
+The setting is a version ("2.4.1"), a specifier (">=2.0,<2.5") or None. It stands for the newest release that
+it allows: `>=1.8` allows today's PyTorch, so today's is meant; `==2.4.*` or `<2.5` mean an old one. None, and
+text that cannot be read, mean the newest release in the catalogue. Knows nothing of where it came from.
 """
 
 from __future__ import annotations

@@ -1,0 +1,124 @@
+"""How a fix tells a sampler the epoch: a `set_epoch` at the top of the loop, guarded as the sampler is."""
+
+from __future__ import annotations
+
+import ast
+
+from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.model import Edit
+from torchrepro_lint.program import Call, Program
+from torchrepro_lint.program.epochs import EpochLoop
+from torchrepro_lint.program.flow import Flow, Holder
+from torchrepro_lint.program.intent import branches
+from torchrepro_lint.syntax import import_name, insert_first
+
+
+def set_epoch(program: Program, call: Call, flow: Flow, loop: EpochLoop) -> tuple[Edit, ...]:
+    """The edits, or none where the sampler or the number of the epoch has no name in the loop."""
+    held = [(e, h) for h in flow.holders if (e := _expression(program, h, loop)) is not None]
+    if loop.variable is None or not held:
+        return ()
+    expression, holder = min(held, key=lambda pair: len(pair[1].chain))
+    line = f"{expression}.set_epoch({loop.variable})"
+    facts = loop.scope.facts
+    if not _conditional(program, call, holder):
+        return (insert_first(facts, loop.node, line),)
+    body = loop.node.body[0]
+    if body.lineno == loop.node.lineno:
+        return ()  # a loop on one line has no room for an `if`
+    guard, edits = _guard(call, loop, expression)
+    indent = _indent(facts, body)[len(_indent(facts, loop.node)) :]
+    return insert_first(facts, loop.node, f"if {guard}:", f"{indent}{line}"), *edits
+
+
+def _expression(program: Program, holder: Holder, loop: EpochLoop) -> str | None:
+    """How the sampler is written in the loop through this holder, if it is in scope there."""
+    owner = loop.scope.method_class
+    if holder.owner.kind == "class":
+        name = _self_name(loop.scope)
+        if name is None or owner is None or holder.owner not in program.names.bases(owner):
+            return None
+        return ".".join((name, holder.name, *holder.chain))
+    if loop.scope.binding_scope(holder.name) is not holder.owner:
+        return None
+    if holder.owner is loop.scope.function and not _bound_before(holder, loop):
+        return None
+    return ".".join((holder.name, *holder.chain))
+
+
+def _self_name(scope: Scope | None) -> str | None:
+    while scope is not None and scope.self_name is None:
+        scope = scope.parent
+    return scope.self_name if scope is not None else None
+
+
+def _bound_before(holder: Holder, loop: EpochLoop) -> bool:
+    return all(
+        getattr(b.node, "end_lineno", 0) < loop.node.lineno for b in holder.owner.bindings.get(holder.name, ())
+    )
+
+
+def _conditional(program: Program, call: Call, holder: Holder) -> bool:
+    """Whether what the holder holds may be another sampler, or none."""
+    if _conditions(call):
+        return True
+    bindings = holder.owner.bindings.get(holder.name, [])
+    if holder.owner.kind == "class":
+        bindings = [b for b, _ in holder.owner.attributes.get(holder.name, ())]
+    bindings = [b for b in bindings if not _dead(holder.owner.facts, b.node)]
+    if len(bindings) > 1:
+        return True
+    if bindings and bindings[0].kind == "parameter":
+        return len(program.callers_of(holder.owner) or ()) != 1
+    return False
+
+
+def _conditions(call: Call) -> list[tuple[ast.If | ast.IfExp, bool]]:
+    return [
+        (owner, way)
+        for owner, way in branches(call.facts, call.node)
+        if owner is not call.facts.guard and not isinstance(owner.test, ast.Constant)
+    ]
+
+
+def _dead(facts: ModuleFacts, node: ast.AST) -> bool:
+    """Below the arm of an `if True:` that never runs."""
+    return any(isinstance(owner.test, ast.Constant) and bool(owner.test.value) != way
+               for owner, way in branches(facts, node))  # fmt: skip
+
+
+def _guard(call: Call, loop: EpochLoop, expression: str) -> tuple[str, tuple[Edit, ...]]:
+    """The program's own condition where it means the same in the loop, else a question about the type."""
+    conditions = _conditions(call)
+    if len(conditions) == 1 and call.scope.function is loop.scope.function:
+        owner, way = conditions[0]
+        text = _condition(call.facts, owner.test, way)
+        if text is not None:
+            return text, ()
+    imported = _class_name(call, loop.scope)
+    return f"isinstance({expression}, {imported[0]})", imported[1]
+
+
+def _condition(facts: ModuleFacts, test: ast.expr, way: bool) -> str | None:
+    if any(isinstance(n, ast.NamedExpr | ast.Await | ast.Yield) for n in ast.walk(test)) or "\n" in facts.text(test):
+        return None
+    if way:
+        return facts.text(test)
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return facts.text(test.operand)
+    return f"not {facts.text(test)}" if isinstance(test, ast.Name | ast.Attribute | ast.Call) else f"not ({facts.text(test)})"
+
+
+def _class_name(call: Call, scope: Scope) -> tuple[str, tuple[Edit, ...]]:
+    """A way to write the sampler's class in the loop's file."""
+    last = call.name.rpartition(".")[2]
+    for name in (last, *sorted(scope.facts.aliases.get(last, ()))):
+        found = ast.Name(name, ast.Load())
+        if call.program.qualified(found, scope) == call.name:
+            return name, ()
+    imported = import_name(scope.facts, call.name, scope)
+    return imported.text, imported.edits
+
+
+def _indent(facts: ModuleFacts, node: ast.stmt) -> str:
+    return facts.source.line(node.lineno)[: facts.range(node).start.column - 1]

@@ -1,0 +1,33 @@
+"""TRP301: every epoch of a distributed run sees the data in the same order."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchrepro_lint.checks.draft import Draft, Place
+from torchrepro_lint.checks.epoch_edit import set_epoch
+from torchrepro_lint.model import Certainty
+from torchrepro_lint.program import Argument, Call, Module, Program
+from torchrepro_lint.program.epochs import repeated_order, samplers
+
+
+def check(module: Module, program: Program) -> Iterator[Draft]:
+    """Each training sampler that an epoch loop iterates and nothing calls `set_epoch` on."""
+    for call, certain in samplers(module, program):
+        found = None if _own_seed(call) else repeated_order(program, call)
+        if found is not None:
+            loop, flow = found
+            yield Draft(
+                call.node,
+                {"sampler": call.facts.text(call.node.func)},
+                certainty=None if certain and loop.sure else Certainty.LIKELY,
+                related=(Place(loop.scope.facts, loop.node, "each epoch iterates it in the same order"),),
+                edits=set_epoch(program, call, flow, loop),
+            )
+
+
+def _own_seed(call: Call) -> bool:
+    """A sampler made anew with a seed that is worked out (`seed=args.seed + epoch`) orders each epoch itself."""
+    seed = call.argument("seed")
+    return isinstance(seed, Argument) and isinstance(seed.node, ast.BinOp)

@@ -1,0 +1,66 @@
+"""TRP302: a distributed sampler is told an epoch that never changes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchrepro_lint.checks.draft import Draft, Place
+from torchrepro_lint.checks.epoch_edit import set_epoch
+from torchrepro_lint.index import Scope
+from torchrepro_lint.model import Edit
+from torchrepro_lint.program import UNKNOWN, Call, Module, Program
+from torchrepro_lint.program.epochs import EpochLoop, epoch_loop, made_by, passes
+from torchrepro_lint.program.flow import Flow, follow
+from torchrepro_lint.syntax import replace
+
+
+def check(module: Module, program: Program) -> Iterator[Draft]:
+    """`set_epoch` calls that are all a sampler is told, and tell it one number only."""
+    for site, scope in module.facts.calls.get("set_epoch", ()):
+        if not isinstance(site.func, ast.Attribute) or _number(site) is None:
+            continue
+        for call in made_by(program, site.func.value, scope):
+            flow = follow(program, call.node, call.scope)
+            loop = passes(program, flow)
+            if not flow.escaped and loop is not None and not _told_well(program, flow, loop):
+                yield _draft(program, site, scope, call, flow, loop)
+                break
+
+
+def _number(site: ast.Call) -> ast.expr | None:
+    keyword = next((k.value for k in site.keywords if k.arg == "epoch"), None)
+    return site.args[0] if site.args else keyword
+
+
+def _told_well(program: Program, flow: Flow, loop: EpochLoop) -> bool:
+    """Whether some `set_epoch` gets a number that changes, in an epoch loop, or is called from who knows where."""
+    for attribute, scope in flow.called.get("set_epoch", ()):
+        site = scope.facts.parents[attribute]
+        number = _number(site) if isinstance(site, ast.Call) else None
+        if number is None:
+            return True
+        inside = epoch_loop(program, site, scope, flow) is not None
+        if inside and program.literal(number, scope) is UNKNOWN:
+            return True
+        if not inside and scope.function is not loop.scope.function and not _called(program, flow, scope.function):
+            return True
+    return False
+
+
+def _called(program: Program, flow: Flow, function: Scope) -> bool:
+    return function.kind == "module" or bool(flow.calls_of(program, function))
+
+
+def _draft(program: Program, site: ast.Call, scope: Scope, call: Call, flow: Flow, loop: EpochLoop) -> Draft:
+    number = _number(site)
+    assert number is not None
+    inside = epoch_loop(program, site, scope, flow)
+    values = {"call": scope.facts.text(site), "number": scope.facts.text(number)}
+    place = Place(loop.scope.facts, loop.node, "the epochs are counted here")
+    if inside is None:
+        return Draft(site, values, "outside", related=(place,), edits=set_epoch(program, call, flow, loop))
+    edits: tuple[Edit, ...] = ()
+    if inside.variable is not None and inside.scope.function is scope.function:
+        edits = (replace(scope.facts, number, inside.variable),)
+    return Draft(site, values, related=(place,), edits=edits)

@@ -1,0 +1,52 @@
+"""TRP401: cuDNN is told to choose its kernels by timing them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.checks.draft import Draft
+from torchrepro_lint.checks.switch_edit import with_value
+from torchrepro_lint.model import Certainty
+from torchrepro_lint.program import Module, Program
+from torchrepro_lint.program.flags import (
+    Setting,
+    assigned,
+    follows_request,
+    passed,
+    reads_switch,
+    state,
+    undone,
+)
+from torchrepro_lint.program.intent import unrequested
+
+OWNER, NAME = "torch.backends.cudnn", "benchmark"
+
+
+def check(module: Module, program: Program) -> Iterator[Draft]:
+    """Every place that turns `cudnn.benchmark` on, or may."""
+    settings = [*assigned(module, OWNER, NAME), *passed(module, catalogue.names("backend_flags", NAME))]
+    states = [(setting, state(program, setting)) for setting in settings]
+    for setting, value in states:
+        if value is False or _switched_off(setting) or unrequested(program, setting.node, setting.scope):
+            continue
+        if value is None:
+            if not _opaque(program, setting):
+                continue
+            yield Draft(setting.node, {"written": setting.written}, "depends", certainty=Certainty.DEPENDS)
+        elif not undone(program, setting, value, states):
+            yield Draft(setting.node, {"written": setting.written}, edits=with_value(setting, "False"))
+
+
+def _opaque(program: Program, setting: Setting) -> bool:
+    """A value that the run decides, not one that follows a determinism flag or restores what was."""
+    return not follows_request(program, setting) and not reads_switch(program, setting, OWNER, NAME)
+
+
+def _switched_off(setting: Setting) -> bool:
+    """`flags(enabled=False, benchmark=True)`: without cuDNN there is nothing to time."""
+    keywords = {k.arg: k.value for k in setting.call.keywords} if setting.call is not None else {}
+    enabled = keywords.get("enabled")
+    return isinstance(enabled, ast.Constant) and enabled.value is False
+

@@ -1,0 +1,30 @@
+"""TRP402: cuDNN is told that it need not choose deterministic kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.checks.draft import Draft
+from torchrepro_lint.checks.switch_edit import with_value
+from torchrepro_lint.model import Level
+from torchrepro_lint.program import Module, Program
+from torchrepro_lint.program.flags import assigned, passed, state, temporary, undone
+from torchrepro_lint.program.intent import unrequested
+
+OWNER, NAME = "torch.backends.cudnn", "deterministic"
+
+
+def check(module: Module, program: Program) -> Iterator[Draft]:
+    """Every place that turns `cudnn.deterministic` off."""
+    settings = [*assigned(module, OWNER, NAME), *passed(module, catalogue.names("backend_flags", NAME))]
+    states = [(setting, state(program, setting)) for setting in settings]
+    for setting, value in states:
+        if value is not False or unrequested(program, setting.node, setting.scope):
+            continue
+        if undone(program, setting, value, states):
+            continue
+        if temporary(setting, value, states):
+            yield Draft(setting.node, {"written": setting.written}, "temporary", level=Level.NOTE)
+        else:
+            yield Draft(setting.node, {"written": setting.written}, edits=with_value(setting, "True"))

@@ -1,0 +1,42 @@
+"""TRP404: deterministic algorithms are switched off, or only warned about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.checks.draft import Draft
+from torchrepro_lint.checks.switch_edit import with_value
+from torchrepro_lint.model import Level
+from torchrepro_lint.program import UNKNOWN, Module, Program
+from torchrepro_lint.program.calls import Opaque
+from torchrepro_lint.program.flags import passed, temporary
+from torchrepro_lint.program.intent import unrequested
+
+
+def check(module: Module, program: Program) -> Iterator[Draft]:
+    """Every call that leaves operations without a deterministic kernel to run as they like."""
+    for row in catalogue.table("backend_flags")["strictness"]:
+        settings = list(passed(module, dict.fromkeys(row["names"], row)))
+        values = [(setting, program.literal(setting.value, setting.value_scope)) for setting in settings]
+        for setting, value in values:
+            kind = _kind(row, value)
+            if kind is None or unrequested(program, setting.node, setting.scope):
+                continue
+            strict = [(s, None if v is UNKNOWN else _kind(row, v) != "off") for s, v in values]
+            if kind == "off" and temporary(setting, False, strict):
+                yield Draft(setting.node, {"written": setting.written}, "temporary", level=Level.NOTE)
+            else:
+                edits = with_value(setting, row["strict"])
+                yield Draft(setting.node, {"written": setting.written}, kind, edits=edits)
+
+
+def _kind(row: Mapping[str, Any], value: object | Opaque) -> str | None:
+    """`off`, `lenient`, or None for a value that is neither or not known. (0 is not False here.)"""
+    for kind in ("off", "lenient"):
+        if any(value == v and type(value) is type(v) for v in row[kind]):
+            return kind
+    return None
+
+

@@ -1,0 +1,89 @@
+"""TRP405: deterministic algorithms on an older PyTorch without the cuBLAS variable that they need."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.checks.draft import Draft, Place
+from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.model import Certainty
+from torchrepro_lint.program import Module, Program
+from torchrepro_lint.program.determinism import turned_on, turned_on_anywhere
+from torchrepro_lint.program.environment import EnvironmentSet, in_scripts, named_in, sets
+from torchrepro_lint.program.intent import block_of
+from torchrepro_lint.program.versions import may_be
+from torchrepro_lint.syntax import import_name, insert_before, replace
+
+
+def check(module: Module, program: Program) -> Iterator[Draft]:
+    """The first call that turns the mode on, or each place that sets the variable wrongly or too late."""
+    row = catalogue.table("backend_flags")["cublas"]
+    variable, accepted = row["variable"], row["accepted"]
+    if not _candidate(module.facts, variable) or not may_be(program.torch_version, row["until"]):
+        return
+    found = sets(program, module.facts, variable)
+    if found and turned_on_anywhere(module, program):
+        yield from _wrong(module.facts, found, accepted)
+    elif not found:
+        yield from _missing(module, program, variable, accepted[0])
+
+
+def _candidate(facts: ModuleFacts, variable: str) -> bool:
+    calls = {name.rpartition(".")[2] for row in catalogue.table("backend_flags")["turns_on"] for name in row["names"]}
+    return variable in facts.source.text or any(name in facts.calls or name in facts.aliases for name in calls)
+
+
+def _wrong(facts: ModuleFacts, found: list[EnvironmentSet], accepted: list[str]) -> Iterator[Draft]:
+    if any(s.value is None or (s.value in accepted and _first_use(facts, s) is None) for s in found):
+        return
+    for item in found:
+        use = _first_use(facts, item)
+        if item.value not in accepted:
+            edits = (replace(facts, item.written, f'"{accepted[0]}"'),)
+            yield Draft(item.node, {"value": facts.text(item.written)}, "value", edits=edits)
+        elif use is not None:
+            yield Draft(item.node, {}, "late", related=(Place(facts, use, "cuBLAS was used before"),))
+
+
+def _first_use(facts: ModuleFacts, item: EnvironmentSet) -> ast.AST | None:
+    """A backward pass that surely runs before the variable is set: it stands earlier in the same block."""
+    statement: ast.AST = facts.statement(item.node)
+    while not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
+        block = block_of(facts, statement)
+        for earlier in block[: block.index(statement)] if isinstance(statement, ast.stmt) and block else ():
+            if isinstance(earlier, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                continue
+            for node in ast.walk(earlier):
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "backward":
+                    return node
+        statement = facts.parents[statement]
+    return None
+
+
+def _missing(module: Module, program: Program, variable: str, value: str) -> Iterator[Draft]:
+    facts = module.facts
+    first = next(turned_on(module), None)
+    if first is None or _set_elsewhere(module, program, variable):
+        return
+    setting, certain = first
+    environ = import_name(facts, "os.environ", setting.scope)
+    line = f'{environ.text}.setdefault("{variable}", "{value}")'
+    edits = (insert_before(facts, setting.statement, line), *environ.edits)
+    yield Draft(setting.node, {"written": setting.written}, edits=edits,
+                certainty=None if certain else Certainty.DEPENDS)  # fmt: skip
+
+
+def _set_elsewhere(module: Module, program: Program, variable: str) -> bool:
+    if named_in(module.facts, variable):
+        return True
+    paths = program.text.mentioning(variable)
+    if paths is None:
+        return True
+    for path in paths:
+        facts = program.load(str(path)) if path != Path(module.facts.source.path) else None
+        if facts is not None and named_in(facts, variable):
+            return True
+    return in_scripts(program.root, variable)
