@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -147,8 +147,11 @@ def environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
-def measure(command: Sequence[str], stdout: Path | None = None) -> Process:
-    """Run `command` to its end, quietly; its output goes to `stdout` where that is given."""
+def measure(command: Sequence[str], stdout: Path | None = None, codes: Container[int] = (0,)) -> Process:
+    """Run `command` to its end, quietly; its output goes to `stdout` where that is given.
+
+    A run that crashes is quick: another exit code than `codes`, or a traceback, ends the measurement.
+    """
     with (stdout or Path(os.devnull)).open("wb") as out, tempfile.TemporaryFile() as err:
         begin = time.perf_counter()
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment())
@@ -156,7 +159,9 @@ def measure(command: Sequence[str], stdout: Path | None = None) -> Process:
         wall = time.perf_counter() - begin
         child.returncode = os.waitstatus_to_exitcode(status)
         err.seek(0)
-        sys.stderr.write(err.read().decode(errors="replace"))
+        said = err.read().decode(errors="replace")
+    if child.returncode not in codes or "Traceback" in said:
+        raise SystemExit(f"{said}\nexit code {child.returncode} from {' '.join(command)[:200]}")
     unit = 1 if sys.platform == "darwin" else 1024
     return Process(child.returncode, wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * unit)
 
