@@ -25,7 +25,6 @@ from torchrepro_lint.suppression import Suppressor
 
 Progress = Callable[[int, int], None]
 ENGINE_CODES = ("TRP001", "TRP002", "TRP003")
-COLLECT_EVERY = 64  # files between two sweeps of the cyclic garbage collector, which is off in between
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,16 +161,15 @@ def check(request: Request, progress: Progress | None = None) -> Result:
 
 
 def check_files(run: Run, files: Sequence[Path], progress: Progress | None = None) -> dict[Path, list[Finding]]:
-    """The findings of each file. The cyclic garbage collector runs between files only: syntax trees are large
-    and hold no cycles that would need it sooner."""
+    """The findings of each file. The cyclic garbage collector is off: syntax trees make it slow, and the program
+    frees what it drops by itself."""
     findings: dict[Path, list[Finding]] = {}
     was_enabled = gc.isenabled()
     gc.disable()
     try:
         for number, path in enumerate(files, 1):
             findings[path] = run.check_file(path)
-            if number % COLLECT_EVERY == 0:
-                gc.collect()
+            run.program.release()
             if progress is not None:
                 progress(number, len(files))
     finally:

@@ -192,6 +192,7 @@ def _with(node: ast.AST, scope: Scope, pending: Pending) -> bool:
 
 def _except(node: ast.AST, scope: Scope, pending: Pending) -> bool:
     assert isinstance(node, ast.ExceptHandler)
+    scope.facts.handlers.append((node.lineno, node.end_lineno or node.lineno))
     if node.name:
         _bind(scope, node.name, Binding("other", node))
     return False

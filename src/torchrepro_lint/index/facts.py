@@ -128,7 +128,8 @@ class ModuleFacts:
     """One file. `calls` and `attribute_sets` are keyed by the last part of the written name, in source order.
 
     `aliases` maps the last part of an imported or assigned name to the other names it goes by here, so that
-    `DataLoader` finds the calls of `DL` after `import DataLoader as DL`.
+    `DataLoader` finds the calls of `DL` after `import DataLoader as DL`. `handlers` has the first and last line of each
+    `except` clause.
     """
 
     source: SourceFile
@@ -140,11 +141,23 @@ class ModuleFacts:
     aliases: dict[str, set[str]] = field(default_factory=dict)
     star_imports: list[Binding] = field(default_factory=list)
     imports: list[Binding] = field(default_factory=list)
+    handlers: list[tuple[int, int]] = field(default_factory=list)
     guard: ast.If | None = None
     _parents: dict[ast.AST, ast.AST] | None = None
 
     def __post_init__(self) -> None:
         self.scope = Scope("module", "", self.tree, None, self)
+
+    def release(self) -> None:
+        """Break the cycles between scopes, so that the tree is freed at once. The facts are of no use afterwards."""
+        for scope in list(self.scope.descend()):
+            scope.children, scope.bindings, scope.attributes, scope.parent = {}, {}, {}, None
+        self.calls, self.attribute_sets, self.subscript_sets, self._parents = {}, {}, {}, None
+
+    def in_handler(self, node: ast.AST) -> bool:
+        """Whether `node` lies in an `except` clause."""
+        line: int = getattr(node, "lineno", 0)
+        return any(first <= line <= last for first, last in self.handlers)
 
     # -- places -------------------------------------------------------------------------------------------
     def range(self, node: ast.AST) -> Range:
@@ -178,6 +191,10 @@ class ModuleFacts:
                     stack.append(child)
             self._parents = parents
         return self._parents
+
+    def forget_parents(self) -> None:
+        """Give the memory of `parents` back."""
+        self._parents = None
 
     def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
         """Parent, grandparent, ... up to the module."""

@@ -62,7 +62,7 @@ def _is_imported(facts: ModuleFacts, program: Program) -> bool:
     for path in program.text.mentioning(stem) or ():
         other = program.load(str(path)) if path != facts.source.path else None
         for binding in other.imports if other is not None else []:
-            found = program.finder.find(binding.target, binding.level, path)
+            found = program.finder.find(binding.target, binding.level, str(path))
             if found is not None and found[0] == str(facts.source.path):
                 return True
     return False

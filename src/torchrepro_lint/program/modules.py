@@ -39,15 +39,22 @@ class ModuleFinder:
         self.root = str(root)
         self.sources = [str(s) for s in sources]
         self._found: dict[tuple[str, str], str | None] = {}
+        self._answers: dict[tuple[str, int, str], tuple[str, str] | None] = {}
         _entries.cache_clear()
 
-    def find(self, name: str, level: int, importer: Path) -> tuple[str, str] | None:
-        """The longest leading part of `name` that is a module of the project.
+    def find(self, name: str, level: int, importer: str) -> tuple[str, str] | None:
+        """The longest leading part of `name` that is a module of the project, seen from the file `importer`.
 
         Returns its file (or the folder, for a namespace package) and the rest of the name, or None when the
         name is external.
         """
-        folder = str(importer.parent)
+        key = (name, level, importer)
+        if key not in self._answers:
+            self._answers[key] = self._search_from(name, level, importer)
+        return self._answers[key]
+
+    def _search_from(self, name: str, level: int, importer: str) -> tuple[str, str] | None:
+        folder = os.path.dirname(importer)
         parts = name.split(".") if name else []
         if level:
             for _ in range(level - 1):
@@ -56,7 +63,7 @@ class ModuleFinder:
         for base in self._bases(folder):
             if parts and self._child(base, parts[0]) is not None:
                 found = self._descend(base, parts)
-                if found is not None and found[0] != str(importer):
+                if found is not None and found[0] != importer:
                     return found
         return None
 

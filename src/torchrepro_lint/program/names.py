@@ -10,7 +10,6 @@ import ast
 import builtins
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeAlias
 
 from torchrepro_lint.index import Binding, ModuleFacts, Scope
@@ -41,6 +40,11 @@ class Names:
         self._finder = finder
         self._load = load
         self._canonical = canonical
+        self._answers: dict[tuple[Scope, str, tuple[str, ...]], Target | None] = {}
+
+    def forget(self) -> None:
+        """Files have changed or were dropped: answers may speak of scopes that are no more."""
+        self._answers.clear()
 
     def resolve(self, expr: ast.expr, scope: Scope, depth: int = 0) -> Target | None:
         """The target of a name or attribute chain, seen from `scope`."""
@@ -56,6 +60,12 @@ class Names:
 
     def lookup(self, name: str, scope: Scope, rest: tuple[str, ...] = (), depth: int = 0) -> Target | None:
         """The target of `name.rest...`, seen from `scope`."""
+        key = (scope, name, rest)
+        if key not in self._answers:
+            self._answers[key] = self._lookup(name, scope, rest, depth)
+        return self._answers[key]
+
+    def _lookup(self, name: str, scope: Scope, rest: tuple[str, ...], depth: int) -> Target | None:
         owner = scope.binding_scope(name)
         if owner is None:
             return self._unbound(name, scope.facts, rest, depth)
@@ -127,7 +137,7 @@ class Names:
         if depth > MAX_DEPTH:
             return None
         full = ".".join((binding.target, *rest)) if binding.target else ".".join(rest)
-        found = self._finder.find(full, binding.level, Path(facts.source.path))
+        found = self._finder.find(full, binding.level, str(facts.source.path))
         if found is None:
             return self._canonical(full) if not binding.level else None
         path, remaining = found
@@ -147,7 +157,7 @@ class Names:
             return None
         external: list[str] = []
         for binding in reversed(facts.star_imports):
-            found = self._finder.find(binding.target, binding.level, Path(facts.source.path))
+            found = self._finder.find(binding.target, binding.level, str(facts.source.path))
             if found is None:
                 external.append(binding.target)
                 continue
@@ -169,6 +179,6 @@ def _primary(bindings: list[Binding], facts: ModuleFacts) -> list[Binding]:
         b
         for b in bindings
         if not (isinstance(b.value, ast.Constant) and b.value.value is None)
-        and not any(isinstance(a, ast.ExceptHandler) for a in facts.ancestors(b.node))
+        and not facts.in_handler(b.node)
     ]
     return kept or bindings

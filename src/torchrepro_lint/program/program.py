@@ -52,6 +52,8 @@ class Program:
         self._read = read
         self._held: OrderedDict[str, ModuleFacts | None] = OrderedDict()
         self._lines_held = 0
+        self._dropped: list[ModuleFacts] = []
+        self._callers: dict[Scope, list[tuple[ast.Call, Scope]] | None] = {}
         self._seedings: tuple[ModuleFacts, list[Seeding]] | None = None
 
     @cached_property
@@ -71,12 +73,34 @@ class Program:
         while self._lines_held > MAX_LINES_HELD and len(self._held) > 1:
             _, dropped = self._held.popitem(last=False)
             self._lines_held -= _lines(dropped)
+            self._dropped += [dropped] if dropped is not None else []
+            self._forget_answers()
         return facts
+
+    def release(self) -> None:
+        """Free the files that were dropped, and what can be worked out again for the others. Call it between
+        files only: a rule may still look at them."""
+        for facts in self._held.values():
+            if facts is not None:
+                facts.forget_parents()
+        if not self._dropped:
+            return
+        held = {id(f) for f in self._held.values()}
+        for facts in self._dropped:
+            if id(facts) not in held:
+                facts.release()
+        self._dropped.clear()
 
     def forget(self, path: Path) -> None:
         """The file has changed: read it anew when it is next asked for."""
         self._lines_held -= _lines(self._held.pop(str(path), None))
         self._seedings = None
+        self._forget_answers()
+
+    def _forget_answers(self) -> None:
+        self.names.forget()
+        self.values.forget()
+        self._callers.clear()
 
     def module(self, facts: ModuleFacts) -> Module:
         """The view of one file that a rule gets."""
@@ -172,6 +196,11 @@ class Program:
 
         Calls in other files count when the project is small enough to be searched by text.
         """
+        if function not in self._callers:
+            self._callers[function] = self._find_callers(function)
+        return self._callers[function]
+
+    def _find_callers(self, function: Scope) -> list[tuple[ast.Call, Scope]] | None:
         name = function.name.rpartition(".")[2]
         owner = function.parent
         if name == "__init__" and owner is not None:

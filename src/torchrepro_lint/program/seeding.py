@@ -168,7 +168,7 @@ class _Walk:
             names = [f"{base}.{a.name}".strip(".") for a in node.names if a.name != "*"] or [base]
             wanted = [(n, node.level) for n in names]
         for name, level in wanted:
-            found = self.program.finder.find(name, level, scope.facts.source.path)
+            found = self.program.finder.find(name, level, str(scope.facts.source.path))
             if found is None or found[0] in self._imported:
                 continue
             self._imported.add(found[0])

@@ -89,12 +89,20 @@ class Values:
         self._names = names
         self._callers_of = callers_of
         self._steps = 0
+        self._answers: dict[tuple[ast.expr, Scope], list[Origin]] = {}
         self.bounds_hit = 0
+
+    def forget(self) -> None:
+        """Files have changed or were dropped: answers may speak of trees that are no more."""
+        self._answers.clear()
 
     def origins(self, expr: ast.expr, scope: Scope) -> list[Origin]:
         """Every origin of `expr` evaluated in `scope`, in the order in which they are written."""
-        self._steps = 0
-        return list(self._expression(expr, scope, 0))
+        key = (expr, scope)
+        if key not in self._answers:
+            self._steps = 0
+            self._answers[key] = list(self._expression(expr, scope, 0))
+        return self._answers[key]
 
     def single(self, expr: ast.expr, scope: Scope) -> Origin | None:
         """The only origin, or None when there are several."""
