@@ -13,7 +13,7 @@ from torchrepro_lint.cli.help import Command, Option
 from torchrepro_lint.cli.options import Options, split
 
 _EPILOG = """\
-Fixes:
+Safe and unsafe:
   A safe fix can change only what its rule is about: which random numbers are drawn, in which order, by which
   kernel. An unsafe fix may raise, guess a name, or change what the data mean: read the --diff first.
 

@@ -17,6 +17,7 @@ from torchrepro_lint.model import Level
 from torchrepro_lint.report import Context, renderer
 from torchrepro_lint.report.summary import counted
 from torchrepro_lint.settings import SettingsError, SettingsResolver
+from torchrepro_lint.settings.validation import checked
 from torchrepro_lint.source import SourceError
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ _FOR_PROGRAMS = ("json", "github")
 def run(options: Options) -> int:
     """Do what was asked; the exit code."""
     try:
+        if options.torch_version is not None:
+            checked("torch", options.torch_version, "--torch-version", {})
         resolver = SettingsResolver(
             cards.codes(),
             isolated=options.isolated,

@@ -114,8 +114,8 @@ def _discard_output() -> None:
 class Progress:
     """Counts files on the standard error, on a terminal, once a run has lasted a while."""
 
-    def __init__(self) -> None:
-        self._next = time.monotonic() + _PATIENCE
+    def __init__(self, patience: float = _PATIENCE) -> None:
+        self._next = time.monotonic() + patience
         self._shown = False
 
     def __call__(self, done: int, total: int) -> None:

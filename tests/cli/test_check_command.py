@@ -1,0 +1,272 @@
+"""`check` from the outside: what is printed where, what is written, and the exit code."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import TRAIN, Run
+
+from torchrepro_lint import cards
+
+FIXED = TRAIN.replace("True", "False").replace("int(time.time())", "0")
+
+
+@pytest.fixture(autouse=True)
+def _the_rules_that_the_project_breaks() -> None:
+    assert {"TRP102", "TRP401"} <= set(cards.codes())
+
+
+def test_findings_go_to_stdout_and_exit_with_1(run: Run) -> None:
+    done = run("train.py")
+    assert done.exit_code == 1
+    assert "TRP401 warning" in done.stdout
+    assert "--> train.py:5:1" in done.stdout
+    assert done.stdout.endswith("Found 2 problems (2 fixable with --fix) in 1 file.\n")
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("arguments", [("check", "."), (".",), (), ("--select", "TRP4,TRP1")])
+def test_a_bare_path_options_or_nothing_means_check(run: Run, arguments: tuple[str, ...]) -> None:
+    done = run(*arguments)
+    assert done.exit_code == 1
+    assert "in 1 of 2 files" in done.stdout
+
+
+def test_a_path_that_is_named_like_a_command(run: Run, project: Path) -> None:
+    (project / "rule").mkdir()
+    (project / "rule" / "train.py").write_text(TRAIN)
+    assert "rule/train.py:5:1" in run("./rule").stdout
+
+
+def test_nothing_found(run: Run) -> None:
+    done = run("clean.py")
+    assert (done.exit_code, done.stdout) == (0, "No problems in 1 file.\n")
+
+
+def test_fix_writes_and_reports_what_is_left(run: Run, project: Path) -> None:
+    done = run(".", "--fix")
+    assert (project / "train.py").read_text() == FIXED
+    assert (done.exit_code, done.stdout) == (0, "Fixed 2 problems.\nNo problems left in 2 files.\n")
+    assert run(".", "--fix").stdout == "No problems in 2 files.\n"
+
+
+def test_fix_only_reports_nothing(run: Run, project: Path) -> None:
+    (project / "other.py").write_text("hash('x') = 1\n")
+    done = run("train.py", "--fix-only")
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert done.stderr == "torchrepro-lint: fixed 2 problems\n"
+    assert (project / "train.py").read_text() == FIXED
+
+
+def test_diff_shows_and_writes_nothing(run: Run, project: Path) -> None:
+    done = run(".", "--diff", "--fix")
+    assert done.exit_code == 1
+    assert done.stdout.startswith("--- a/train.py\n+++ b/train.py\n@@ ")
+    assert "\n-torch.backends.cudnn.benchmark = True\n" in done.stdout
+    assert "\n+torch.backends.cudnn.benchmark = False\n" in done.stdout
+    assert done.stderr == "torchrepro-lint: would fix 2 problems in 1 file\n"
+    assert (project / "train.py").read_text() == TRAIN
+    assert run("clean.py", "--diff").exit_code == 0
+
+
+def test_diff_in_color_is_the_same_text(run: Run) -> None:
+    plain = run(".", "--diff").stdout
+    colored = run(".", "--diff", "--color", "always").stdout
+    assert "\x1b[1;31m-torch.backends.cudnn.benchmark = True\x1b[0m\n" in colored
+    assert re.sub(r"\x1b\[[0-9;]*m", "", colored) == plain
+
+
+def test_select_and_ignore(run: Run) -> None:
+    assert run(".", "--select", "TRP4").stdout.count("TRP401 warning") == 1
+    assert "TRP401" not in run(".", "--ignore", "cudnn-benchmark").stdout
+    assert "TRP102" not in run(".", "--select", "TRP1, TRP4", "--ignore", "TRP102").stdout
+
+
+@pytest.mark.parametrize("option", ["--select", "--ignore", "--extend-select"])
+def test_an_unknown_rule_exits_with_2_and_the_nearest(run: Run, option: str) -> None:
+    done = run(".", option, "cudnn-benchmrk")
+    assert done.exit_code == 2
+    assert done.stderr == (
+        f"torchrepro-lint: {option}: unknown rule 'cudnn-benchmrk'; did you mean 'cudnn-benchmark'?\n"
+    )
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((".", "--select", ","), "names no rule"),
+        ((".", "--unsafe-fixes"), "--unsafe-fixes needs --fix, which writes the fixes, or --diff"),
+        ((".", "-"), "the path - for the standard input stands alone"),
+        ((".", "--stdin-filename", "x.py"), "--stdin-filename needs the path -"),
+        ((".", "--isolated", "--config", "pyproject.toml"), "--isolated reads no configuration file"),
+        ((".", "--output-format", "xml"), "'full', 'concise', 'json', 'github'"),
+        ((".", "--config", "none.toml"), "'none.toml' does not exist"),
+        ((".", "--torch-version", "new"), "--torch-version: 'new' is not a version such as"),
+        ((".", "--fxi"), "--fix"),
+    ],
+)
+def test_a_wrong_option_exits_with_2(run: Run, arguments: tuple[str, ...], message: str) -> None:
+    done = run(*arguments)
+    assert done.exit_code == 2
+    assert message in done.stderr
+    assert done.stdout == ""
+
+
+def test_a_missing_path_exits_with_2_but_the_rest_is_checked(run: Run, project: Path) -> None:
+    done = run("train.py", "nowhere.py")
+    assert done.exit_code == 2
+    assert done.stderr == f"torchrepro-lint: no such file or folder: {project / 'nowhere.py'}\n"
+    assert "TRP401 warning" in done.stdout
+
+
+def test_nothing_to_check_is_not_green(run: Run, project: Path) -> None:
+    (project / "empty").mkdir()
+    done = run("empty")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == "torchrepro-lint: nothing to check: no Python files in empty\n"
+    assert run("empty", "--output-format", "json").stdout == "[]\n"
+
+
+def test_named_files_that_are_all_excluded_are_in_order_with_force_exclude(run: Run, project: Path) -> None:
+    (project / "torchrepro-lint.toml").write_text('extend-exclude = ["train.py"]\n')
+    assert run("train.py").exit_code == 1
+    done = run("train.py", "--force-exclude")
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert "everything is excluded" in done.stderr
+
+
+def test_a_file_that_cannot_be_parsed_exits_with_2_and_the_rest_is_reported(run: Run, project: Path) -> None:
+    (project / "broken.py").write_text("x = (\n")
+    done = run(".", "--exit-zero")
+    assert done.exit_code == 2
+    assert "TRP001 error" in done.stdout
+    assert "TRP401 warning" in done.stdout
+
+
+def test_fail_on_and_exit_zero(run: Run, project: Path) -> None:
+    assert run(".", "--fail-on", "error").exit_code == 0
+    assert run(".", "--exit-zero").exit_code == 0
+    (project / "train.py").write_text("import torch\ntorch.backends.cudnn.benckmark = False\n")
+    assert run(".", "--fail-on", "error", "--select", "TRP407").exit_code == 1
+
+
+def test_json(run: Run) -> None:
+    findings = json.loads(run(".", "--output-format", "json").stdout)
+    assert [(f["code"], f["path"], f["line"]) for f in findings] == [
+        ("TRP401", "train.py", 5),
+        ("TRP102", "train.py", 6),
+    ]
+
+
+def test_paths_are_shown_from_the_current_folder(
+    run: Run, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "sub").mkdir()
+    monkeypatch.chdir(project / "sub")
+    assert run("..", "--output-format", "concise").stdout.startswith("../train.py:5:1: TRP401 ")
+    (finding, _) = json.loads(run("..", "--output-format", "json").stdout)
+    assert finding["path"] == "train.py"
+
+
+def test_github_paths_start_at_the_workspace(
+    run: Run, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    env = {"GITHUB_WORKSPACE": str(project.parent)}
+    first = run(".", "--output-format", "github", env=env).stdout.splitlines()[0]
+    assert f"file={project.name}/train.py,line=5" in first
+    assert ",file=train.py," in run(".", "--output-format", "github").stdout
+
+
+def test_output_file(run: Run, project: Path) -> None:
+    done = run(".", "--output-format", "json", "--output-file", "report.json")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert len(json.loads((project / "report.json").read_text())) == 2
+    done = run(".", "-o", "none/report.json")
+    assert done.exit_code == 2
+    assert done.stderr.startswith("torchrepro-lint: --output-file: cannot write none/report.json: ")
+
+
+def test_statistics(run: Run) -> None:
+    done = run(".", "--statistics")
+    assert done.exit_code == 1
+    assert done.stdout.splitlines()[:2] == [
+        "1  TRP102  nonconstant-seed  [*] 1",
+        "1  TRP401  cudnn-benchmark   [*] 1",
+    ]
+    rows = json.loads(run(".", "--statistics", "--output-format", "json").stdout)
+    assert [row["code"] for row in rows] == ["TRP102", "TRP401"]
+
+
+def test_show_files(run: Run, project: Path) -> None:
+    (project / "torchrepro-lint.toml").write_text('extend-exclude = ["clean.py"]\n')
+    done = run("--show-files")
+    assert (done.exit_code, done.stdout) == (0, "train.py\n")
+    assert run("--show-files", "nowhere").exit_code == 2
+
+
+def test_show_settings_is_toml_with_origins(run: Run, project: Path) -> None:
+    tomllib = pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    config = 'select = ["TRP4"]\n[per-file-ignores]\n"a*.py" = ["TRP401"]\n'
+    (project / "torchrepro-lint.toml").write_text(config)
+    done = run("--show-settings", "train.py", "--ignore", "TRP402")
+    assert done.exit_code == 0
+    settings = tomllib.loads(done.stdout)
+    assert settings["select"] == ["TRP4"]
+    assert settings["ignore"] == ["TRP402"]
+    assert settings["per-file-ignores"] == {"a*.py": ["TRP401"]}
+    lines = done.stdout.splitlines()
+    assert 'select = ["TRP4"]  # torchrepro-lint.toml select' in lines
+    assert 'ignore = ["TRP402"]  # --ignore' in lines
+    ran = lines[-1].removeprefix("# rules that run: ").split(", ")
+    assert ran == [code for code in cards.codes() if code.startswith("TRP4") and code != "TRP402"]
+
+
+def test_config_and_isolated(run: Run, project: Path) -> None:
+    (project / "torchrepro-lint.toml").write_text('select = ["TRP2"]\n')
+    (project / "other.toml").write_text('select = ["TRP4"]\n')
+    assert run(".").exit_code == 0
+    assert run(".", "--isolated").exit_code == 1
+    assert "TRP401" in run(".", "--config", "other.toml").stdout
+
+
+def test_broken_settings_exit_with_2_and_the_place(run: Run, project: Path) -> None:
+    (project / "torchrepro-lint.toml").write_text("selct = []\n")
+    done = run(".")
+    assert done.exit_code == 2
+    assert done.stderr == "torchrepro-lint: torchrepro-lint.toml selct: unknown key; did you mean 'select'?\n"
+
+
+def test_pre_commit_gets_one_line_per_finding(run: Run) -> None:
+    env = {"PRE_COMMIT": "1"}
+    assert run(".", env=env).stdout.startswith("train.py:5:1: TRP401 ")
+    assert " --> train.py:5:1" in run(".", "--output-format", "full", env=env).stdout
+
+
+@pytest.mark.parametrize(
+    ("option", "env", "colored"),
+    [
+        ("auto", {}, False),
+        ("auto", {"FORCE_COLOR": "1"}, True),
+        ("auto", {"FORCE_COLOR": "0"}, False),
+        ("auto", {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+        ("always", {"NO_COLOR": "1"}, True),
+        ("never", {"FORCE_COLOR": "1"}, False),
+    ],
+)
+def test_colors(run: Run, option: str, env: dict[str, str], colored: bool) -> None:
+    assert ("\x1b[" in run(".", "--color", option, env=env).stdout) is colored
+
+
+def test_columns_set_the_width(run: Run, project: Path) -> None:
+    (project / "train.py").write_text(
+        "import torch\ntorch.backends.cudnn.benchmark = True  # " + "x" * 100 + "\n"
+    )
+    report = run(".", env={"COLUMNS": "60"}).stdout
+    (source,) = [line for line in report.splitlines() if line.startswith("2 | ")]
+    assert len(source) == 60
+    assert source.endswith("x...")
