@@ -5,30 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from command_line import PLAIN, TRAIN, Process, Run
 
 from torchrepro_lint.cli.program import program
-
-Run = Callable[..., Result]
-Process = Callable[..., subprocess.CompletedProcess[bytes]]
-
-TRAIN = """\
-import time
-
-import torch
-
-torch.backends.cudnn.benchmark = True
-torch.manual_seed(int(time.time()))
-"""
-PLAIN = {
-    key: value
-    for key, value in os.environ.items()
-    if key not in ("NO_COLOR", "FORCE_COLOR", "PRE_COMMIT", "COLUMNS", "GITHUB_WORKSPACE", "TERM")
-}
 
 
 @pytest.fixture

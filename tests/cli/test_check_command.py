@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import TRAIN, Run
+from command_line import TRAIN, Run
 
 from torchrepro_lint import cards
 

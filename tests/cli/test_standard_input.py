@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from conftest import TRAIN, Process, Run
+from command_line import TRAIN, Process, Run
 
 FIXED = TRAIN.replace("True", "False").replace("int(time.time())", "0")
 

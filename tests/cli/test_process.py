@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import PLAIN, TRAIN, Process, Run
+from command_line import PLAIN, TRAIN, Process, Run
 
 from torchrepro_lint import __version__
 from torchrepro_lint.cli.check import check
