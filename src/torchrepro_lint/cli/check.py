@@ -14,8 +14,9 @@ from torchrepro_lint.cli.options import Options, split
 
 _EPILOG = """\
 Safe and unsafe:
-  A safe fix can change only what its rule is about: which random numbers are drawn, in which order, by which
-  kernel. An unsafe fix may raise, guess a name, or change what the data mean: read the --diff first.
+  A safe fix can change only what its rule is about: which random numbers are
+  drawn, in which order, by which kernel. An unsafe fix may raise, guess a name,
+  or change what the data mean: read the --diff first.
 
 Examples:
   torchrepro-lint src/ train.py
@@ -27,15 +28,16 @@ Examples:
 Exit codes:
   0  nothing found, or everything that was found is fixed
   1  something found at or above --fail-on
-  2  some of the work could not be done: a wrong option or configuration, a missing path, a file that cannot
-     be read or parsed (the other files are still checked), or nothing to check at all
+  2  some of the work could not be done: a wrong option or configuration, a
+     missing path, a file that cannot be read or parsed (the other files are
+     still checked), or nothing to check at all
 
 Environment:
   NO_COLOR, FORCE_COLOR  switch colours off or on where --color is auto
   PRE_COMMIT=1           makes `concise` the default format
 
-Settings are read from [tool.torchrepro-lint] in pyproject.toml or from torchrepro-lint.toml, whichever is
-closest to a file.
+Settings are read from [tool.torchrepro-lint] in pyproject.toml or from
+torchrepro-lint.toml, whichever is closest to a file.
 """
 
 _Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]

@@ -13,8 +13,7 @@ from torchrepro_lint.report.terminal import Paint
 
 _FENCE = re.compile(r"(`{3,})(.*)")
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_LINK = re.compile(r"\[([^\]\n]+)\]\((https?://[^)\s]+)\)")
-_STRONG = re.compile(r"\*\*(.+?)\*\*")
+_INLINE = re.compile(r"`[^`]*`|\*\*(\S[^*]*)\*\*|\[([^\]]+)\]\((https?://[^)\s]+)\)")  # code, strong, link
 _ITEM = re.compile(r"( *)([-*]|\d+\.) +(.*)")
 _KINDS = {"bad": "Reported", "fixed": "After the fix", "good": "Not reported"}
 _FIXES = {"safe": "safe fix", "unsafe": "unsafe fix", "none": "no fix"}
@@ -102,8 +101,12 @@ def _prose(lines: list[str], width: int) -> Iterator[str]:
         else:
             items.append(("", [line.strip()]))
     for bullet, words in items:
-        text = _STRONG.sub(r"\1", _LINK.sub(r"\1 (\2)", " ".join(words)))
-        yield from _paragraph(text, width, bullet)
+        yield from _paragraph(_INLINE.sub(_plain, " ".join(words)), width, bullet)
+
+
+def _plain(found: re.Match[str]) -> str:
+    code, strong, text, address = found.group(0, 1, 2, 3)
+    return strong or (f"{text} ({address})" if address else code)
 
 
 def _paragraph(text: str, width: int, bullet: str = "") -> Iterator[str]:
