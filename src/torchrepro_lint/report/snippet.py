@@ -56,7 +56,7 @@ class Frame:
         shown: set[int] = set()
         for annotation in self.annotations:
             first = annotation.range.start.line
-            last = _last_line(annotation.range) if annotation.primary else first
+            last = min(_last_line(annotation.range), len(self.lines)) if annotation.primary else first
             if last - first < _WHOLE:
                 shown.update(range(first, last + 1))
             else:
