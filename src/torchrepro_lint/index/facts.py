@@ -152,7 +152,9 @@ class ModuleFacts:
         """Break the cycles between scopes, so that the tree is freed at once. The facts are of no use afterwards."""
         for scope in list(self.scope.descend()):
             scope.children, scope.bindings, scope.attributes, scope.parent = {}, {}, {}, None
+        self.tree = self.scope.node = ast.Module([], [])
         self.calls, self.attribute_sets, self.subscript_sets, self._parents = {}, {}, {}, None
+        self.imports, self.star_imports, self.guard = [], [], None
 
     def in_handler(self, node: ast.AST) -> bool:
         """Whether `node` lies in an `except` clause."""

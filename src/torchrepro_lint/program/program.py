@@ -23,7 +23,8 @@ from torchrepro_lint.program.values import Constant, Display, Origin, Reference,
 if TYPE_CHECKING:
     from torchrepro_lint.program.seeding import Seeding
 
-MAX_LINES_HELD = 120_000  # about 130 MB of syntax trees
+MAX_LINES_HELD = 80_000  # about 85 MB of syntax trees
+MAX_CALLER_FILES = 12  # a name that more files mention (`forward`, `get`) has callers that nobody can list
 
 
 class Program:
@@ -206,7 +207,7 @@ class Program:
         if name == "__init__" and owner is not None:
             name = owner.name.rpartition(".")[2]
         paths = self.text.mentioning(name)
-        if paths is None:
+        if paths is None or len(paths) > MAX_CALLER_FILES:
             return None
         found: list[tuple[ast.Call, Scope]] = []
         for path in paths if paths else [function.facts.source.path]:
