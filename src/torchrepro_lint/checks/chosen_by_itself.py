@@ -1,0 +1,66 @@
+"""The part of TRP102 about calls that choose a new seed by themselves: `np.random.seed()`, `torch.seed()`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.checks.draft import Draft
+from torchrepro_lint.checks.nonconstant_seed_fix import is_worker_init, seed_text
+from torchrepro_lint.index import Scope
+from torchrepro_lint.model import Edit
+from torchrepro_lint.program import UNKNOWN, Argument, Call, Module, Program, Result
+from torchrepro_lint.program.once import runs_once
+from torchrepro_lint.syntax import import_name, replace
+
+NONE_IS_RANDOM = {"numpy.random.seed": "seed", "random.seed": "a", "cupy.random.seed": "seed"}
+
+
+def without_seed(module: Module, program: Program) -> Iterator[Draft]:
+    """Seeders without a seed, or with None, take one from the operating system."""
+    for call in module.calls(NONE_IS_RANDOM.keys()):
+        seed = call.argument(NONE_IS_RANDOM[call.name], 0)
+        if seed is UNKNOWN or (isinstance(seed, Argument) and not _is_none(seed, program)):
+            continue
+        text, imports = seed_text(program, call.scope, call.node)
+        edits: tuple[Edit, ...] = ()
+        if isinstance(seed, Argument):
+            edits = (replace(call.facts, seed.node, text),) if seed.scope.facts is call.facts else ()
+        elif not call.node.args and not call.node.keywords:
+            edits = (replace(call.facts, call.node, f"{call.written}({text})"),)
+        unsafe = not (is_worker_init(call.scope) or runs_once(program, call.node, call.scope))
+        edits = (*edits, *imports) if edits else ()
+        yield Draft(call.node, {"call": call.written}, "none", edits=edits, unsafe=unsafe)
+
+
+def _is_none(seed: Argument, program: Program) -> bool:
+    values = program.constants(seed.node, seed.scope)
+    return bool(values) and all(v is None for v in values or ())
+
+
+def reseeded(module: Module, program: Program) -> Iterator[Draft]:
+    """Calls that draw a new seed and use it."""
+    rows = catalogue.names("generators", "reseeders")
+    for call in module.calls(rows.keys()):
+        name = import_name(call.facts, rows[call.name]["instead"], call.scope)
+        yield _reseed(call, name.text, name.edits, program)
+    for node, scope in module.facts.calls.get("seed", ()):
+        if not node.args and not node.keywords and _is_on_generator(node, scope, program):
+            call = Call(node, scope, "torch.Generator.seed", program)
+            yield _reseed(call, f"{call.written.removesuffix('seed')}manual_seed", (), program)
+
+
+def _is_on_generator(call: ast.Call, scope: Scope, program: Program) -> bool:
+    made = program.origins(call.func.value, scope) if isinstance(call.func, ast.Attribute) else []
+    return any(isinstance(o, Result) and o.callee == "torch.Generator" for o in made)
+
+
+def _reseed(call: Call, instead: str, imports: tuple[Edit, ...], program: Program) -> Draft:
+    """`torch.seed()` becomes `torch.manual_seed(SEED)`, unless its result, the new seed, is used."""
+    edits: tuple[Edit, ...] = ()
+    if isinstance(call.facts.parents[call.node], ast.Expr):
+        seed, more = seed_text(program, call.scope, call.node)
+        edits = (replace(call.facts, call.node, f"{instead}({seed})"), *imports, *more)
+    unsafe = not runs_once(program, call.node, call.scope)
+    return Draft(call.node, {"call": call.written}, "reseed", edits=edits, unsafe=unsafe)

@@ -1,0 +1,67 @@
+"""TRP102: a generator is seeded with something that is new in every run."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchrepro_lint.checks.chosen_by_itself import reseeded, without_seed
+from torchrepro_lint.checks.draft import Draft, Place
+from torchrepro_lint.checks.nonconstant_seed_fix import is_worker_init, seed_edits, whole_value
+from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.program import Module, Program
+from torchrepro_lint.program.chosen_seeds import Seeding, Source, seeds_anew, seeds_by_name
+from torchrepro_lint.program.once import runs_once
+
+_SHOWS = frozenset({"print", "info", "debug", "warning", "log", "write", "dump"})
+
+
+def check(module: Module, program: Program) -> Iterator[Draft]:
+    yield from _from_sources(module, program)
+    yield from without_seed(module, program)
+    yield from reseeded(module, program)
+
+
+def _from_sources(module: Module, program: Program) -> Iterator[Draft]:
+    """One finding per source in this file, however many generators are seeded from it."""
+    found: dict[ast.AST, tuple[Source, list[Seeding]]] = {}
+    for seeding in seeds_anew(module, program):
+        for source in seeding.sources:
+            if source.scope.facts is module.facts:
+                found.setdefault(source.node, (source, []))[1].append(seeding)
+            elif not seeds_by_name(seeding.scope.function):
+                place = Place(source.scope.facts, source.node, f"the seed comes from {source.what} here")
+                yield Draft(seeding.call, _values(seeding, source), related=(place,))
+                break
+    for source, seedings in found.values():
+        yield _chosen(source, seedings, program)
+
+
+def _values(seeding: Seeding, source: Source) -> dict[str, str]:
+    return {"call": seeding.scope.facts.text(seeding.call.func), "what": source.what}
+
+
+def _chosen(source: Source, seedings: list[Seeding], program: Program) -> Draft:
+    facts = source.scope.facts
+    value = whole_value(source, {s.call for s in seedings})
+    direct = any(a is seedings[0].call for a in facts.ancestors(value))
+    edits = seed_edits(program, value, source, seedings)
+    at_value = bool(edits) and edits[0].range == facts.range(value)
+    places = [(value, source.scope)] if at_value else [(s.call, s.scope) for s in seedings]
+    return Draft(
+        value,
+        _values(seedings[0], source),
+        "shown" if not direct and _is_shown(facts, value) else None,
+        related=() if direct else tuple(Place(s.scope.facts, s.call, "seeds from it") for s in seedings),
+        edits=edits,
+        unsafe=not is_worker_init(source.scope) and not all(runs_once(program, *p) for p in places),
+    )
+
+
+def _is_shown(facts: ModuleFacts, value: ast.expr) -> bool:
+    """Whether the variable that the seed is kept in is printed or logged."""
+    statement = facts.statement(value)
+    targets = [ast.unparse(t) for t in statement.targets] if isinstance(statement, ast.Assign) else []
+    shown = (a for name in _SHOWS for call, _ in facts.calls.get(name, ()) for a in call.args)
+    return any(isinstance(n, ast.expr) and ast.unparse(n) in targets for a in shown for n in ast.walk(a)
+               if isinstance(n, ast.Name | ast.Attribute))  # fmt: skip

@@ -1,0 +1,89 @@
+"""TRP104: a generator is made without a seed."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.checks.draft import Draft, Place
+from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.model import Certainty, Edit, Level, Range
+from torchrepro_lint.program import UNKNOWN, Argument, Call, Module, Program
+from torchrepro_lint.program.generators import fallback, is_given_a_state, is_only_drawn_from
+from torchrepro_lint.program.once import runs_once
+from torchrepro_lint.program.options import Options
+from torchrepro_lint.syntax import replace
+
+
+def check(module: Module, program: Program) -> Iterator[Draft]:
+    rows = catalogue.names("generators", "generators")
+    for call in module.calls(rows.keys()):
+        row = rows[call.name]
+        seed = call.argument(row["seed"], row["position"])
+        certainty = _certainty(seed, program)
+        if certainty is None or call.subclass is not None or is_given_a_state(call, program):
+            continue
+        instead = fallback(call, program)
+        left_out = instead.callers if instead is not None else ()
+        if instead is not None and not left_out:
+            continue  # nobody is known to leave the generator out
+        yield Draft(
+            call.node,
+            {"call": call.written, "seed": call.facts.text(seed.node) if isinstance(seed, Argument) else ""},
+            None if seed is None else "option" if certainty is Certainty.LIKELY else "none",
+            certainty=Certainty.LIKELY if instead is not None else certainty,
+            properties={"family": row["family"]},
+            related=tuple(
+                Place(scope.facts, caller, "called without a generator") for caller, scope in left_out
+            ),
+            edits=_seeded(call, seed, certainty, program),
+            unsafe=not runs_once(program, call.node, call.scope),
+        )
+    yield from _torch(module, program)
+
+
+def _torch(module: Module, program: Program) -> Iterator[Draft]:
+    """A torch.Generator has a seed from the start, but always the same one."""
+    for call in module.calls({"torch.Generator"}):
+        if call.subclass is None and is_only_drawn_from(call, program):
+            seed = program.seeds.expression(call.scope, call.node)
+            end = call.facts.range(call.node).end
+            edit = Edit(call.facts.source.rel, Range(end, end), f".manual_seed({seed})")
+            once = runs_once(program, call.node, call.scope)
+            yield Draft(call.node, {"call": call.written}, "constant", Level.NOTE,
+                        properties={"family": "torch"}, edits=(edit,), unsafe=not once)  # fmt: skip
+
+
+def _certainty(seed: object, program: Program) -> Certainty | None:
+    """Certain without a seed or with None, likely when it is an option that is None by default, else None."""
+    if seed is None:
+        return Certainty.CERTAIN
+    if seed is UNKNOWN or not isinstance(seed, Argument):
+        return None
+    values = Options(program, lambda: [seed.scope.facts]).values(seed.node, seed.scope, None)
+    if not values or any(v.value is not None for v in values):
+        return None
+    return Certainty.LIKELY if any(v.settable for v in values) else Certainty.CERTAIN
+
+
+def _seeded(call: Call, seed: object, certainty: Certainty, program: Program) -> tuple[Edit, ...]:
+    """Pass the program's seed; a seed that is an option is the user's to choose."""
+    if certainty is Certainty.LIKELY:
+        return ()
+    text = program.seeds.expression(call.scope, call.node)
+    if isinstance(seed, Argument):
+        return (replace(call.facts, seed.node, text),) if seed.scope.facts is call.facts else ()
+    return (
+        (_first_argument(call.facts, call.node, text),)
+        if not call.node.args and not call.node.keywords
+        else ()
+    )
+
+
+def _first_argument(facts: ModuleFacts, call: ast.Call, text: str) -> Edit:
+    """Put `text` between the empty parentheses of `call`."""
+    end = facts.source.offset(facts.range(call).end) - 1
+    opening = facts.source.text.rindex("(", 0, end)
+    place = Range(facts.source.position(opening + 1), facts.source.position(end))
+    return Edit(facts.source.rel, place, text)

@@ -1,0 +1,30 @@
+"""TRP111: scikit-learn or pandas draws from numpy's global generator, which nothing is known to seed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchrepro_lint.checks.draft import Draft
+from torchrepro_lint.model import Edit
+from torchrepro_lint.program import Call, Module, Program
+from torchrepro_lint.program.entries import is_test
+from torchrepro_lint.program.estimators import SEED, seed_argument, unseeded
+from torchrepro_lint.program.numpy_seed import is_reported, may_be_seeded
+from torchrepro_lint.syntax import replace, with_argument
+
+
+def check(module: Module, program: Program) -> Iterator[Draft]:
+    calls = unseeded(module) if not is_test(module.facts) else []
+    if not calls or is_reported(module.facts, program) or may_be_seeded(module.facts, program):
+        return
+    for call in calls:
+        edits = _seeded(call, program.seeds.expression(call.scope, call.node))
+        yield Draft(call.node, {"call": call.written}, properties={"family": "numpy"}, edits=edits)
+
+
+def _seeded(call: Call, seed: str) -> tuple[Edit, ...]:
+    """Pass `random_state=SEED`, or put SEED in the place of the None that is passed here."""
+    passed = seed_argument(call)
+    if passed is None:
+        return (with_argument(call.facts, call.node, SEED, seed),)
+    return (replace(call.facts, passed.node, seed),) if passed.scope.facts is call.facts else ()

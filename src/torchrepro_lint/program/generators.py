@@ -1,0 +1,118 @@
+"""Generator objects: whether one that is made here is given a state later, and what it is a fallback for.
+
+Knows the catalogue's methods that set a state; follows names and `self` attributes, nothing else.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.index import Scope
+from torchrepro_lint.program.calls import Call
+from torchrepro_lint.program.program import Program
+from torchrepro_lint.program.uses import Site, Uses
+from torchrepro_lint.program.values import argument_for
+
+
+@dataclass(frozen=True, slots=True)
+class Fallback:
+    """A value for a parameter that is not passed; `callers` are the known calls that do not pass it."""
+
+    callers: tuple[tuple[ast.Call, Scope], ...]
+
+
+def reads(call: Call, program: Program) -> list[Site]:
+    """Where the variable or `self` attribute that the generator is assigned to is read."""
+    facts = call.facts
+    statement = facts.statement(call.node)
+    match statement:
+        case ast.Assign(targets=[target], value=value) | ast.AnnAssign(target=target, value=value) if (
+            value is call.node
+        ):
+            return Uses(program).of_target(target, statement, call.scope)
+    return []
+
+
+def is_given_a_state(call: Call, program: Program) -> bool:
+    """Whether the generator is seeded, or its state is set, at once or through the variable that holds it."""
+    table = catalogue.table("generators")["reseeding"]
+    parents = call.facts.parents
+    holders: list[ast.AST] = [call.node, *(site.node for site in reads(call, program))]
+    names = {p.attr for h in holders if isinstance(p := _parent(parents, h), ast.Attribute)}
+    return bool(names & {*table["methods"], *table["attributes"]}) or _state_is_assigned(
+        call, table["attributes"]
+    )
+
+
+def _parent(parents: dict[ast.AST, ast.AST], node: ast.AST) -> ast.AST | None:
+    return parents.get(node)
+
+
+def _state_is_assigned(call: Call, attributes: list[str]) -> bool:
+    """`rng.state = saved`, or `rng.bit_generator.state = saved`, in the same file."""
+    return any(call.facts.attribute_sets.get(name) for name in attributes)
+
+
+def is_only_drawn_from(call: Call, program: Program) -> bool:
+    """Whether the generator is passed as `generator=`, and nothing else is done with it."""
+    parents = call.facts.parents
+    direct = parents.get(call.node)
+    if isinstance(direct, ast.keyword):
+        return direct.arg == "generator" and _is_external(parents[direct], call.scope, program)
+    found = reads(call, program)
+    return bool(found) and all(_is_passed_as_generator(site, program) for site in found)
+
+
+def _is_passed_as_generator(site: Site, program: Program) -> bool:
+    parents = site.scope.facts.parents
+    keyword = parents.get(site.node)
+    if not isinstance(keyword, ast.keyword) or keyword.arg != "generator":
+        return False
+    return _is_external(parents[keyword], site.scope, program)
+
+
+def _is_external(call: ast.AST, scope: Scope, program: Program) -> bool:
+    return isinstance(call, ast.Call) and isinstance(program.callee(call, scope), str)
+
+
+def fallback(call: Call, program: Program) -> Fallback | None:
+    """Whose absence `call` stands in for, as in `rng or default_rng()` and `if rng is None: ...`."""
+    function = call.scope.function
+    for name in _tested_names(call):
+        bindings = function.bindings.get(name, [])
+        if function.kind == "function" and bindings and bindings[0].kind == "parameter":
+            calls = program.callers_of(function) or []
+            return Fallback(tuple(c for c in calls if _is_left_out(c[0], function, name)))
+    return None
+
+
+def _tested_names(call: Call) -> list[str]:
+    """The names whose being None or not decides whether `call` is reached."""
+    found: list[ast.expr] = []
+    child: ast.AST = call.node
+    for parent in call.facts.ancestors(call.node):
+        match parent:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
+                break
+            case ast.BoolOp(op=ast.Or(), values=values) if child is not values[0]:
+                found += [v for v in values if v is not child]
+            case ast.IfExp(test=test) | ast.If(test=test) if child is not test:
+                found.append(_subject(test))
+        child = parent
+    return [node.id for node in found if isinstance(node, ast.Name)]
+
+
+def _subject(test: ast.expr) -> ast.expr:
+    match test:
+        case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot()], comparators=[ast.Constant(value=None)]):
+            return left
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return operand
+    return test
+
+
+def _is_left_out(call: ast.Call, function: Scope, name: str) -> bool:
+    passed = argument_for(call, function, name)
+    return passed is None or (isinstance(passed, ast.Constant) and passed.value is None)
