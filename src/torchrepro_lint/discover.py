@@ -3,8 +3,9 @@
 Knows file names, excludes, `.gitignore` and symbolic links; of what is in the files, only a shebang.
 """
 
-# A Path for each entry of a large folder would cost more than the walk itself.
-# ruff: noqa: PTH100, PTH110, PTH118, PTH123, PTH206
+# A Path for each entry of a large folder would cost more than the walk itself, and where a folder may not be
+# entered or a name is too long, os.path says no while Path raises.
+# ruff: noqa: PTH100, PTH110, PTH112, PTH114, PTH118, PTH123, PTH206
 
 from __future__ import annotations
 
@@ -45,14 +46,14 @@ def discover(paths: Sequence[Path], settings_for: SettingsFor, *, force_exclude:
     walk = _Walk(settings_for)
     missing: list[Path] = []
     for path in map(_absolute, paths):
-        if not path.exists():
+        if not os.path.exists(path):
             missing.append(path)
         elif force_exclude and walk.excludes(path):
             continue
-        elif path.is_dir():
+        elif os.path.isdir(path):
             walk.folder(path)
         else:
-            walk.add(str(path), is_link=path.is_symlink())
+            walk.add(str(path), is_link=os.path.islink(path))
     return Discovery(
         walk.files(), tuple(sorted(set(missing))), tuple(sorted(walk.unreadable)), project_root(paths)
     )
@@ -69,10 +70,10 @@ def project_root(paths: Sequence[Path]) -> Path:
     """The nearest folder at or above all `paths` that has a project's marker; without one, the current folder
     when it contains them all, else their common folder."""
     here = Path.cwd()
-    folders = [path if path.is_dir() else path.parent for path in map(_absolute, paths)]
+    folders = [path if os.path.isdir(path) else path.parent for path in map(_absolute, paths)]
     common = Path(os.path.commonpath(folders)) if folders else here
     for folder in (common, *common.parents):
-        if any((folder / marker).exists() for marker in ROOT_MARKERS):
+        if any(os.path.exists(folder / marker) for marker in ROOT_MARKERS):
             return folder
     return here if common.is_relative_to(here) else common
 
@@ -111,7 +112,8 @@ class _Walk:
         limits = [base for base, _ in (excluded, *ignores) if base] or [str(project_root([path]))]
         reached = [part for part in (*path.parents, path) if any(_inside(str(part), base) for base in limits)]
         return any(
-            _verdict([excluded], str(part), part.is_dir()) or _verdict(ignores, str(part), part.is_dir())
+            _verdict([excluded], str(part), os.path.isdir(part))
+            or _verdict(ignores, str(part), os.path.isdir(part))
             for part in reached
         )
 
@@ -182,7 +184,7 @@ def _inside(path: str, base: str) -> bool:
 def _gitignores_above(path: Path) -> list[_Rules]:
     """The rules for `path` itself in the repository around it, outermost first; none without a repository."""
     chain = [path, *path.parents]
-    depth = next((n for n, folder in enumerate(chain) if (folder / ".git").exists()), 0)
+    depth = next((n for n, folder in enumerate(chain) if os.path.exists(folder / ".git")), 0)
     rules = _repository_rules(str(chain[depth])) if depth else []
     for folder in reversed(chain[1 : depth + 1]):
         rules += _read_gitignore(str(folder / ".gitignore"), str(folder))

@@ -92,7 +92,7 @@ def _translate(pattern: str) -> str:
     only_folders = pattern.endswith("/")
     body = pattern.removesuffix("/").removeprefix("/")
     expression = "".join(_parts(body))
-    return expression + ("/" if only_folders else "/?")
+    return expression + "(?<!/)" + ("/" if only_folders else "/?")  # no name is empty
 
 
 def _parts(body: str) -> Iterator[str]:
@@ -119,7 +119,7 @@ def _parts(body: str) -> Iterator[str]:
 def _stars(body: str, start: int, end: int) -> tuple[str, int]:
     """`*` stays within a name; `**` that fills a whole name crosses folders. Also where to go on."""
     fills_a_name = (start == 0 or body[start - 1] == "/") and (end == len(body) or body[end] == "/")
-    if end - start != 2 or not fills_a_name:
+    if end - start < 2 or not fills_a_name:
         return "[^/]*", end
     if end == len(body):
         return (".+", end) if start else (".*", end)

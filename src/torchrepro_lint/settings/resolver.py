@@ -14,6 +14,9 @@ from torchrepro_lint.settings.tables import TABLE, SettingsError, origin_in, own
 from torchrepro_lint.settings.validation import checked, string
 from torchrepro_lint.settings.values import Settings, covers
 
+# os.path answers False where Path raises: for folders that may not be entered, names that are too long.
+# ruff: noqa: PTH112, PTH113
+
 
 class SettingsResolver:
     """Finds the settings for a path, which are cached per folder.
@@ -46,7 +49,7 @@ class SettingsResolver:
         if path in self._by_folder:
             return self._by_folder[path]
         path = _absolute(path)
-        return self._for_folder(path if path.is_dir() else path.parent)
+        return self._for_folder(path if os.path.isdir(path) else path.parent)
 
     def _for_folder(self, folder: Path) -> Settings:
         if folder not in self._by_folder:
@@ -78,7 +81,7 @@ class SettingsResolver:
         if "extend" in values:
             origin = origin_in(path, "extend")
             target = _absolute(path.parent / Path(string(values.pop("extend"), origin)).expanduser())
-            if not target.is_file():
+            if not os.path.isfile(target):
                 raise SettingsError(f"{origin}: no such file: {target}")
             below = replace(self._read(target, (*extended_by, path)), base=path.parent)
         return self._layered(below, values, lambda key: origin_in(path, key))

@@ -5,11 +5,15 @@ Knows TOML and the names of files; not what any key means.
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+# os.path answers False where Path raises: for folders that may not be entered, names that are too long.
+# ruff: noqa: PTH113
 
 TABLE = "torchrepro-lint"
 FILE = "torchrepro-lint.toml"
@@ -23,7 +27,7 @@ class SettingsError(Exception):
 def own_file(folder: Path) -> Path | None:
     """The file in `folder` itself that configures us, if there is one."""
     for path in (folder / FILE, folder / "pyproject.toml"):
-        if path.is_file() and own_table(path) is not None:
+        if os.path.isfile(path) and own_table(path) is not None:
             return path
     return None
 

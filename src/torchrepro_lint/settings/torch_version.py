@@ -5,6 +5,7 @@ Reads `pyproject.toml` (standard and Poetry tables) and `requirements*.txt` in o
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -22,7 +23,7 @@ _AFTER_SPECIFIER = re.compile(r"\s*(?:;|\s#|^#|\s--|\\).*")
 def project_torch(root: Path) -> str | None:
     """A version or specifier such as `==2.1.0` or `>=2.0,<3`; None if the project names none."""
     pyproject = root / "pyproject.toml"
-    document = load(pyproject) if pyproject.is_file() else {}
+    document = load(pyproject) if os.path.isfile(pyproject) else {}  # noqa: PTH113 - never raises
     found = (*map(_specifier, _requirements(document)), *map(_poetry_specifier, _poetry_values(document)))
     for specifier in (*found, *map(_specifier, _requirement_lines(root))):
         if specifier:
