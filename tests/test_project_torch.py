@@ -1,0 +1,72 @@
+"""What a project's own lists say of its torch version."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from torchrepro_lint.settings import SettingsError, project_torch
+
+
+@pytest.mark.parametrize(
+    ("pyproject", "wanted"),
+    [
+        ("[project]\ndependencies = ['numpy', 'torch>=2.1,<2.5']", ">=2.1,<2.5"),
+        ("[project]\ndependencies = ['Torch == 2.1.0+cu118 ; python_version > \"3.9\"']", "== 2.1.0+cu118"),
+        ("[project]\ndependencies = ['torch[opt-einsum] (>=2.0)']", ">=2.0"),
+        ("[project]\ndependencies = ['torch', 'torchvision==0.1', 'torch-geometric>=2', 'torch.x>3']", None),
+        (
+            "[project]\ndependencies = ['torch @ https://x.org/whl/cu118/torch-2.1.2%2Bcu118-cp310.whl']",
+            "==2.1.2",
+        ),
+        (
+            "[project]\ndependencies = ['torch']\n[project.optional-dependencies]\ngpu = ['torch~=2.3']",
+            "~=2.3",
+        ),
+        ("[dependency-groups]\ntest = [{include-group = 'x'}, 'torch<3']", "<3"),
+        ("[tool.poetry.dependencies]\ntorch = '^2.1'", ">=2.1,<3"),
+        ("[tool.poetry.dependencies]\ntorch = '~2.1'", ">=2.1,<2.2"),
+        ("[tool.poetry.dependencies]\ntorch = '2.1.*'", "==2.1.*"),
+        ("[tool.poetry.dependencies]\ntorch = '>=2.0,!=2.0.1'", ">=2.0,!=2.0.1"),
+        ("[tool.poetry.dependencies]\ntorch = {version = '~2', source = 'x'}", ">=2,<3"),
+        ("[tool.poetry.dependencies]\ntorch = [{url = 'u'}, {version = '^2.0.1'}]", ">=2.0.1,<3"),
+        ("[tool.poetry.dependencies]\ntorch = '*'", None),
+        ("[tool.poetry.group.dev.dependencies]\ntorch = '2.1'", "==2.1"),
+        ("[project]\nname = 'x'\ndependencies = 3", None),
+    ],
+)
+def test_pyproject(tmp_path: Path, pyproject: str, wanted: str | None) -> None:
+    (tmp_path / "pyproject.toml").write_text(pyproject)
+    assert project_torch(tmp_path) == wanted
+
+
+@pytest.mark.parametrize(
+    ("requirements", "wanted"),
+    [
+        ("numpy\n  torch==2.1.0  # pinned\n", "==2.1.0"),
+        ("torch==2.1.0 --hash=sha256:00 \\\n", "==2.1.0"),
+        ("torch>=1.13.1; sys_platform == 'linux'\r\n", ">=1.13.1"),
+        ("-r base.txt\n# torch==1.0\ntorch\ntorchaudio==2.0\n", None),
+        ("torch @ file:///wheels/torch-2.2.0-cp311.whl", "==2.2.0"),
+    ],
+)
+def test_requirements(tmp_path: Path, requirements: str, wanted: str | None) -> None:
+    (tmp_path / "requirements.txt").write_text(requirements)
+    assert project_torch(tmp_path) == wanted
+
+
+def test_pyproject_goes_first_and_the_plain_requirements_next(tmp_path: Path) -> None:
+    assert project_torch(tmp_path) is None
+    (tmp_path / "requirements-dev.txt").write_text("torch==2.0\n")
+    assert project_torch(tmp_path) == "==2.0"
+    (tmp_path / "requirements.txt").write_text("torch==2.1\n")
+    assert project_torch(tmp_path) == "==2.1"
+    (tmp_path / "pyproject.toml").write_text("[project]\ndependencies = ['torch==2.2']\n")
+    assert project_torch(tmp_path) == "==2.2"
+
+
+def test_a_broken_pyproject_is_told(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[project\n")
+    with pytest.raises(SettingsError, match=r"pyproject\.toml:1:9: broken TOML"):
+        project_torch(tmp_path)
