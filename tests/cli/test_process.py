@@ -105,7 +105,7 @@ def test_an_interrupt_exits_with_130(project: Path) -> None:
     running = subprocess.Popen(
         [*COMMAND, "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=PLAIN
     )
-    time.sleep(1)  # it waits for its input
+    time.sleep(1.5)  # it waits for its input
     running.send_signal(signal.SIGINT)
     output, errors = running.communicate(timeout=30)
     assert running.returncode == 130

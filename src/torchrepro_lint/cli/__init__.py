@@ -25,6 +25,8 @@ def _crash(kind: type[BaseException], error: BaseException, trace: TracebackType
     """Python would exit with 1, which means "findings" here."""
     import os
 
+    if issubclass(kind, KeyboardInterrupt):  # so early that no command runs yet
+        os._exit(130)
     sys.__excepthook__(kind, error, trace)
     sys.stderr.write("torchrepro-lint crashed: this is a mistake in it, please report the lines above\n")
     sys.stderr.flush()

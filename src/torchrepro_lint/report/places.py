@@ -6,11 +6,13 @@ Knows no finding and no format.
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 from pathlib import Path
 
 from torchrepro_lint.model import Location
 
 
+@lru_cache(maxsize=64)
 def shown_path(root: Path, rel: str, cwd: Path) -> str:
     """The path of a project file from `cwd`, with `/`; absolute when that is shorter than climbing there."""
     absolute = root / rel

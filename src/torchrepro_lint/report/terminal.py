@@ -5,6 +5,7 @@ Knows characters and escape codes; nothing of findings or source files.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -50,8 +51,10 @@ def columns(text: str) -> int:
     return len(text) if text.isascii() else sum(map(_width, text))
 
 
-def lay_out(line: str) -> tuple[list[str], list[int]]:
+def lay_out(line: str) -> tuple[Sequence[str], Sequence[int]]:
     """Each character as it is shown, and the 0-based column it starts in; the last column ends the line."""
+    if line.isascii() and line.isprintable():
+        return line, range(len(line) + 1)
     cells: list[str] = []
     starts = [0]
     for character in line:
