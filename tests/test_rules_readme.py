@@ -1,4 +1,4 @@
-"""The walk-through in rules/README.md is true: its card and its check, put in their places, are a working rule."""
+"""The walk-through in rules/README.md is true: its card and check, put in their places, are a working rule."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ def test_the_example_is_a_working_rule(tmp_path: Path) -> None:
 
 def _files(readme: str) -> dict[str, str]:
     card = re.search(r"^````markdown\n(.*?)^````$", readme, re.MULTILINE | re.DOTALL)
-    check = re.search(r"^```python\n(.*?)^```$", readme.partition("### 2. The check")[2], re.MULTILINE | re.DOTALL)
+    second = readme.partition("### 2. The check")[2]
+    check = re.search(r"^```python\n(.*?)^```$", second, re.MULTILINE | re.DOTALL)
     assert card and check
     module = f"trp299_{NAME.replace('-', '_')}"
     return {
