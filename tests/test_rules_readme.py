@@ -1,4 +1,4 @@
-"""The walk-through in rules/README.md is true: its card and check, put in their places, are a working rule."""
+"""The walk-through in rules/README.md is true: its card and check, put in place, are a working rule."""
 
 from __future__ import annotations
 
