@@ -5,6 +5,7 @@ is understood. Files are read when a question leads to them, and forgotten again
 from __future__ import annotations
 
 import ast
+import os
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator
 from functools import cached_property
@@ -68,7 +69,7 @@ class Program:
         if path in self._held:
             self._held.move_to_end(path)
             return self._held[path]
-        facts = self._read(Path(path)) if path.endswith((".py", ".ipynb", ".pyi")) else None
+        facts = None if os.path.isdir(path) else self._read(Path(path))
         self._held[path] = facts
         self._lines_held += _lines(facts)
         while self._lines_held > MAX_LINES_HELD and len(self._held) > 1:

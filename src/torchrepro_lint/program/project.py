@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +16,7 @@ class ProjectText:
     def __init__(self, files: Callable[[], Collection[Path]]) -> None:
         self._files = files
         self._mentions: dict[str, list[Path]] = {}
+        self._matches: dict[re.Pattern[bytes], bool] = {}
 
     @cached_property
     def _contents(self) -> dict[Path, bytes] | None:
@@ -29,6 +31,14 @@ class ProjectText:
             if total > MAX_BYTES:
                 return None
         return contents
+
+    def any_match(self, pattern: re.Pattern[bytes]) -> bool | None:
+        """Whether any file's text matches; None when the project is too large."""
+        if self._contents is None:
+            return None
+        if pattern not in self._matches:
+            self._matches[pattern] = any(pattern.search(content) for content in self._contents.values())
+        return self._matches[pattern]
 
     def mentioning(self, word: str) -> list[Path] | None:
         """The files whose text contains `word`, in order of path; None when the project is too large."""
