@@ -19,7 +19,7 @@ from torchrepro_lint.program.flags import (
     state,
     undone,
 )
-from torchrepro_lint.program.intent import unrequested
+from torchrepro_lint.program.intent import depends_on, unrequested
 
 OWNER, NAME = "torch.backends.cudnn", "benchmark"
 
@@ -31,9 +31,9 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     for setting, value in states:
         if value is False or _switched_off(setting) or unrequested(program, setting.node, setting.scope):
             continue
-        if value is None:
-            if not _opaque(program, setting):
-                continue
+        if value is None and not _opaque(program, setting):
+            continue
+        if value is None or depends_on(setting.facts, setting.node, NAME):
             yield Draft(setting.node, {"written": setting.written}, "depends", certainty=Certainty.DEPENDS)
         elif not undone(program, setting, value, states):
             yield Draft(setting.node, {"written": setting.written}, edits=with_value(setting, "False"))

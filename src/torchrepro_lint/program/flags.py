@@ -13,7 +13,7 @@ from typing import Any
 
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.program.calls import Argument
-from torchrepro_lint.program.intent import block_of, exclusive, mentions_flag, requested
+from torchrepro_lint.program.intent import asked, block_of, exclusive, mentions_flag, requested
 from torchrepro_lint.program.program import Module, Program
 from torchrepro_lint.program.values import Reference
 
@@ -55,12 +55,9 @@ class Setting:
             return f"{facts.text(self.target)} = {facts.text(self.value)}"
         if self.call is not None and self.keyword:
             value = self.value_scope.facts.text(self.value)
-            return f"{facts.text(self.call.func)}({'...' if self._more else ''}{self.keyword}={value})"
+            more = "..., " if len(self.call.args) + len(self.call.keywords) > 1 else ""
+            return f"{facts.text(self.call.func)}({more}{self.keyword}={value})"
         return facts.text(self.node)
-
-    @property
-    def _more(self) -> bool:
-        return self.call is not None and len(self.call.args) + len(self.call.keywords) > 1
 
 
 def assigned(module: Module, owner: str, name: str) -> Iterator[Setting]:
@@ -131,16 +128,14 @@ def _was_saved(origin: object) -> bool:
 
 
 def reads_switch(program: Program, setting: Setting, owner: str, name: str) -> bool:
-    """Whether the function or class that sets the switch also reads it: it saves and restores."""
-    scope = setting.scope.method_class or setting.scope.function
-    if scope.kind == "module":
-        return False
+    """Whether the file that sets the switch also reads it: it saves and restores."""
+    facts = setting.facts
     return any(
         isinstance(node, ast.Attribute)
         and node.attr == name
         and isinstance(node.ctx, ast.Load)
-        and program.qualified(node.value, setting.facts.scope_of(node)) == owner
-        for node in ast.walk(scope.node)
+        and program.qualified(node.value, facts.scope_of(node)) == owner
+        for node in ast.walk(facts.tree)
     )
 
 
@@ -175,19 +170,35 @@ def _at_once(program: Program, first: Setting, second: Setting) -> bool:
 
 
 def temporary(setting: Setting, here: bool, others: Sequence[tuple[Setting, bool | None]]) -> bool:
-    """Whether the same function (or the other half of a context manager or fixture) sets a switch that is set to
-    `here` another way too: it was meant for a while."""
-    for other, value in others:
-        if other.node is setting.node or value == here:
-            continue
-        if _same_region(setting.scope, other.scope) and not exclusive(setting.facts, setting.node, other.node):
-            return True
-    return False
+    """Whether a switch that is set to `here` is so for a while only: it is set back later in the same function or by
+    the other half of a context manager, this line sets back what the same block set before, or the function is there
+    to undo what another one did."""
+    if setting.scope.function.kind == "function" and asked(_last(setting.scope.function)) is False:
+        return True
+    return any(
+        other.node is not setting.node
+        and value != here
+        and not exclusive(setting.facts, setting.node, other.node)
+        and (_set_back(setting, other) or _two_halves(setting.scope, other.scope))
+        for other, value in others
+    )
 
 
-def _same_region(first: Scope, second: Scope) -> bool:
+def _last(function: Scope) -> ast.Name:
+    return ast.Name(function.name.rpartition(".")[2], ast.Load())
+
+
+def _set_back(setting: Setting, other: Setting) -> bool:
+    if setting.scope.function is not other.scope.function or setting.scope.function.kind != "function":
+        return False
+    if _after(other, setting):
+        return True
+    block = block_of(setting.facts, setting.statement)
+    gap = block.index(setting.statement) - block.index(other.statement) if other.statement in block else 0
+    return gap > 1
+
+
+def _two_halves(first: Scope, second: Scope) -> bool:
     one, two = first.function, second.function
-    if one is two:
-        return one.kind == "function"
-    names = {one.name.rpartition(".")[2], two.name.rpartition(".")[2]}
+    names = {_last(one).id, _last(two).id}
     return names <= _PAIRED and one.method_class is not None and one.method_class is two.method_class

@@ -19,7 +19,7 @@ Asked: TypeAlias = "bool | Literal['either'] | None"
 """What the truth of a test says: determinism is asked for, is not, one of both, or nothing about it."""
 
 _FLAG = re.compile(r"determin|reproduc|seed", re.IGNORECASE)
-_NEGATED = re.compile(r"(?:non|in|un)[-_]?determin", re.IGNORECASE)
+_NEGATED = re.compile(r"(?:(?:non|in|un)[-_]?|(?:disable|unset|undo|reset|clear|off)_(?:\w+_)?)determin", re.IGNORECASE)
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 MAX_CALLERS = 2  # how far up the calls a guard is looked for
 
@@ -120,6 +120,12 @@ def _left_before(facts: ModuleFacts, node: ast.AST) -> bool:
                     return True
         statement = facts.parents[statement]
     return False
+
+
+def depends_on(facts: ModuleFacts, node: ast.AST, word: str) -> bool:
+    """Whether `node` is reached only where an option is on whose name has `word` in it."""
+    return any(taken and (name := _flag_name(owner.test)) is not None and word in name.lower()
+               for owner, taken in branches(facts, node))  # fmt: skip
 
 
 def block_of(facts: ModuleFacts, statement: ast.AST) -> list[ast.stmt]:
