@@ -140,7 +140,7 @@ class Run:
         suppressor = Suppressor(facts.source, facts, cards.codes(), enabled)
         module = self.program.module(facts)
         findings: list[Finding] = []
-        for code, check in checks.load(enabled):
+        for code, check in checks.load(_worth_a_look(enabled, facts.source.text)):
             try:
                 findings += [
                     complete(code, draft, facts)
@@ -194,6 +194,12 @@ def _enabled(settings: Settings, rel: str) -> frozenset[str]:
     every = frozenset(cards.codes())
     enabled = settings.enabled(every - cards.off_by_default(), cards.codes())
     return frozenset(enabled) - settings.ignored_in(rel, cards.codes())
+
+
+def _worth_a_look(enabled: frozenset[str], text: str) -> frozenset[str]:
+    """The rules of which the text has one of the words that their cards name."""
+    words = cards.words()
+    return frozenset(c for c in enabled if c not in words or any(w in text for w in words[c]))
 
 
 def _line(facts: ModuleFacts, draft: checks.Draft) -> int:

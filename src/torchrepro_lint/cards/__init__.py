@@ -35,6 +35,7 @@ __all__ = [
     "off_by_default",
     "parse_card",
     "rules_dir",
+    "words",
 ]
 
 _LATER = {
@@ -44,6 +45,7 @@ _LATER = {
 _FILE_NAME = re.compile(r"(TRP\d{3})-([a-z0-9]+(?:-[a-z0-9]+)*)\.md")
 _GROUP_NAME = re.compile(r"TRP\d-[a-z0-9-]+")
 _OFF = re.compile(r"^default\s*=\s*false\b", re.MULTILINE)
+_WORDS = re.compile(r"^words\s*=\s*\[([^]]*)\]", re.MULTILINE)
 
 
 def __getattr__(name: str) -> Any:
@@ -85,13 +87,27 @@ def codes() -> Mapping[str, str]:
 @cache
 def off_by_default() -> frozenset[str]:
     """The codes of the rules that run only when selected, from a look at the front matters."""
-    return frozenset(code for code, path in _paths().items() if _OFF.search(_head(path)))
+    return frozenset(code for code, head in _heads().items() if _OFF.search(head))
 
 
-def _head(path: Path) -> str:
-    with path.open("rb") as file:
-        head = file.read(4096)
-    return head.split(b"\n+++", 1)[0].decode("utf-8", "replace")
+@cache
+def words() -> Mapping[str, tuple[str, ...]]:
+    """Code -> the words of which a file must have one for the rule to have anything to report in it.
+
+    A rule without such words is not there: it looks at every file.
+    """
+    listed = {code: _WORDS.search(head) for code, head in _heads().items()}
+    return {code: tuple(re.findall(r'"([^"]+)"', found[1])) for code, found in listed.items() if found}
+
+
+@cache
+def _heads() -> Mapping[str, str]:
+    """Code -> front matter as text: a quick look, without parsing."""
+    heads: dict[str, str] = {}
+    for code, path in _paths().items():
+        with open(path, "rb") as file:  # noqa: PTH123 - runs on every start
+            heads[code] = file.read(4096).split(b"\n+++", 1)[0].decode("utf-8", "replace")
+    return heads
 
 
 @cache

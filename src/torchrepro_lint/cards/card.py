@@ -24,7 +24,10 @@ _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{[a-z_]+\}")
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One rule's page. `body` is the Markdown after the front matter, `body_line` the line it starts on."""
+    """One rule's page. `body` is the Markdown after the front matter, `body_line` the line it starts on.
+
+    A file that contains none of `words` is not looked at by the rule; without any, it looks at every file.
+    """
 
     code: str
     name: str
@@ -36,6 +39,7 @@ class Card:
     message: str
     default: bool = True
     tags: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
     messages: Mapping[str, str] = field(default_factory=dict)
     fix_title: str = ""
     references: tuple[str, ...] = ()
@@ -113,6 +117,7 @@ class _FrontMatter:
             message=self.template("message", self.string("message")),
             default=self.boolean("default"),
             tags=self.strings("tags"),
+            words=self.strings("words"),
             messages=self.templates(),
             fix_title=self.string("fix_title") if "fix_title" in self.table else "",
             references=self.strings("references"),
