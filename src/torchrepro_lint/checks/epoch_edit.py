@@ -13,8 +13,13 @@ from torchrepro_lint.program.intent import branches
 from torchrepro_lint.syntax import import_name, insert_first
 
 
-def set_epoch(program: Program, call: Call, flow: Flow, loop: EpochLoop) -> tuple[Edit, ...]:
-    """The edits, or none where the sampler or the number of the epoch has no name in the loop."""
+def set_epoch(
+    program: Program, reported: ModuleFacts, call: Call, flow: Flow, loop: EpochLoop
+) -> tuple[Edit, ...]:
+    """The edits, or none where the sampler or the number of the epoch has no name in the loop, or where the
+    loop is not in the file that is reported: a fix stays within one file."""
+    if loop.scope.facts is not reported:
+        return ()
     held = [(e, h) for h in flow.holders if (e := _expression(program, h, loop)) is not None]
     if loop.variable is None or not held:
         return ()
@@ -54,7 +59,8 @@ def _self_name(scope: Scope | None) -> str | None:
 
 def _bound_before(holder: Holder, loop: EpochLoop) -> bool:
     return all(
-        getattr(b.node, "end_lineno", 0) < loop.node.lineno for b in holder.owner.bindings.get(holder.name, ())
+        getattr(b.node, "end_lineno", 0) < loop.node.lineno
+        for b in holder.owner.bindings.get(holder.name, ())
     )
 
 
@@ -100,13 +106,19 @@ def _guard(call: Call, loop: EpochLoop, expression: str) -> tuple[str, tuple[Edi
 
 
 def _condition(facts: ModuleFacts, test: ast.expr, way: bool) -> str | None:
-    if any(isinstance(n, ast.NamedExpr | ast.Await | ast.Yield) for n in ast.walk(test)) or "\n" in facts.text(test):
+    if any(
+        isinstance(n, ast.NamedExpr | ast.Await | ast.Yield) for n in ast.walk(test)
+    ) or "\n" in facts.text(test):
         return None
     if way:
         return facts.text(test)
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         return facts.text(test.operand)
-    return f"not {facts.text(test)}" if isinstance(test, ast.Name | ast.Attribute | ast.Call) else f"not ({facts.text(test)})"
+    return (
+        f"not {facts.text(test)}"
+        if isinstance(test, ast.Name | ast.Attribute | ast.Call)
+        else f"not ({facts.text(test)})"
+    )
 
 
 def _class_name(call: Call, scope: Scope) -> tuple[str, tuple[Edit, ...]]:

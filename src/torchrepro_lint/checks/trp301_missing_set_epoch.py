@@ -14,6 +14,8 @@ from torchrepro_lint.program.epochs import repeated_order, samplers
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
     """Each training sampler that an epoch loop iterates and nothing calls `set_epoch` on."""
+    if "Sampler" not in module.facts.source.text:
+        return
     for call, certain in samplers(module, program):
         found = None if _own_seed(call) else repeated_order(program, call)
         if found is not None:
@@ -23,11 +25,12 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
                 {"sampler": call.facts.text(call.node.func)},
                 certainty=None if certain and loop.sure else Certainty.LIKELY,
                 related=(Place(loop.scope.facts, loop.node, "each epoch iterates it in the same order"),),
-                edits=set_epoch(program, call, flow, loop),
+                edits=set_epoch(program, module.facts, call, flow, loop),
             )
 
 
 def _own_seed(call: Call) -> bool:
-    """A sampler made anew with a seed that is worked out (`seed=args.seed + epoch`) orders each epoch itself."""
+    """A sampler made anew with a seed that is worked out (`seed=args.seed + epoch`) orders each epoch
+    itself."""
     seed = call.argument("seed")
     return isinstance(seed, Argument) and isinstance(seed.node, ast.BinOp)

@@ -26,6 +26,8 @@ OWNER, NAME = "torch.backends.cudnn", "benchmark"
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
     """Every place that turns `cudnn.benchmark` on, or may."""
+    if NAME not in module.facts.source.text:
+        return
     settings = [*assigned(module, OWNER, NAME), *passed(module, catalogue.names("backend_flags", NAME))]
     states = [(setting, state(program, setting)) for setting in settings]
     for setting, value in states:
@@ -49,4 +51,3 @@ def _switched_off(setting: Setting) -> bool:
     keywords = {k.arg: k.value for k in setting.call.keywords} if setting.call is not None else {}
     enabled = keywords.get("enabled")
     return isinstance(enabled, ast.Constant) and enabled.value is False
-

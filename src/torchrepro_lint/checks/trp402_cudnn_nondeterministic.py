@@ -17,6 +17,8 @@ OWNER, NAME = "torch.backends.cudnn", "deterministic"
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
     """Every place that turns `cudnn.deterministic` off."""
+    if NAME not in module.facts.source.text:
+        return
     settings = [*assigned(module, OWNER, NAME), *passed(module, catalogue.names("backend_flags", NAME))]
     states = [(setting, state(program, setting)) for setting in settings]
     for setting, value in states:

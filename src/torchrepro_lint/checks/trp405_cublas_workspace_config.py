@@ -20,20 +20,17 @@ from torchrepro_lint.syntax import import_name, insert_before, replace
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
     """The first call that turns the mode on, or each place that sets the variable wrongly or too late."""
+    if not any(word in module.facts.source.text for word in ("determinis", "CUBLAS_WORKSPACE")):
+        return
     row = catalogue.table("backend_flags")["cublas"]
     variable, accepted = row["variable"], row["accepted"]
-    if not _candidate(module.facts, variable) or not may_be(program.torch_version, row["until"]):
+    if not may_be(program.torch_version, row["until"]):
         return
     found = sets(program, module.facts, variable)
     if found and turned_on_anywhere(module, program):
         yield from _wrong(module.facts, found, accepted)
     elif not found:
         yield from _missing(module, program, variable, accepted[0])
-
-
-def _candidate(facts: ModuleFacts, variable: str) -> bool:
-    calls = {name.rpartition(".")[2] for row in catalogue.table("backend_flags")["turns_on"] for name in row["names"]}
-    return variable in facts.source.text or any(name in facts.calls or name in facts.aliases for name in calls)
 
 
 def _wrong(facts: ModuleFacts, found: list[EnvironmentSet], accepted: list[str]) -> Iterator[Draft]:
@@ -57,7 +54,11 @@ def _first_use(facts: ModuleFacts, item: EnvironmentSet) -> ast.AST | None:
             if isinstance(earlier, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 continue
             for node in ast.walk(earlier):
-                if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "backward":
+                if (
+                    isinstance(node, ast.Call)
+                    and isinstance(node.func, ast.Attribute)
+                    and node.func.attr == "backward"
+                ):
                     return node
         statement = facts.parents[statement]
     return None

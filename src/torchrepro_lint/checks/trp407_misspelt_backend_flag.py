@@ -14,17 +14,18 @@ from torchrepro_lint.program import Module, Program
 from torchrepro_lint.program.versions import effective
 from torchrepro_lint.syntax import import_module
 
+MISPLACED = ("benchmark", "deterministic", "allow_tf32")
 NEAR, FAR = 0.8, 0.6  # how alike two names are: a near miss, and the best guess at what an unknown name means
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
     """Assignments to attributes that the owner lacks, or that belong to another module."""
-    table = catalogue.table("backend_flags")
     if "backends" in module.facts.source.text:
-        for owner in table["owners"]:
+        for owner in catalogue.table("backend_flags")["owners"]:
             yield from _unknown(module, program, owner)
-    for row in table["misplaced"]:
-        yield from _misplaced(module, program, row)
+    if any(name in module.facts.attribute_sets for name in MISPLACED):
+        for row in catalogue.table("backend_flags")["misplaced"]:
+            yield from _misplaced(module, program, row)
 
 
 def _unknown(module: Module, program: Program, owner: Mapping[str, Any]) -> Iterator[Draft]:

@@ -1,7 +1,7 @@
 """Where a project sets an environment variable: in its Python files, and whether its scripts mention it.
 
-Follows the spellings that Python programs use; shell scripts, container files and the like are only searched for
-the name. Knows nothing of what a variable means.
+Follows the spellings that Python programs use; shell scripts, container files and the like are only
+searched for the name. Knows nothing of what a variable means.
 """
 
 from __future__ import annotations
@@ -15,7 +15,21 @@ from pathlib import Path
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.program.program import Program
 
-_SCRIPTS = (".sh", ".bash", ".slurm", ".sbatch", ".sub", ".env", ".toml", ".cfg", ".ini", ".yml", ".yaml", ".json", ".mk")
+_SCRIPTS = (
+    ".sh",
+    ".bash",
+    ".slurm",
+    ".sbatch",
+    ".sub",
+    ".env",
+    ".toml",
+    ".cfg",
+    ".ini",
+    ".yml",
+    ".yaml",
+    ".json",
+    ".mk",
+)
 _SCRIPT_NAMES = ("Dockerfile", "Makefile", "Containerfile", "justfile", ".env", ".envrc", "Justfile")
 _SKIPPED = {".git", "node_modules", "__pycache__", ".venv", "venv", "site-packages", "build", "dist"}
 MAX_SCRIPTS = 400

@@ -1,7 +1,7 @@
 """Epoch loops, and the distributed samplers that are iterated in them.
 
-Finds the loop that repeats a pass over the data (in the same function or in one that calls it), and whether any
-part of the program tells a sampler which epoch it is. Where a sampler goes is worked out by `flow`.
+Finds the loop that repeats a pass over the data (in the same function or in one that calls it), and whether
+any part of the program tells a sampler which epoch it is. Where a sampler goes is worked out by `flow`.
 """
 
 from __future__ import annotations
@@ -22,9 +22,13 @@ from torchrepro_lint.program.values import Constant, Result
 
 MAX_CALLERS = 6
 _EPOCH = re.compile(r"epoch", re.IGNORECASE)
-_OTHER_COUNT = re.compile(r"fold|seed|rank|trial|task|split|client|worker|gpu|model|repeat|attack", re.IGNORECASE)
-_EVALUATION = re.compile(r"(?:^|[^a-z])(?:val|valid|validation|test|testing|eval|evaluation|dev|infer|inference|predict)"
-                         r"(?:[^a-z]|set|ation|$)|evaluat|validat|predict", re.IGNORECASE)  # fmt: skip
+_OTHER_COUNT = re.compile(
+    r"fold|seed|rank|trial|task|split|client|worker|gpu|model|repeat|attack", re.IGNORECASE
+)
+_EVALUATION = re.compile(
+    r"(?:^|[^a-z])(?:val|valid|test|testing|eval|dev|infer|inference)(?:[^a-z]|set|$)|evaluat|validat|predict",
+    re.IGNORECASE,
+)
 _TRAINING = re.compile(r"train", re.IGNORECASE)
 
 
@@ -73,7 +77,8 @@ def _shuffles(call: Call, row: dict[str, Any] | Any) -> bool | None:
 
 
 def _uses_epoch(owner: Scope) -> bool:
-    """Whether a project's sampler keeps the base's order, or makes its own from `self.epoch` without advancing it."""
+    """Whether a project's sampler keeps the base's order, or makes its own from `self.epoch` without
+    advancing it."""
     if "__iter__" not in owner.bindings:
         return True
     own = owner.children.get(owner.bindings["__iter__"][-1].node)
@@ -95,7 +100,7 @@ def evaluates(call: Call) -> bool:
     return any(_EVALUATION.search(n) and not _TRAINING.search(n) for n in names)
 
 
-# -- loops ----------------------------------------------------------------------------------------------------
+# -- loops --------------------------------------------------------------------------------------------
 def epoch_loop(program: Program, node: ast.AST, scope: Scope, flow: Flow) -> EpochLoop | None:
     """The loop that repeats `node`, in its own function or around a call of it; nearest first.
 
@@ -147,7 +152,9 @@ def _as_epochs(program: Program, loop: ast.For | ast.AsyncFor | ast.While, scope
     counter = _counter(program, loop.iter, scope)
     if counter is None and not _EPOCH.search(target):
         return None
-    if (not named and _OTHER_COUNT.search(f"{target} {iterable}")) or (counter is not None and _once(program, counter, scope)):
+    if (not named and _OTHER_COUNT.search(f"{target} {iterable}")) or (
+        counter is not None and _once(program, counter, scope)
+    ):
         return None
     return EpochLoop(loop, scope, counts=counter is not None, sure=named)
 
@@ -194,9 +201,10 @@ def _no_grad(facts: ModuleFacts, expr: ast.expr) -> bool:
     return bool(re.search(r"\b(no_grad|inference_mode)\b", facts.text(expr)))
 
 
-# -- one sampler ------------------------------------------------------------------------------------------------
+# -- one sampler --------------------------------------------------------------------------------------
 def repeated_order(program: Program, call: Call) -> tuple[EpochLoop, Flow] | None:
-    """The epoch loop that iterates this sampler with nothing ever telling it the epoch, and where the sampler went."""
+    """The epoch loop that iterates this sampler with nothing ever telling it the epoch, and where the
+    sampler went."""
     flow = follow(program, call.node, call.scope)
     if flow.escaped or "set_epoch" in flow.called or "epoch" in flow.called:
         return None
@@ -207,7 +215,8 @@ def repeated_order(program: Program, call: Call) -> tuple[EpochLoop, Flow] | Non
 
 
 def passes(program: Program, flow: Flow) -> EpochLoop | None:
-    """The epoch loop around a place that iterates the sampler or what holds it; one that is surely so first."""
+    """The epoch loop around a place that iterates the sampler or what holds it; one that is surely so
+    first."""
     found = [epoch_loop(program, node, scope, flow) for node, scope in flow.iterated]
     loops = [loop for loop in found if loop is not None]
     return next((loop for loop in loops if loop.sure), loops[0] if loops else None)
@@ -233,7 +242,11 @@ def _sites(facts: ModuleFacts) -> Iterator[tuple[ast.expr | None, Scope]]:
     for node, scope in facts.calls.get("set_epoch", ()):
         yield (node.func.value if isinstance(node.func, ast.Attribute) else None), scope
     for node, scope in facts.calls.get("getattr", ()):
-        if len(node.args) > 1 and isinstance(node.args[1], ast.Constant) and node.args[1].value == "set_epoch":
+        if (
+            len(node.args) > 1
+            and isinstance(node.args[1], ast.Constant)
+            and node.args[1].value == "set_epoch"
+        ):
             yield node.args[0], scope
 
 
@@ -250,8 +263,6 @@ def _may_mean(
         return False
     names = {n.attr for n in ast.walk(receiver) if isinstance(n, ast.Attribute)}
     return in_flow or bool(names & attributes)
-
-
 
 
 def made_by(program: Program, receiver: ast.expr, scope: Scope) -> list[Call]:

@@ -18,8 +18,8 @@ from torchrepro_lint.program.program import Module, Program
 from torchrepro_lint.program.values import Reference
 
 _QUIET = frozenset({"torch", "numpy", "random", "os", "builtins", "logging", "warnings"})
-_PAIRED = frozenset({"__enter__", "__exit__", "setUp", "tearDown", "setUpClass", "tearDownClass", "setup_method",
-                     "teardown_method"})  # fmt: skip
+_PAIRED = frozenset({"__enter__", "__exit__", "setUp", "tearDown", "setUpClass", "tearDownClass",
+                     "setup_method", "teardown_method"})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,14 +117,19 @@ def state(program: Program, setting: Setting) -> bool | None:
 
 
 def follows_request(program: Program, setting: Setting) -> bool:
-    """Whether a value that is not constant is worked out from a seed or determinism flag, or was saved before."""
+    """Whether a value that is not constant is worked out from a seed or determinism flag, or was saved
+    before."""
     return mentions_flag(setting.value) or any(
         _was_saved(origin) for origin in program.origins(setting.value, setting.value_scope)
     )
 
 
 def _was_saved(origin: object) -> bool:
-    return isinstance(origin, Reference) and isinstance(origin.target, str) and origin.target.startswith("torch.backends")
+    return (
+        isinstance(origin, Reference)
+        and isinstance(origin.target, str)
+        and origin.target.startswith("torch.backends")
+    )
 
 
 def reads_switch(program: Program, setting: Setting, owner: str, name: str) -> bool:
@@ -139,9 +144,11 @@ def reads_switch(program: Program, setting: Setting, owner: str, name: str) -> b
     )
 
 
-def undone(program: Program, setting: Setting, here: bool, others: Sequence[tuple[Setting, bool | None]]) -> bool:
-    """Whether a later setting in the same function gives a switch that is set to `here` the other value before it
-    matters: at once, or wherever determinism is asked for."""
+def undone(
+    program: Program, setting: Setting, here: bool, others: Sequence[tuple[Setting, bool | None]]
+) -> bool:
+    """Whether a later setting in the same function gives a switch that is set to `here` the other value
+    before it matters: at once, or wherever determinism is asked for."""
     for other, value in others:
         if value is None or value == here or not _after(other, setting):
             continue
@@ -170,9 +177,9 @@ def _at_once(program: Program, first: Setting, second: Setting) -> bool:
 
 
 def temporary(setting: Setting, here: bool, others: Sequence[tuple[Setting, bool | None]]) -> bool:
-    """Whether a switch that is set to `here` is so for a while only: it is set back later in the same function or by
-    the other half of a context manager, this line sets back what the same block set before, or the function is there
-    to undo what another one did."""
+    """Whether a switch that is set to `here` is so for a while only: it is set back later in the same
+    function or by the other half of a context manager, this line sets back what the same block set before,
+    or the function is there to undo what another one did."""
     if setting.scope.function.kind == "function" and asked(_last(setting.scope.function)) is False:
         return True
     return any(

@@ -1,8 +1,8 @@
 """Whether a place in a program is reached only where determinism was not asked for.
 
-Programs tie their switches to a flag or to the seed: `cudnn.benchmark = not args.deterministic`, or fast kernels
-in the `else` of `if args.seed is not None`. Such code already does what a rule would ask of it. Reads names and
-branches only; knows nothing of the switches themselves.
+Programs tie their switches to a flag or to the seed: `cudnn.benchmark = not args.deterministic`, or fast
+kernels in the `else` of `if args.seed is not None`. Such code already does what a rule would ask of it.
+Reads names and branches only; knows nothing of the switches themselves.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ Asked: TypeAlias = "bool | Literal['either'] | None"
 """What the truth of a test says: determinism is asked for, is not, one of both, or nothing about it."""
 
 _FLAG = re.compile(r"determin|reproduc|seed", re.IGNORECASE)
-_NEGATED = re.compile(r"(?:(?:non|in|un)[-_]?|(?:disable|unset|undo|reset|clear|off)_(?:\w+_)?)determin", re.IGNORECASE)
+_NEGATED = re.compile(
+    r"(?:non[-_]?|(?<![a-z])(?:in|un)[-_]?|(?:disable|unset|undo|reset|clear|off)_(?:\w+_)?)determin",
+    re.IGNORECASE,
+)
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 MAX_CALLERS = 2  # how far up the calls a guard is looked for
 
@@ -94,7 +97,8 @@ def requested(facts: ModuleFacts, node: ast.AST) -> bool:
 
 
 def unrequested(program: Program, node: ast.AST, scope: Scope, depth: int = 0) -> bool:
-    """Whether `node` is reached only where determinism was not asked for, by branches here or at every caller."""
+    """Whether `node` is reached only where determinism was not asked for, by branches here or at every
+    caller."""
     facts = scope.facts
     for owner, taken in branches(facts, node):
         if asked(owner.test) in ((False, "either") if taken else (True, "either")):
@@ -115,11 +119,14 @@ def _left_before(facts: ModuleFacts, node: ast.AST) -> bool:
         for earlier in block_of(facts, statement):
             if earlier is statement:
                 break
-            if isinstance(earlier, ast.If) and asked(earlier.test) in (True, "either"):
-                if isinstance(earlier.body[-1], _LEAVES) and not earlier.orelse:
-                    return True
+            if isinstance(earlier, ast.If) and _leaves(earlier) and asked(earlier.test) in (True, "either"):
+                return True
         statement = facts.parents[statement]
     return False
+
+
+def _leaves(branch: ast.If) -> bool:
+    return isinstance(branch.body[-1], _LEAVES) and not branch.orelse
 
 
 def depends_on(facts: ModuleFacts, node: ast.AST, word: str) -> bool:
