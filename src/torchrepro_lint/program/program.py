@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from torchrepro_lint.program.seeding import Seeding
 
 MAX_LINES_HELD = 80_000  # about 85 MB of syntax trees
+MAX_LINES_READ = 150_000  # for the questions of one checked file; beyond, what lies in other files is unknown
 MAX_CALLER_FILES = 12  # a name that more files mention (`forward`, `get`) has callers that nobody can list
 
 
@@ -54,6 +55,7 @@ class Program:
         self._read = read
         self._held: OrderedDict[str, ModuleFacts | None] = OrderedDict()
         self._lines_held = 0
+        self._lines_read = 0
         self._dropped: list[ModuleFacts] = []
         self._callers: dict[Scope, list[tuple[ast.Call, Scope]] | None] = {}
         self._seedings: tuple[ModuleFacts, list[Seeding]] | None = None
@@ -65,13 +67,16 @@ class Program:
 
     # -- files ------------------------------------------------------------------------------------------------
     def load(self, path: str) -> ModuleFacts | None:
-        """The facts of a file of the project; None for a folder or a file that cannot be read."""
+        """The facts of a file of the project; None for a folder, a file that cannot be read, or one too many."""
         if path in self._held:
             self._held.move_to_end(path)
             return self._held[path]
+        if self.is_exhausted:
+            return None
         facts = None if os.path.isdir(path) else self._read(Path(path))
         self._held[path] = facts
         self._lines_held += _lines(facts)
+        self._lines_read += _lines(facts)
         while self._lines_held > MAX_LINES_HELD and len(self._held) > 1:
             _, dropped = self._held.popitem(last=False)
             self._lines_held -= _lines(dropped)
@@ -79,9 +84,15 @@ class Program:
             self._forget_answers()
         return facts
 
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether so many files were read for the file now checked that no more are."""
+        return self._lines_read > MAX_LINES_READ
+
     def release(self) -> None:
         """Free the files that were dropped, and what can be worked out again for the others. Call it between
         files only: a rule may still look at them."""
+        self._lines_read = 0
         for facts in self._held.values():
             if facts is not None:
                 facts.forget_parents()

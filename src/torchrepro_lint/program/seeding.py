@@ -126,6 +126,7 @@ def seeding_of(entry: Entry, program: Program) -> Seeding:
         walk.run()
     except RecursionError:  # an expression nested a thousand deep
         walk.found.complete = False
+    walk.found.complete &= not program.is_exhausted
     return walk.found
 
 
