@@ -14,7 +14,7 @@ from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.model import Certainty
 from torchrepro_lint.program.calls import UNKNOWN, Argument, Call, Opaque, entries_of
 from torchrepro_lint.program.program import Program
-from torchrepro_lint.program.values import Constant, Display, Parameter, Unknown
+from torchrepro_lint.program.values import Constant, Display, Origin, Parameter, Result, Unknown
 
 _GLOBAL_GENERATORS = ("torch.default_generator", "torch._C.default_generator")
 
@@ -52,19 +52,30 @@ def _updated(call: Call, name: str) -> Argument | Opaque | None:
 
 
 def _entries(mapping: ast.expr, scope: Scope, program: Program) -> dict[str, Argument] | None:
+    """What a dict can hold on any path: `{...} if cuda else {}`, and what `update` adds to it."""
     known = program.entries(mapping, scope)
-    if known is not None or not isinstance(mapping, ast.Name):
+    if known is not None:
         return known
-    origin = program.origins(mapping, scope)
-    if len(origin) != 1 or not isinstance(origin[0], Display):
-        return None
-    merged = entries_of(origin[0])
-    for more, where in _updates(mapping.id, scope):
+    merged: dict[str, Argument] = {}
+    for origin in program.origins(mapping, scope):
+        entries = entries_of(origin) if isinstance(origin, Display) else _named(origin)
+        if entries is None:
+            return None
+        merged |= entries
+    for more, where in _updates(mapping.id, scope) if isinstance(mapping, ast.Name) else []:
         entries = program.entries(more, where)
-        if merged is None or entries is None:
+        if entries is None:
             return None
         merged |= entries
     return merged
+
+
+def _named(origin: Origin) -> dict[str, Argument] | None:
+    """The entries of `dict(a=1, b=2)`."""
+    if not isinstance(origin, Result) or origin.callee != "builtins.dict" or origin.node.args:
+        return None
+    found = {k.arg: Argument(k.value, origin.scope) for k in origin.node.keywords if k.arg}
+    return found if len(found) == len(origin.node.keywords) else None
 
 
 def _updates(name: str, scope: Scope) -> list[tuple[ast.expr, Scope]]:
@@ -96,7 +107,9 @@ def _sampler_given(call: Call) -> bool | None:
     answers = []
     for name in ("sampler", "batch_sampler"):
         found = argument(call, name)
-        answers.append(_is_given(found, call.program) if isinstance(found, Argument) else None if found else False)
+        answers.append(
+            _is_given(found, call.program) if isinstance(found, Argument) else None if found else False
+        )
     return True if True in answers else None if None in answers else False
 
 
@@ -115,7 +128,9 @@ def _truth(value: Argument, program: Program) -> bool | None:
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             inner = _truth(Argument(operand, value.scope), program)
             return None if inner is None else not inner
-        case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot() as op], comparators=[ast.Constant(value=None)]):
+        case ast.Compare(
+            left=left, ops=[ast.Is() | ast.IsNot() as op], comparators=[ast.Constant(value=None)]
+        ):
             given = _is_given(Argument(left, value.scope), program)
             return None if given is None else given is isinstance(op, ast.IsNot)
         case ast.BoolOp(op=op, values=parts):

@@ -26,7 +26,9 @@ class Uses:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self._read: dict[int, tuple[ModuleFacts, dict[str, list[ast.Name]], dict[str, list[ast.Attribute]]]] = {}
+        self._read: dict[
+            int, tuple[ModuleFacts, dict[str, list[ast.Name]], dict[str, list[ast.Attribute]]]
+        ] = {}
 
     # -- names and attributes -----------------------------------------------------------------------------------
     def _reads(self, facts: ModuleFacts) -> tuple[dict[str, list[ast.Name]], dict[str, list[ast.Attribute]]]:
@@ -49,14 +51,18 @@ class Uses:
         found = []
         for node in self._reads(facts)[0].get(name, ()):
             scope = facts.scope_of(node)
-            if scope.binding_scope(name) is owner and (since is None or _reaches(since, node, name, owner, scope)):
+            if scope.binding_scope(name) is owner and (
+                since is None or _reaches(since, node, name, owner, scope)
+            ):
                 found.append(Site(node, scope))
         return found
 
     def of_attribute(self, owner: Scope, attr: str) -> list[Site]:
         """Where methods of the class, its bases and its subclasses in the same file read `self.attr`."""
         classes = [c for c in self.program.names.bases(owner) if isinstance(c, Scope)]
-        classes += [c for c in _classes(owner.facts) if c not in classes and owner in self.program.names.bases(c)]
+        classes += [
+            c for c in _classes(owner.facts) if c not in classes and owner in self.program.names.bases(c)
+        ]
         found = []
         for facts in {id(c.facts): c.facts for c in classes}.values():
             for node in self._reads(facts)[1].get(attr, ()):
@@ -99,11 +105,13 @@ class Uses:
         return [Site(call, scope) for call, scope in self.program.callers_of(function) or ()]
 
     def in_callee(self, call: ast.Call, passed: ast.expr, scope: Scope) -> list[Site] | None:
-        """Where the project function or class that is called reads the argument; None for any other callee."""
-        callees = self.program.values.callees(call, scope)
-        if len(callees) != 1 or not isinstance(callees[0], Scope):
+        """Where a project function or class that is called reads the argument; None for other callees."""
+        callees = [c for c in self.program.values.callees(call, scope) if isinstance(c, Scope)]
+        if not callees:
             return None
-        callee: Scope = callees[0]
+        return [site for callee in callees for site in self._in_one(call, passed, callee)]
+
+    def _in_one(self, call: ast.Call, passed: ast.expr, callee: Scope) -> list[Site]:
         if callee.kind == "class":
             init = self.program.names.class_member(callee, "__init__")
             if not isinstance(init, Scope):
@@ -116,7 +124,9 @@ class Uses:
         """A dataclass has no constructor to look into: its fields are what is passed."""
         fields = [n for n, b in owner.bindings.items() if b[0].kind == "assign"]
         body = owner.node.body if isinstance(owner.node, ast.ClassDef) else []
-        annotated = [n.target.id for n in body if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)]
+        annotated = [
+            n.target.id for n in body if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)
+        ]
         names = annotated or fields
         for keyword in call.keywords:
             if keyword.value is passed and keyword.arg:
@@ -136,7 +146,11 @@ def parameter_for(call: ast.Call, passed: ast.expr, function: Scope) -> str | No
             known = keyword.arg in positional or keyword.arg in [a.arg for a in node.args.kwonlyargs]
             return keyword.arg if known else None
     place = next((i for i, a in enumerate(call.args) if a is passed), None)
-    if place is None or any(isinstance(a, ast.Starred) for a in call.args[:place]) or place >= len(positional):
+    if (
+        place is None
+        or any(isinstance(a, ast.Starred) for a in call.args[:place])
+        or place >= len(positional)
+    ):
         return None
     return positional[place]
 
@@ -153,18 +167,27 @@ def _reaches(since: ast.AST, load: ast.Name, name: str, owner: Scope, scope: Sco
     facts = owner.facts
     if scope.function is not owner.function:
         return True
-    after = _position(load) > _end(since) or _inside(facts, load, since)
-    if not after:
-        return any(isinstance(a, ast.For | ast.While) and _inside(facts, load, a) for a in facts.ancestors(since))
-    for binding in owner.bindings[name]:
-        other = binding.node
-        if other is since or not isinstance(other, ast.Assign | ast.AnnAssign | ast.For):
-            continue
-        if _end(since) <= _position(other) and _end(other if not isinstance(other, ast.For) else other.iter) <= _position(load):
-            block = facts.parents.get(other)
-            if block is not None and _inside(facts, load, block) and not _other_arm(facts, other, load):
-                return False
-    return True
+    opens = isinstance(since, ast.For | ast.AsyncFor | ast.With | ast.AsyncWith | FunctionNode)
+    start = _end(since)
+    if opens and _inside(facts, load, since):
+        start = _position(since)
+    elif _position(load) < start:  # only a loop leads back
+        loops = [a for a in facts.ancestors(since) if isinstance(a, ast.For | ast.While) and _inside(facts, load, a)]
+        if not loops:
+            return False
+        start = _position(loops[0])
+    return not any(_kills(facts, b.node, load, start) for b in owner.bindings[name] if b.node is not since)
+
+
+def _kills(facts: ModuleFacts, other: ast.AST, load: ast.Name, start: tuple[int, int]) -> bool:
+    """Whether a binding lies on every way from `start` to the read."""
+    if not isinstance(other, ast.Assign | ast.AnnAssign | ast.For):
+        return False
+    end = _end(other.iter if isinstance(other, ast.For) else other)
+    if not (start <= _position(other) and end <= _position(load)):
+        return False
+    block = facts.parents.get(other)
+    return block is not None and _inside(facts, load, block) and not _other_arm(facts, other, load)
 
 
 def _other_arm(facts: ModuleFacts, binding: ast.AST, load: ast.AST) -> bool:

@@ -1,0 +1,76 @@
+"""The fix that TRP201 and TRP203 share: give a loader, sampler or split a generator of its own, seeded.
+
+Inside a loop the generator is made before it: made anew in each round, it would give each round the same numbers.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from torchrepro_lint.index import Scope
+from torchrepro_lint.model import Edit
+from torchrepro_lint.program import Call, Program
+from torchrepro_lint.program.loaders import argument, outermost_loop
+from torchrepro_lint.syntax import import_name, insert_before, with_argument
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratorFix:
+    """The edits; `unsafe` when they can do more than choose which numbers are drawn."""
+
+    edits: tuple[Edit, ...] = ()
+    unsafe: bool = False
+
+
+def seeded_generator(call: Call, program: Program) -> GeneratorFix:
+    """Pass `generator=torch.Generator().manual_seed(SEED)`, or no edits where a person has to decide."""
+    passed = argument(call, "generator")
+    if passed is not None and not _replaceable(call, passed):
+        return GeneratorFix()
+    if call.subclass is not None and _is_constructor_of_subclass(call):
+        return GeneratorFix()  # the class should take a generator and hand it on
+    facts, loop = call.facts, outermost_loop(call.facts, call.node)
+    made = import_name(facts, "torch.Generator", call.scope)
+    seed = program.seeds.expression(call.scope, loop or call.node)
+    generator = f"{made.text}().manual_seed({seed})"
+    unsafe = _repeated(call.scope.function, program) or _cuda_by_default(program)
+    if loop is None:
+        return GeneratorFix((with_argument(facts, call.node, "generator", generator), *made.edits), unsafe)
+    name = _free_name(call.scope.function)
+    before = insert_before(facts, loop, f"{name} = {generator}")
+    return GeneratorFix((before, with_argument(facts, call.node, "generator", name), *made.edits), unsafe)
+
+
+def _replaceable(call: Call, passed: object) -> bool:
+    """Only `None` and PyTorch's own global generator, written at this call, can be put aside."""
+    keyword = next((k.value for k in call.node.keywords if k.arg == "generator"), None)
+    if keyword is None or getattr(passed, "node", None) is not keyword:
+        return False
+    return isinstance(keyword, ast.Constant) or call.program.qualified(keyword, call.scope) is not None
+
+
+def _is_constructor_of_subclass(call: Call) -> bool:
+    return isinstance(call.node.func, ast.Attribute) and call.node.func.attr == "__init__"
+
+
+def _repeated(function: Scope, program: Program) -> bool:
+    """Whether the function is called in a loop: each call would then begin with the same numbers."""
+    if function.kind == "module":
+        return False
+    calls = program.callers_of(function) or []
+    return any(outermost_loop(scope.facts, call) is not None for call, scope in calls)
+
+
+def _cuda_by_default(program: Program) -> bool:
+    """Where tensors are made on the GPU by default, samplers need a generator of that device."""
+    return any(program.text.mentioning(word) for word in ("set_default_device", "set_default_tensor_type"))
+
+
+def _free_name(function: Scope) -> str:
+    taken = {name for scope in function.descend() for name in scope.bindings} | set(
+        function.facts.scope.bindings
+    )
+    return next(
+        n for n in ("generator", "loader_generator", "data_generator", "seeded_generator_") if n not in taken
+    )

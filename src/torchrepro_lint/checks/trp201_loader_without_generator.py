@@ -1,0 +1,32 @@
+"""TRP201: a loader that shuffles draws its order from the global generator."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchrepro_lint.checks.draft import Draft
+from torchrepro_lint.checks.seeded_generator import seeded_generator
+from torchrepro_lint.model import Certainty
+from torchrepro_lint.program import Argument, Module, Program
+from torchrepro_lint.program.loaders import argument, is_dead, lacks_generator, loaders, shuffling
+
+
+def check(module: Module, program: Program) -> Iterator[Draft]:
+    """Report each loader that shuffles without `generator=`."""
+    for call in module.calls(loaders().keys()):
+        certainty = shuffling(call)
+        if certainty is None or not lacks_generator(call) or is_dead(call.facts, call.node):
+            continue
+        fix = seeded_generator(call, program)
+        shuffle = argument(call, "shuffle")
+        assert isinstance(shuffle, Argument)
+        literal = isinstance(shuffle.node, ast.Constant)
+        yield Draft(
+            call.node,
+            {"call": call.written, "shuffle": shuffle.scope.facts.text(shuffle.node)},
+            message=None if certainty is Certainty.CERTAIN or literal else "expression",
+            certainty=certainty,
+            edits=fix.edits,
+            unsafe=fix.unsafe,
+        )

@@ -1,0 +1,28 @@
+"""TRP203: a random sampler or split draws from the global generator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchrepro_lint.checks.draft import Draft
+from torchrepro_lint.checks.seeded_generator import seeded_generator
+from torchrepro_lint.index import Scope
+from torchrepro_lint.program import Call, Module, Program
+from torchrepro_lint.program.loaders import is_dead, lacks_generator, samplers
+
+
+def check(module: Module, program: Program) -> Iterator[Draft]:
+    """Report each sampler and split without `generator=`."""
+    for call in module.calls(samplers().keys()):
+        if not lacks_generator(call) or is_dead(call.facts, call.node) or _draws_by_itself(call, program):
+            continue
+        fix = seeded_generator(call, program)
+        what = samplers()[call.name]["what"]
+        yield Draft(call.node, {"call": call.written, "what": what}, edits=fix.edits, unsafe=fix.unsafe)
+
+
+def _draws_by_itself(call: Call, program: Program) -> bool:
+    """A subclass with an `__iter__` of its own decides by itself what it draws from."""
+    return call.subclass is not None and isinstance(
+        program.names.class_member(call.subclass, "__iter__"), Scope
+    )

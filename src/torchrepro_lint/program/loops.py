@@ -1,0 +1,225 @@
+"""What a loop leaves behind in which the order of its rounds can be seen: lists it fills, numbers it gives, what it
+stops at. Reads syntax only; whether anybody looks at what is left is for `order` to say.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from torchrepro_lint.index import ModuleFacts
+
+Kind = Literal["decides", "sequence", "mapping", "lists", "last", "yield", "call"]
+Loop = ast.For | ast.AsyncFor
+_FILLS = frozenset({"append", "extend", "insert", "appendleft", "extendleft", "put"})
+_WRITES = frozenset({"write", "writelines", "writerow", "writerows"})
+_NOT_A_FILE = ("log", "std", "tqdm", "bar", "console", "writer", "out")
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Effect:
+    """`target` is filled in the order of the rounds as `kind` says; or `why` it matters at once; or a call to look into."""
+
+    kind: Kind
+    node: ast.AST
+    target: ast.expr | None = None
+    why: str = ""
+
+
+def nodes(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
+    """All nodes of these statements in source order, without what nested functions and classes hold."""
+    pending: list[ast.AST] = list(reversed(body))
+    while pending:
+        node = pending.pop()
+        yield node
+        if not isinstance(node, _DEFINITIONS):
+            pending.extend(reversed(list(ast.iter_child_nodes(node))))
+
+
+def index_name(target: ast.expr, iterable: ast.expr) -> str | None:
+    """The counting variable of `for i, x in enumerate(...)`."""
+    if (
+        isinstance(iterable, ast.Call)
+        and isinstance(iterable.func, ast.Name)
+        and iterable.func.id == "enumerate"
+    ):
+        if isinstance(target, ast.Tuple) and isinstance(target.elts[0], ast.Name):
+            return target.elts[0].id
+    return None
+
+
+def effects(facts: ModuleFacts, owner: Loop | ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Effect]:
+    """The effects of a loop's rounds, or of a function that a loop calls."""
+    body = list(nodes(owner.body))
+    reader = _Body(facts, owner, body)
+    for node in body:
+        match node:
+            case ast.Call():
+                yield from reader.call(node)
+            case ast.Assign(targets=targets, value=value):
+                for target in targets:
+                    yield from reader.assign(node, target, value)
+            case ast.AnnAssign(target=target, value=ast.expr() as value):
+                yield from reader.assign(node, target, value)
+            case ast.AugAssign(op=ast.Add(), target=ast.Name() | ast.Attribute() as target, value=value):
+                if not isinstance(value, ast.Constant) and not reader.is_local(target):
+                    yield Effect("sequence", node, target)
+            case ast.Yield(value=ast.expr()) | ast.YieldFrom():
+                yield Effect("yield", node)
+            case ast.Return(value=ast.expr() as value) if reader.is_loop and not isinstance(
+                value, ast.Constant
+            ):
+                if not reader.is_picked(node):
+                    yield Effect("decides", node, why="decides which item comes first")
+            case ast.Break() if reader.stops_by_count(node):
+                yield Effect("decides", node, why="decides which items come first")
+
+
+class _Body:
+    """The names of a loop's body: which are made anew in each round, and which count."""
+
+    def __init__(
+        self,
+        facts: ModuleFacts,
+        owner: Loop | ast.FunctionDef | ast.AsyncFunctionDef,
+        body: Sequence[ast.AST],
+    ) -> None:
+        self.facts = facts
+        self.owner = owner
+        self.is_loop = isinstance(owner, Loop)
+        self.counters = {
+            n.target.id for n in body
+            if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name) and isinstance(n.value, ast.Constant)
+        }  # fmt: skip
+        self.items: set[str] = set()
+        if isinstance(owner, Loop):
+            self.items = {n.id for n in ast.walk(owner.target) if isinstance(n, ast.Name)}
+            index = index_name(owner.target, owner.iter)
+            self.counters |= {index} if index else set()
+        self.local = self.items | {
+            n.id
+            for n in body
+            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and not self._continues(n)
+        }
+
+    def _continues(self, target: ast.Name) -> bool:
+        """`x += y` and `x = x + y` go on with the object of the round before."""
+        statement = self.facts.parents[target]
+        if isinstance(statement, ast.Assign):
+            return _mentions(statement.value, {target.id})
+        return isinstance(statement, ast.AugAssign)
+
+    def is_local(self, node: ast.expr) -> bool:
+        """Whether the object is one that each round makes for itself."""
+        while isinstance(node, ast.Attribute | ast.Subscript):
+            node = node.value
+        return isinstance(node, ast.Name) and node.id in self.local
+
+    def call(self, call: ast.Call) -> Iterator[Effect]:
+        function = call.func
+        if isinstance(function, ast.Attribute) and function.attr in _FILLS:
+            receiver, kind = self._container(function.value)
+            if receiver is not None and not self.is_local(receiver) and not self.is_first_round(call):
+                numbered = any(self.numbers(a) for a in call.args)
+                yield (
+                    Effect("decides", call, why="decides the numbering")
+                    if numbered
+                    else Effect(kind, call, receiver)
+                )
+        elif isinstance(function, ast.Attribute) and function.attr in _WRITES:
+            handle = function.value
+            if isinstance(handle, ast.Name) and not self.is_local(handle):
+                if not any(word in handle.id.lower() for word in _NOT_A_FILE):
+                    yield Effect("decides", call, why="is the order in which they are written")
+        else:
+            yield Effect("call", call)
+
+    def _container(self, receiver: ast.expr) -> tuple[ast.expr | None, Kind]:
+        """What `receiver.append(...)` fills: a list, or one of the lists in a dict (but not the round's own)."""
+        match receiver:
+            case ast.Name() | ast.Attribute():
+                return receiver, "sequence"
+            case ast.Subscript(value=ast.Name() | ast.Attribute() as owner, slice=key):
+                own = isinstance(key, ast.Name) and key.id in self.items
+                return None if own else owner, "lists"
+            case ast.Call(func=ast.Attribute(attr="setdefault", value=ast.Name() | ast.Attribute() as owner)):
+                own = bool(receiver.args) and isinstance(receiver.args[0], ast.Name) and receiver.args[0].id in self.items
+                return None if own else owner, "lists"
+        return None, "sequence"
+
+    def assign(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> Iterator[Effect]:
+        match target:
+            case ast.Subscript(value=owner, slice=key) if not self.is_local(owner):
+                if self.numbers(key) or self.numbers(value):
+                    yield Effect("decides", node, why="decides the numbering")
+                else:
+                    yield Effect("mapping", node, owner)
+            case ast.Name(id=name) if self.is_loop and not isinstance(value, ast.Constant):
+                if isinstance(value, ast.BinOp) and _mentions(value, {name}):
+                    yield Effect("sequence", node, target)
+                elif self.is_chosen(node) and not self.is_picked(node, name):
+                    if _mentions(value, self.items | self.local) and not _mentions(value, {name}):
+                        yield Effect("last", node, target)
+
+    def numbers(self, node: ast.AST) -> bool:
+        """Whether a value counts the rounds so far: `i`, or `len(found)`."""
+        return _mentions(node, self.counters) or any(
+            isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "len"
+            and not (n.args and _mentions(n.args[0], self.items | self.local)) for n in ast.walk(node)
+        )  # fmt: skip
+
+    def _tests(self, node: ast.AST) -> Iterator[ast.expr]:
+        for parent in self.facts.ancestors(node):
+            if parent is self.owner:
+                return
+            if isinstance(parent, ast.If):
+                yield parent.test
+
+    def is_picked(self, node: ast.AST, name: str | None = None) -> bool:
+        """Whether a test picks one item whatever the order: the one of that name, the largest, a new key."""
+        for test in self._tests(node):
+            for part in ast.walk(test):
+                if isinstance(part, ast.Compare) and (self._names_one(part) or (name and _mentions(part, {name}))):
+                    return True
+        return False
+
+    def _names_one(self, test: ast.Compare) -> bool:
+        """`item == wanted`, but not `suffix == ".png"`, which many items have."""
+        if not any(isinstance(op, ast.Eq | ast.Is) for op in test.ops):
+            return False
+        sides = [test.left, *test.comparators]
+        if any(isinstance(s, ast.Constant) for s in sides):
+            return any(self._is_item(s) for s in sides)
+        return any(_mentions(s, self.items | self.local) for s in sides)
+
+    def _is_item(self, node: ast.expr) -> bool:
+        if isinstance(node, ast.Attribute) and node.attr in ("name", "stem"):
+            node = node.value
+        return isinstance(node, ast.Name) and node.id in self.items | self.counters
+
+    def is_chosen(self, node: ast.AST) -> bool:
+        """Whether a test looks for an item of some kind, of which there may be several."""
+        return any(
+            isinstance(part, ast.Call) or (isinstance(part, ast.Compare) and isinstance(part.ops[0], ast.In))
+            for test in self._tests(node)
+            for part in ast.walk(test)
+        )
+
+    def is_first_round(self, node: ast.AST) -> bool:
+        """`if i == 0:`"""
+        tests = [p for t in self._tests(node) for p in ast.walk(t) if isinstance(p, ast.Compare)]
+        return any(isinstance(t.ops[0], ast.Eq) and _mentions(t.left, self.counters) for t in tests)
+
+    def stops_by_count(self, node: ast.AST) -> bool:
+        """Whether a `break` comes after so many rounds."""
+        return any(self.numbers(test) for test in self._tests(node))
+
+
+def _mentions(node: ast.AST, names: set[str]) -> bool:
+    return any(isinstance(n, ast.Name) and n.id in names for n in ast.walk(node))
+
+
+__all__ = ["Effect", "Kind", "Loop", "effects", "index_name", "nodes"]

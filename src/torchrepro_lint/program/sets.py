@@ -1,0 +1,128 @@
+"""Sets of text, and the places where their items are taken one by one.
+
+Follows a set through names, attributes, set operations and functions up to where an order comes out of it. Does not
+judge whether that order matters.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from torchrepro_lint.index import Scope
+from torchrepro_lint.program.program import Module, Program
+from torchrepro_lint.program.texts import Evidence, Texts
+from torchrepro_lint.program.uses import Site, Uses
+
+_COMBINING = frozenset({"union", "intersection", "difference", "symmetric_difference", "copy"})
+MAX_SITES = 200
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TextSet:
+    """A set made at `made`; `evidence` says how sure it is that it holds text."""
+
+    made: Site
+    evidence: Evidence
+
+
+def text_sets(module: Module, program: Program, uses: Uses) -> Iterator[TextSet]:
+    """The sets of text that a file makes, in source order."""
+    texts = Texts(program)
+    sites = sorted(_made(module, program), key=lambda s: (s.node.lineno, s.node.col_offset))
+    for site in sites:
+        evidence = _evidence(site, texts, uses)
+        if evidence:
+            yield TextSet(site, evidence)
+
+
+def _made(module: Module, program: Program) -> Iterator[Site]:
+    facts = module.facts
+    for name in ("set", "frozenset"):
+        for call, scope in facts.calls.get(name, ()):
+            if program.qualified(call.func, scope) == f"builtins.{name}":
+                yield Site(call, scope)
+    seen: set[int] = set()
+    for scope in facts.scope.descend():
+        if isinstance(scope.node, ast.SetComp) and scope.parent is not None:
+            yield Site(scope.node, scope.parent)
+        for bindings in scope.bindings.values():
+            for binding in bindings:
+                if isinstance(binding.value, ast.Set) and id(binding.value) not in seen:
+                    seen.add(id(binding.value))
+                    yield Site(binding.value, facts.scope_of(binding.value))
+    for name in ("list", "tuple", "enumerate"):
+        for call, scope in facts.calls.get(name, ()):
+            if call.args and isinstance(call.args[0], ast.Set):
+                yield Site(call.args[0], scope)
+
+
+def _evidence(site: Site, texts: Texts, uses: Uses) -> Evidence:
+    """What the set is made from; for one made empty, what is added to it."""
+    if not isinstance(site.node, ast.Call):
+        return texts.holds_text(site.node, site.scope)
+    if site.node.args:
+        return texts.holds_text(site.node.args[0], site.scope)
+    found = Evidence.NONE
+    for held in _aliases(site, uses):
+        parents = held.scope.facts.parents
+        method = parents[held.node]
+        call = parents.get(method)
+        if isinstance(method, ast.Attribute) and isinstance(call, ast.Call) and call.args:
+            if method.attr == "add":
+                found = max(found, texts.is_text(call.args[0], held.scope))
+            elif method.attr == "update":
+                found = max(found, texts.holds_text(call.args[0], held.scope))
+    return found
+
+
+def taken_from(made: Site, uses: Uses) -> Iterator[Site]:
+    """Where the set is used otherwise than as a set: iterated, made into a list, handed to somebody unknown."""
+    for site in _aliases(made, uses):
+        parent = site.scope.facts.parents[site.node]
+        if _next(site, uses) is None and not isinstance(parent, ast.Subscript):  # sets have no places
+            yield site
+
+
+def _aliases(made: Site, uses: Uses) -> list[Site]:
+    """All expressions that hold this set, or one made from it by set operations."""
+    found: list[Site] = []
+    pending = [made]
+    seen: set[int] = set()
+    while pending and len(found) < MAX_SITES:
+        site = pending.pop(0)
+        if id(site.node) not in seen:
+            seen.add(id(site.node))
+            found.append(site)
+            pending += _next(site, uses) or []
+    return found
+
+
+def _next(site: Site, uses: Uses) -> list[Site] | None:
+    """Where the set, or one made from it, goes on as a set; None where it does not."""
+    node, scope = site
+    parents = scope.facts.parents
+    parent = parents[node]
+    match parent:
+        case ast.Assign(targets=targets):
+            return [s for t in targets for s in uses.of_target(t, parent, scope)]
+        case ast.AnnAssign(target=target) | ast.AugAssign(target=target):
+            return uses.of_target(target, parent, scope)
+        case ast.NamedExpr(target=target):
+            return [*uses.of_target(target, parent, scope), Site(parent, scope)]
+        case ast.Return():
+            return uses.results(scope.function)
+        case ast.IfExp(test=test):
+            return [] if test is node else [Site(parent, scope)]
+        case ast.BoolOp() | ast.BinOp(op=ast.BitOr() | ast.BitAnd() | ast.Sub() | ast.BitXor()):
+            return [Site(parent, scope)]
+        case ast.Attribute(attr=attr) if attr in _COMBINING and isinstance(call := parents[parent], ast.Call):
+            return [Site(call, scope)]
+        case ast.Call(func=ast.Name(id="set" | "frozenset")):
+            return [Site(parent, scope)]
+        case ast.Call() if parent.func is not node:
+            return uses.in_callee(parent, node, scope)
+        case ast.keyword() if isinstance(call := parents[parent], ast.Call):
+            return uses.in_callee(call, node, scope)
+    return None
