@@ -1,0 +1,137 @@
+"""What cannot be read or understood gets a clear message with its place, everything else goes on, and the run ends 2."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+GOOD = "import torch\ntorch.backends.cudnn.benchmark = True\n"
+
+
+def lint(*args: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    environment = {k: v for k, v in os.environ.items() if k not in ("PRE_COMMIT", "FORCE_COLOR")}
+    command = [sys.executable, "-m", "torchrepro_lint", *args]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, env=environment)
+
+
+def reported(folder: Path, *args: str) -> tuple[int, list[tuple[str, str, int, str]]]:
+    """Exit status and (path, code, line, message) of each finding, with a good file beside what was given."""
+    (folder / "good.py").write_text(GOOD)
+    done = lint("check", ".", "--output-format", "json", *args, cwd=folder)
+    rows = json.loads(done.stdout)
+    return done.returncode, [(r["path"], r["code"], r["line"], r["message"]) for r in rows]
+
+
+BROKEN = {
+    "syntax.py": (b"def f(:\n    pass\n", 1),
+    "null.py": (b"x = 1\ny = '\0'\n", 2),
+    "cookie.py": (b"# -*- coding: no-such-codec -*-\nx = 1\n", 1),
+    "latin.py": (b"x = 1\ny = '\xe9'\n", 2),
+    "declared.py": (b"# coding: ascii\ny = '\xe9'\n", 2),
+    "nested.py": (b"x = " + b"(" * 1000 + b")" * 1000 + b"\n", 1),
+    "cut.ipynb": (b'{"cells": [\n  {"cell_type": "code", "source": [\n', None),
+    "list.ipynb": (b"[]\n", 1),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_file_is_reported_with_its_place_and_the_others_go_on(name: str, tmp_path: Path) -> None:
+    content, line = BROKEN[name]
+    (tmp_path / name).write_bytes(content)
+    status, findings = reported(tmp_path)
+    assert status == 2
+    broken = [f for f in findings if f[0] == name]
+    assert [f[1] for f in broken] == ["TRP001"]
+    assert line is None or broken[0][2] == line
+    assert len(broken[0][3]) > 10
+    assert [f[:2] for f in findings if f[0] == "good.py"] == [("good.py", "TRP401")]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("empty.py", b""),
+        ("comment.py", b"# nothing"),
+        ("bom.py", b"\xef\xbb\xbfx = 1\r\n"),
+        ("feed.py", b"\x0cx = 1\n\x0c\ndef f():\n\x0c    pass\n"),
+        ("tabs.py", b"if 1:\n\tx = 1\n"),
+        ("deep.py", b"x" + b".a(1)" * 900 + b"\n"),
+        ("long.py", b"f(1)\n" * 100_000),
+        ("stub.pyi", b"def f(x: int) -> int: ...\n"),
+    ],
+)
+def test_odd_files_are_no_problem(name: str, content: bytes, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(content)
+    status, findings = reported(tmp_path)
+    assert (status, [f[0] for f in findings]) == (1, ["good.py"])
+
+
+def test_an_unreadable_file(tmp_path: Path) -> None:
+    (tmp_path / "locked.py").symlink_to(tmp_path / "nowhere.py")
+    (tmp_path / "good.py").write_text(GOOD)
+    done = lint("check", "locked.py", "good.py", "--output-format", "concise", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "locked.py" in done.stdout + done.stderr
+    assert "TRP401" in done.stdout
+
+
+def test_a_folder_without_python_and_a_missing_path(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("x")
+    empty = lint("check", ".", cwd=tmp_path)
+    assert (empty.returncode, empty.stdout) == (2, "")
+    assert "no Python files" in empty.stderr
+    (tmp_path / "good.py").write_text(GOOD)
+    missing = lint("check", "good.py", "no/such.py", "--output-format", "concise", cwd=tmp_path)
+    assert missing.returncode == 2
+    assert "no/such.py" in missing.stderr
+    assert "TRP401" in missing.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[tool.torchrepro-lint\n", "pyproject.toml:1"),
+        ("[tool.torchrepro-lint]\nselekt = []\n", "'select'"),
+        ("[tool.torchrepro-lint]\nselect = ['TRP4O1']\n", "TRP401"),
+        ("[tool.torchrepro-lint]\nseed = 'x'\n", "whole number"),
+    ],
+)
+def test_a_broken_configuration(text: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(text)
+    (tmp_path / "good.py").write_text(GOOD)
+    done = lint("check", ".", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_unknown_rule_is_named_with_the_nearest(tmp_path: Path) -> None:
+    (tmp_path / "good.py").write_text(GOOD)
+    done = lint("check", ".", "--select", "cudnn-benchmrk", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "cudnn-benchmark" in done.stderr
+
+
+def test_a_crash_of_a_check_is_one_finding_not_the_end(tmp_path: Path) -> None:
+    (tmp_path / "good.py").write_text(GOOD)
+    script = (
+        "import sys\n"
+        "from torchrepro_lint.checks import trp402_cudnn_nondeterministic as broken\n"
+        "def check(module, program):\n    raise KeyError('oops')\n    yield\n"
+        "broken.check = check\n"
+        "from torchrepro_lint.cli import main\n"
+        "sys.argv = ['torchrepro-lint', 'check', '.', '--output-format', 'concise']\n"
+        "open('other.py', 'w').write('import torch\\ntorch.backends.cudnn.deterministic = False\\n')\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "TRP003" in done.stdout
+    assert "TRP402" in done.stdout
+    assert "oops" in done.stdout
+    assert "good.py:2:1: TRP401" in done.stdout

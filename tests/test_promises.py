@@ -1,0 +1,121 @@
+"""What holds for the tool as a whole: one set of codes everywhere, no heavy imports, the same bytes out every time."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from torchrepro_lint import cards, checks
+from torchrepro_lint.engine import ENGINE_CODES
+
+REPOSITORY = Path(__file__).parents[1]
+
+
+def run(*args: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "torchrepro_lint", *args]
+    return subprocess.run(command, cwd=cwd, capture_output=True, env={**os.environ, **environment})
+
+
+def test_every_rule_has_a_card_a_check_and_a_changelog_line() -> None:
+    assert sorted([*checks.codes(), *ENGINE_CODES]) == sorted(cards.codes())
+    changelog = (REPOSITORY / "CHANGELOG.md").read_text()
+    assert [code for code in cards.codes() if code not in changelog] == []
+
+
+def test_the_readme_lists_the_rules_as_the_cards_have_them() -> None:
+    done = subprocess.run(
+        [sys.executable, "scripts/rules_table.py", "--check"], cwd=REPOSITORY, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture
+def flawed(tmp_path: Path) -> Path:
+    """Every bad example of every card, as files of one project."""
+    for code, card in cards.load_cards().items():
+        for number, example in enumerate(card.examples()):
+            for name, text in example.sources():
+                path = tmp_path / f"{code}_{number}" / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
+    (tmp_path / "pyproject.toml").write_text("")
+    return tmp_path
+
+
+def test_a_run_with_findings_and_fixes_imports_no_torch_and_no_slow_part_of_libcst(flawed: Path) -> None:
+    script = (
+        "import sys\nfrom torchrepro_lint.cli.program import program\n"
+        "program(['check', '.', '--exit-zero'], standalone_mode=False)\n"
+        "print([m for m in ('torch', 'libcst.matchers', 'libcst.codemod') if m in sys.modules], file=sys.stderr)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=flawed, capture_output=True, text=True)
+    assert done.stderr.splitlines()[-1] == "[]"
+    assert "TRP201" in done.stdout
+
+
+def test_a_run_without_findings_does_not_import_libcst(tmp_path: Path) -> None:
+    (tmp_path / "clean.py").write_text("import torch\n\ntorch.manual_seed(0)\nprint(torch.rand(2))\n")
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "torchrepro_lint", "clean.py"],
+        cwd=tmp_path, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "torchrepro_lint.engine" in imported
+    assert not {"libcst", "torch", "pathspec", "difflib", "json"} & imported
+
+
+@pytest.mark.parametrize("output_format", ["json", "full", "github"])
+def test_the_same_bytes_whatever_the_hash_seed(flawed: Path, output_format: str) -> None:
+    outputs = {
+        run("check", ".", "--exit-zero", "--output-format", output_format, cwd=flawed, PYTHONHASHSEED=seed).stdout
+        for seed in ("0", "1", "4242")
+    }
+    assert len(outputs) == 1
+    assert len(outputs.pop()) > 1000
+
+
+def test_the_same_diff_whatever_the_hash_seed_and_it_applies(flawed: Path) -> None:
+    diffs = [run("check", ".", "--diff", cwd=flawed, PYTHONHASHSEED=seed).stdout for seed in ("0", "77")]
+    assert diffs[0] == diffs[1]
+    subprocess.run(["git", "init", "-q"], cwd=flawed, check=True)
+    applied = subprocess.run(["git", "apply", "--check", "-"], cwd=flawed, input=diffs[0], capture_output=True)
+    assert applied.returncode == 0, applied.stderr.decode()
+
+
+def test_json_is_what_its_schema_says(flawed: Path) -> None:
+    schema = json.loads((REPOSITORY / "docs/schemas/findings.schema.json").read_text())
+    findings = json.loads(run("check", ".", "--exit-zero", "--output-format", "json", cwd=flawed).stdout)
+    jsonschema.validate(findings, schema)
+    assert {f["code"] for f in findings} >= {"TRP101", "TRP201", "TRP301", "TRP401", "TRP501"}
+    assert len({f["fingerprint"] for f in findings}) == len(findings)
+
+
+def test_a_fixed_project_parses_and_stays_fixed(flawed: Path) -> None:
+    assert run("check", ".", "--fix", cwd=flawed).returncode in (0, 1)
+    for path in flawed.rglob("*.py"):
+        compile(path.read_text(), str(path), "exec")
+    again = run("check", ".", "--fix", "--output-format", "json", cwd=flawed)
+    left = [f for f in json.loads(again.stdout) if f["fix"] and f["fix"]["safety"] == "safe"]
+    assert left == []
+    assert b"fixed 0" in again.stderr.lower() or b"fixed" not in again.stderr.lower()
+
+
+def test_every_option_is_documented() -> None:
+    text = run("check", "--help", cwd=REPOSITORY, COLUMNS="100").stdout.decode()
+    options = re.findall(r"^  (?:-\w, )?(--[a-z-]+)(?:[^\n]*?)(?:  +(\S[^\n]*))?\n(\s{10,}\S)?", text, re.MULTILINE)
+    assert len(options) >= 18
+    assert [name for name, same_line, next_line in options if not (same_line or next_line)] == []
+
+
+def test_layers() -> None:
+    done = subprocess.run(["lint-imports"], cwd=REPOSITORY, capture_output=True, text=True,
+                          env={**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"})  # fmt: skip
+    assert done.returncode == 0, done.stdout
