@@ -144,3 +144,16 @@ def test_agrees_with_the_tokenizer_on_whatever_it_can_read(text: str) -> None:
         token.start[0] for token in comments if re.search("# (noqa|torchrepro: ignore)\\b", token.string)
     }
     assert {item.line for item in make(text).suppressions} == wanted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# noqa" + " " * 100_000 + "x",
+        "# " * 50_000 + "noqa: TRP1",
+        "# torchrepro: ignore[" + "a " * 50_000,
+        "#" * 100_000 + "noqa",
+    ],
+)
+def test_a_long_comment_takes_no_longer_than_it_should(text: str) -> None:
+    assert len(make(text).suppressions) == 1
