@@ -11,6 +11,7 @@ from torchrepro_lint.checks.nonconstant_seed_fix import is_worker_init, seed_tex
 from torchrepro_lint.index import Scope
 from torchrepro_lint.model import Edit
 from torchrepro_lint.program import UNKNOWN, Argument, Call, Module, Program, Result
+from torchrepro_lint.program.intent import branches
 from torchrepro_lint.program.once import runs_once
 from torchrepro_lint.syntax import import_name, replace
 
@@ -35,6 +36,11 @@ def without_seed(module: Module, program: Program) -> Iterator[Draft]:
 
 
 def _is_none(seed: Argument, program: Program) -> bool:
+    """Whether the seed is None and not only where a test, such as `if seed:`, keeps it from being used."""
+    if isinstance(seed.node, ast.Constant):
+        return seed.node.value is None
+    if any(branches(seed.scope.facts, seed.node)):
+        return False
     values = program.constants(seed.node, seed.scope)
     return bool(values) and all(v is None for v in values or ())
 
@@ -52,7 +58,14 @@ def reseeded(module: Module, program: Program) -> Iterator[Draft]:
 
 
 def _is_on_generator(call: ast.Call, scope: Scope, program: Program) -> bool:
-    made = program.origins(call.func.value, scope) if isinstance(call.func, ast.Attribute) else []
+    if not isinstance(call.func, ast.Attribute):
+        return False
+    match call.func.value:
+        case ast.Subscript(value=several) if (
+            program.qualified(several, scope) == "torch.cuda.default_generators"
+        ):
+            return True
+    made = program.origins(call.func.value, scope)
     return any(isinstance(o, Result) and o.callee == "torch.Generator" for o in made)
 
 

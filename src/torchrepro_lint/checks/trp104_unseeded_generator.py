@@ -10,7 +10,7 @@ from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.model import Certainty, Edit, Level, Range
 from torchrepro_lint.program import UNKNOWN, Argument, Call, Module, Program
-from torchrepro_lint.program.generators import fallback, is_given_a_state, is_only_drawn_from
+from torchrepro_lint.program.generators import fallback, is_given_a_state, is_only_drawn_from, names_something
 from torchrepro_lint.program.once import runs_once
 from torchrepro_lint.program.options import Options
 from torchrepro_lint.syntax import replace
@@ -22,7 +22,9 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         row = rows[call.name]
         seed = call.argument(row["seed"], row["position"])
         certainty = _certainty(seed, program)
-        if certainty is None or call.subclass is not None or is_given_a_state(call, program):
+        if certainty is None or call.subclass is not None:
+            continue
+        if is_given_a_state(call, program) or names_something(call):
             continue
         instead = fallback(call, program)
         left_out = instead.callers if instead is not None else ()

@@ -23,36 +23,74 @@ class Fallback:
     callers: tuple[tuple[ast.Call, Scope], ...]
 
 
-def reads(call: Call, program: Program) -> list[Site]:
-    """Where the variable or `self` attribute that the generator is assigned to is read."""
-    facts = call.facts
-    statement = facts.statement(call.node)
-    match statement:
-        case ast.Assign(targets=[target], value=value) | ast.AnnAssign(target=target, value=value) if (
-            value is call.node
-        ):
-            return Uses(program).of_target(target, statement, call.scope)
-    return []
-
-
 def is_given_a_state(call: Call, program: Program) -> bool:
-    """Whether the generator is seeded, or its state is set, at once or through the variable that holds it."""
+    """Whether the generator is seeded, or its state set, through what holds it, or that may hold another."""
     table = catalogue.table("generators")["reseeding"]
     parents = call.facts.parents
-    holders: list[ast.AST] = [call.node, *(site.node for site in reads(call, program))]
-    names = {p.attr for h in holders if isinstance(p := _parent(parents, h), ast.Attribute)}
-    return bool(names & {*table["methods"], *table["attributes"]}) or _state_is_assigned(
-        call, table["attributes"]
+    holders = [parents.get(call.node), *(parents.get(site.node) for site in _reads(call, program))]
+    used = {holder.attr for holder in holders if isinstance(holder, ast.Attribute)}
+    if used & {*table["methods"], *table["attributes"]}:
+        return True
+    return _is_one_of_several(call) or any(
+        call.facts.attribute_sets.get(name) for name in table["attributes"]
     )
 
 
-def _parent(parents: dict[ast.AST, ast.AST], node: ast.AST) -> ast.AST | None:
-    return parents.get(node)
+def _reads(call: Call, program: Program) -> list[Site]:
+    """Where the variable or `self` attribute that the generator is assigned to is read."""
+    target, statement = _target(call), call.facts.statement(call.node)
+    return Uses(program).of_target(target, statement, call.scope) if target is not None else []
 
 
-def _state_is_assigned(call: Call, attributes: list[str]) -> bool:
-    """`rng.state = saved`, or `rng.bit_generator.state = saved`, in the same file."""
-    return any(call.facts.attribute_sets.get(name) for name in attributes)
+def _target(call: Call) -> ast.expr | None:
+    """What the generator, and nothing else, is assigned to."""
+    match call.facts.statement(call.node):
+        case ast.Assign(targets=[target], value=value) | ast.AnnAssign(target=target, value=value):
+            return target if value is call.node else None
+    return None
+
+
+def _is_one_of_several(call: Call) -> bool:
+    """Whether other generators are assigned to the same variable or attribute."""
+    match _target(call):
+        case ast.Name(id=name):
+            owner = call.scope.binding_scope(name)
+            values = [b.value for b in owner.bindings[name]] if owner is not None else []
+            values += [b.value for b, _ in call.scope.attributes.get(name, ())]
+        case ast.Attribute(attr=name):
+            owner = call.scope.method_class
+            values = [b.value for b, _ in owner.attributes.get(name, ())] if owner is not None else []
+            values += [b.value for b in owner.bindings.get(name, ())] if owner is not None else []
+        case _:
+            return False
+    others = [v for v in values if v is not call.node]
+    return any(v is None or not (isinstance(v, ast.Constant) and v.value is None) for v in others)
+
+
+def names_something(call: Call) -> bool:
+    """Whether the generator is used up at once for a name: `run_id = random.Random().getrandbits(64)`."""
+    facts = call.facts
+    child: ast.AST = call.node
+    if not isinstance(facts.parents[call.node], ast.Attribute):
+        return False
+    for parent in facts.ancestors(call.node):
+        match parent:
+            case ast.keyword(arg=str(name)):
+                return _is_label(name)
+            case ast.Dict(keys=keys, values=values):
+                key = keys[values.index(child)] if child in values else None
+                return isinstance(key, ast.Constant) and _is_label(str(key.value))
+            case ast.Assign(targets=[target]):
+                return _is_label(getattr(target, "attr", getattr(target, "id", "")))
+            case ast.stmt():
+                return False
+        child = parent
+    return False
+
+
+def _is_label(name: str) -> bool:
+    words = catalogue.table("generators")["labels"]["words"]
+    return name.lower().rstrip("_").rpartition("_")[2] in words
 
 
 def is_only_drawn_from(call: Call, program: Program) -> bool:
@@ -61,7 +99,7 @@ def is_only_drawn_from(call: Call, program: Program) -> bool:
     direct = parents.get(call.node)
     if isinstance(direct, ast.keyword):
         return direct.arg == "generator" and _is_external(parents[direct], call.scope, program)
-    found = reads(call, program)
+    found = _reads(call, program)
     return bool(found) and all(_is_passed_as_generator(site, program) for site in found)
 
 

@@ -1,7 +1,7 @@
 """Whether numpy's global generator may be seeded in the programs that a file belongs to.
 
-For a file that starts a program the seeding walk tells. For any other, which may serve many programs, the project's text
-is searched for a call that seeds: in doubt the answer is that it may be.
+For a file that starts a program the seeding walk tells. For any other, which may serve many programs, the
+project's text is searched for a call that seeds: in doubt the answer is that it may be.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from torchrepro_lint.program.seeding import Seeding
 FAMILY = "numpy"
 # A call of numpy's seeder, or of something named like a helper that seeds.
 _SEEDS = re.compile(
-    rb"\b(?:np|numpy)\.random\.seed\(|(?<!def )(?<!\.)\b(?!manual_|initial_|get_|is_)\w*(?:seed|determinis|reproduc)\w*\("
-    rb"|\.\w*(?:set|fix|init|every)\w*seed\w*\(|\.seed_\w+\(",
+    rb"\b(?:np|numpy)\.random\.seed\("
+    rb"|(?<!def )(?<!\.)\b(?!manual_|initial_|get_|is_)\w*(?:seed|determinis|reproduc)\w*\("
+    rb"|\.(?!initial_)\w*(?:set|fix|init|every)\w*seed\w*\(|\.seed_\w+\(",
     re.IGNORECASE,
 )
 
@@ -26,7 +27,9 @@ def may_be_seeded(facts: ModuleFacts, program: Program) -> bool:
     seedings = program.seedings(facts)
     if seedings:
         return any(not s.complete or _seeds(s) for s in seedings)
-    return program.text.any_match(_SEEDS) is not False or _SEEDS.search(facts.source.text.encode()) is not None
+    return (
+        program.text.any_match(_SEEDS) is not False or _SEEDS.search(facts.source.text.encode()) is not None
+    )
 
 
 def is_reported(facts: ModuleFacts, program: Program) -> bool:
