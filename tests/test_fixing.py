@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from torchrepro_lint.fixing import apply_edits, unified_diff
@@ -134,6 +134,7 @@ def text_and_edits(draw: st.DrawFn) -> tuple[str, list[list[tuple[int, int, str]
     return text, draw(st.lists(st.lists(edit, min_size=1, max_size=3), max_size=5))
 
 
+@settings(deadline=None)
 @given(text_and_edits())
 def test_every_fix_is_accounted_for_and_untouched_text_survives(
     case: tuple[str, list[list[tuple[int, int, str]]]],
@@ -152,6 +153,7 @@ def test_every_fix_is_accounted_for_and_untouched_text_survives(
     assert apply_edits(source, result.applied).text == result.text
 
 
+@settings(deadline=None)
 @given(text_and_edits())
 def test_a_single_fix_is_what_splicing_from_the_end_gives(
     case: tuple[str, list[list[tuple[int, int, str]]]],

@@ -83,7 +83,7 @@ class SourceFile:
     def suppressions(self) -> tuple[Suppression, ...]:
         """The comments that silence rules, in order."""
         if self._suppressions is None:
-            self._suppressions = find_suppressions(self.text, self.line_starts)
+            self._suppressions = find_suppressions(self.text, lambda: self.line_starts)
         return self._suppressions
 
     def position(self, offset: int) -> Position:

@@ -6,6 +6,7 @@ Knows where they are; not which statement one belongs to, nor whether its names 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -32,7 +33,7 @@ class Suppression:
     foreign: bool = False
 
 
-def find_suppressions(text: str, line_starts: list[int]) -> tuple[Suppression, ...]:
+def find_suppressions(text: str, line_starts: Callable[[], Sequence[int]]) -> tuple[Suppression, ...]:
     """Every suppression in the comments of `text`, in order; a `noqa` for other tools only is left out."""
     mentions = list(_MENTION.finditer(text))
     if not mentions:
@@ -41,5 +42,5 @@ def find_suppressions(text: str, line_starts: list[int]) -> tuple[Suppression, .
     from torchrepro_lint.source.directives import parse
 
     places = [mention.start() for mention in mentions if any(parse(mention.group(), 1, 0))]
-    comments = comments_to(text, line_starts, places) if places else ()
+    comments = comments_to(text, line_starts(), places) if places else ()
     return tuple(item for line, column, comment in comments for item in parse(comment, line, column))
