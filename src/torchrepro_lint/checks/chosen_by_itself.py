@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft
@@ -13,7 +14,8 @@ from torchrepro_lint.model import Edit
 from torchrepro_lint.program import UNKNOWN, Argument, Call, Module, Program, Result
 from torchrepro_lint.program.intent import branches
 from torchrepro_lint.program.once import runs_once
-from torchrepro_lint.syntax import import_name, replace
+from torchrepro_lint.program.reached import reached_by_default
+from torchrepro_lint.syntax import Import, import_name, replace
 
 NONE_IS_RANDOM = {"numpy.random.seed": "seed", "random.seed": "a", "cupy.random.seed": "seed"}
 
@@ -24,10 +26,13 @@ def without_seed(module: Module, program: Program) -> Iterator[Draft]:
         seed = call.argument(NONE_IS_RANDOM[call.name], 0)
         if seed is UNKNOWN or (isinstance(seed, Argument) and not _is_none(seed, program)):
             continue
+        if not reached_by_default(call.node, call.scope, program):
+            continue
         text, imports = seed_text(program, call.scope, call.node)
         edits: tuple[Edit, ...] = ()
         if isinstance(seed, Argument):
-            edits = (replace(call.facts, seed.node, text),) if seed.scope.facts is call.facts else ()
+            is_written = isinstance(seed.node, ast.Constant) and seed.scope.facts is call.facts
+            edits = (replace(call.facts, seed.node, text),) if is_written else ()
         elif not call.node.args and not call.node.keywords:
             edits = (replace(call.facts, call.node, f"{call.written}({text})"),)
         unsafe = not (is_worker_init(call.scope) or runs_once(program, call.node, call.scope))
@@ -48,13 +53,13 @@ def _is_none(seed: Argument, program: Program) -> bool:
 def reseeded(module: Module, program: Program) -> Iterator[Draft]:
     """Calls that draw a new seed and use it."""
     rows = catalogue.names("generators", "reseeders")
-    for call in module.calls(rows.keys()):
-        name = import_name(call.facts, rows[call.name]["instead"], call.scope)
-        yield _reseed(call, name.text, name.edits, program)
+    found = list(module.calls(rows.keys()))
     for node, scope in module.facts.calls.get("seed", ()):
         if not node.args and not node.keywords and _is_on_generator(node, scope, program):
-            call = Call(node, scope, "torch.Generator.seed", program)
-            yield _reseed(call, f"{call.written.removesuffix('seed')}manual_seed", (), program)
+            found.append(Call(node, scope, "torch.Generator.seed", program))
+    for call in found:
+        if reached_by_default(call.node, call.scope, program):
+            yield _reseed(call, rows.get(call.name), program)
 
 
 def _is_on_generator(call: ast.Call, scope: Scope, program: Program) -> bool:
@@ -69,11 +74,14 @@ def _is_on_generator(call: ast.Call, scope: Scope, program: Program) -> bool:
     return any(isinstance(o, Result) and o.callee == "torch.Generator" for o in made)
 
 
-def _reseed(call: Call, instead: str, imports: tuple[Edit, ...], program: Program) -> Draft:
+def _reseed(call: Call, row: Mapping[str, Any] | None, program: Program) -> Draft:
     """`torch.seed()` becomes `torch.manual_seed(SEED)`, unless its result, the new seed, is used."""
     edits: tuple[Edit, ...] = ()
     if isinstance(call.facts.parents[call.node], ast.Expr):
+        instead = Import(f"{call.written.removesuffix('seed')}manual_seed")
+        if row is not None:
+            instead = import_name(call.facts, row["instead"], call.scope)
         seed, more = seed_text(program, call.scope, call.node)
-        edits = (replace(call.facts, call.node, f"{instead}({seed})"), *imports, *more)
+        edits = (replace(call.facts, call.node, f"{instead.text}({seed})"), *instead.edits, *more)
     unsafe = not runs_once(program, call.node, call.scope)
     return Draft(call.node, {"call": call.written}, "reseed", edits=edits, unsafe=unsafe)

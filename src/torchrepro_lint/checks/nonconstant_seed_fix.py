@@ -13,27 +13,37 @@ from torchrepro_lint.syntax import import_name, replace
 _PER_SAMPLE = frozenset({"__getitem__", "__getitems__", "__next__", "__call__", "forward", "collate_fn"})
 
 
-def whole_value(source: Source, seeders: set[ast.AST]) -> ast.expr:
-    """The largest expression that a source and constants alone decide: `int(time.time()) % 2**32`."""
+def whole_value(source: Source, seeding: Seeding) -> ast.expr:
+    """The largest expression that sources and constants alone decide: `int(time.time()) % 2**32`."""
     parents = source.scope.facts.parents
+    sources = {s.node for s in seeding.sources}
     node: ast.expr = source.node
     while True:
         parent = parents.get(node)
-        if not isinstance(parent, ast.Call | ast.BinOp | ast.UnaryOp | ast.Subscript | ast.Attribute):
-            return node
-        if parent in seeders or not all(
-            n is node or _is_constant(n, parent) for n in ast.iter_child_nodes(parent)
-        ):
+        if not isinstance(parent, ast.expr) or parent is seeding.call or not _is_decided(parent, sources):
             return node
         node = parent
 
 
-def _is_constant(node: ast.AST, parent: ast.AST) -> bool:
-    if isinstance(parent, ast.Call) and node is parent.func:
-        return isinstance(node, ast.Name | ast.Attribute)
-    if isinstance(node, ast.keyword):
+def _is_decided(node: ast.AST, sources: set[ast.Call]) -> bool:
+    """Whether nothing but constants and sources decide the value of `node`."""
+    match node:
+        case ast.Constant() | ast.operator() | ast.unaryop() | ast.expr_context():
+            return True
+        case ast.Call(func=function, args=args, keywords=keywords) if node not in sources:
+            passed = [*args, *(k.value for k in keywords)]
+            if isinstance(function, ast.Attribute) and not _is_name(function):
+                passed.append(function.value)
+            return bool(passed) and all(_is_decided(value, sources) for value in passed)
+        case ast.BinOp() | ast.UnaryOp() | ast.Subscript() | ast.Attribute() | ast.Slice():
+            return all(_is_decided(child, sources) for child in ast.iter_child_nodes(node))
+    return node in sources
+
+
+def _is_name(node: ast.AST) -> bool:
+    while isinstance(node, ast.Attribute):
         node = node.value
-    return not any(isinstance(n, ast.Name | ast.Call | ast.Attribute) for n in ast.walk(node))
+    return isinstance(node, ast.Name)
 
 
 def seed_edits(
@@ -46,7 +56,8 @@ def seed_edits(
     for seeding in seedings:
         if _inside(facts, value, seeding.call):
             text, imports = seed_text(program, seeding.scope, seeding.call)
-            return (replace(facts, value, text), *imports)
+            whole = is_worker_init(seeding.scope)  # the worker's own seed needs nothing added
+            return (replace(facts, seeding.seed.node if whole else value, text), *imports)
     if _is_stored_as_seed(facts, value, source.scope):
         return (replace(facts, value, str(program.seed)),)
     here = [s for s in seedings if s.seed.scope.facts is facts and _inside(facts, s.seed.node, s.call)]
@@ -65,18 +76,20 @@ def seed_text(program: Program, scope: Scope, node: ast.AST) -> tuple[str, tuple
 
 def is_worker_init(scope: Scope) -> bool:
     """Whether a function is passed as `worker_init_fn` in its file, or is named as if it were."""
+    if scope.kind == "lambda":
+        return _is_passed(scope.facts.parents[scope.node])
     function = scope.function
-    if function.kind != "function":
-        return False
     name = function.name.rpartition(".")[2]
-    if "worker" in name and ("init" in name or "seed" in name):
-        return True
-    sites = (site for calls in scope.facts.calls.values() for site in calls)
+    if function.kind != "function" or ("worker" in name and ("init" in name or "seed" in name)):
+        return function.kind == "function"
+    calls = (call for sites in scope.facts.calls.values() for call, _ in sites)
     return any(
-        keyword.arg == "worker_init_fn" and getattr(keyword.value, "id", None) == name
-        for call, _ in sites
-        for keyword in call.keywords
+        _is_passed(k) and getattr(k.value, "id", None) == name for call in calls for k in call.keywords
     )
+
+
+def _is_passed(node: ast.AST) -> bool:
+    return isinstance(node, ast.keyword) and node.arg == "worker_init_fn"
 
 
 def _is_stored_as_seed(facts: ModuleFacts, value: ast.expr, scope: Scope) -> bool:

@@ -23,27 +23,26 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
 
 
 def _from_sources(module: Module, program: Program) -> Iterator[Draft]:
-    """One finding per source in this file, however many generators are seeded from it."""
-    found: dict[ast.AST, tuple[Source, list[Seeding]]] = {}
+    """One finding per value in this file, however many generators are seeded from it."""
+    found: dict[ast.expr, tuple[Source, list[Seeding]]] = {}
     for seeding in seeds_anew(module, program):
-        for source in seeding.sources:
-            if source.scope.facts is module.facts:
-                found.setdefault(source.node, (source, []))[1].append(seeding)
-            elif not seeds_by_name(seeding.scope.function):
-                place = Place(source.scope.facts, source.node, f"the seed comes from {source.what} here")
-                yield Draft(seeding.call, _values(seeding, source), related=(place,))
-                break
-    for source, seedings in found.values():
-        yield _chosen(source, seedings, program)
+        here = [s for s in seeding.sources if s.scope.facts is module.facts]
+        for value, source in {whole_value(s, seeding): s for s in reversed(here)}.items():
+            found.setdefault(value, (source, []))[1].append(seeding)
+        if not here and not seeds_by_name(seeding.scope.function):
+            source = seeding.sources[0]
+            place = Place(source.scope.facts, source.node, f"the seed comes from {source.what} here")
+            yield Draft(seeding.call, _values(seeding, source), related=(place,))
+    for value, (source, seedings) in found.items():
+        yield _chosen(value, source, seedings, program)
 
 
 def _values(seeding: Seeding, source: Source) -> dict[str, str]:
     return {"call": seeding.scope.facts.text(seeding.call.func), "what": source.what}
 
 
-def _chosen(source: Source, seedings: list[Seeding], program: Program) -> Draft:
+def _chosen(value: ast.expr, source: Source, seedings: list[Seeding], program: Program) -> Draft:
     facts = source.scope.facts
-    value = whole_value(source, {s.call for s in seedings})
     direct = any(a is seedings[0].call for a in facts.ancestors(value))
     edits = seed_edits(program, value, source, seedings)
     at_value = bool(edits) and edits[0].range == facts.range(value)

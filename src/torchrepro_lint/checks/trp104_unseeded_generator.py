@@ -13,6 +13,7 @@ from torchrepro_lint.program import UNKNOWN, Argument, Call, Module, Program
 from torchrepro_lint.program.generators import fallback, is_given_a_state, is_only_drawn_from, names_something
 from torchrepro_lint.program.once import runs_once
 from torchrepro_lint.program.options import Options
+from torchrepro_lint.program.reached import reached_by_default
 from torchrepro_lint.syntax import replace
 
 
@@ -25,6 +26,8 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         if certainty is None or call.subclass is not None:
             continue
         if is_given_a_state(call, program) or names_something(call):
+            continue
+        if not reached_by_default(call.node, call.scope, program):
             continue
         instead = fallback(call, program)
         left_out = instead.callers if instead is not None else ()
@@ -75,7 +78,8 @@ def _seeded(call: Call, seed: object, certainty: Certainty, program: Program) ->
         return ()
     text = program.seeds.expression(call.scope, call.node)
     if isinstance(seed, Argument):
-        return (replace(call.facts, seed.node, text),) if seed.scope.facts is call.facts else ()
+        is_written = isinstance(seed.node, ast.Constant) and seed.scope.facts is call.facts
+        return (replace(call.facts, seed.node, text),) if is_written else ()
     return (
         (_first_argument(call.facts, call.node, text),)
         if not call.node.args and not call.node.keywords

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft
@@ -27,4 +28,5 @@ def _seeded(call: Call, seed: str) -> tuple[Edit, ...]:
     passed = seed_argument(call)
     if passed is None:
         return (with_argument(call.facts, call.node, SEED, seed),)
-    return (replace(call.facts, passed.node, seed),) if passed.scope.facts is call.facts else ()
+    is_written = isinstance(passed.node, ast.Constant) and passed.scope.facts is call.facts
+    return (replace(call.facts, passed.node, seed),) if is_written else ()
