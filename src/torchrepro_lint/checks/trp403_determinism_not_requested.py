@@ -1,0 +1,57 @@
+"""TRP403: a program seeds, trains with convolutions on a GPU, and never asks for deterministic kernels."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchrepro_lint.checks.draft import Draft, Place
+from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.program import Module, Program
+from torchrepro_lint.program.convolutions import first_kernel, uses_gpu
+from torchrepro_lint.program.seeding import Seeding
+
+REQUESTS = ("use_deterministic_algorithms", "set_deterministic_debug_mode", "set_deterministic",
+            "enable_full_determinism", "set_determinism", "fill_uninitialized_memory")  # fmt: skip
+
+
+def check(module: Module, program: Program) -> Iterator[Draft]:
+    for seeding in program.seedings(module.facts):
+        seeds = [s for s in (*seeding.seeders, *seeding.conditional.values()) if "torch" in s.families]
+        if not seeds or not seeding.complete or not seeding.trains or not uses_gpu(seeding.visited):
+            continue
+        if any(_requests(facts) for facts in seeding.visited):
+            continue
+        kernel = first_kernel(seeding.visited, program)
+        if kernel is not None:
+            yield _draft(module, seeding, seeds[0].node, seeds[0].scope.facts, kernel[0], kernel[1].facts)
+
+
+def _draft(
+    module: Module, seeding: Seeding, seed: ast.Call, seeded: ModuleFacts, kernel: ast.AST, where: ModuleFacts
+) -> Draft:
+    here = seeded is module.facts
+    elsewhere = () if here else (Place(seeded, seed, "torch is seeded here"),)
+    return Draft(
+        seed if here else seeding.entry.node,
+        {"seed": seeded.text(seed)},
+        related=(*elsewhere, Place(where, kernel, "its kernels are chosen here")),
+    )
+
+
+def _requests(facts: ModuleFacts) -> bool:
+    """Whether a file asks for determinism, by a flag or a call, or hands the question to an argument."""
+    if any(_may_be_on(s.value) for s in facts.attribute_sets.get("deterministic", ())):
+        return True
+    if any(name in facts.calls for name in REQUESTS):
+        return True
+    return "deterministic" in facts.source.text and any(
+        keyword.arg == "deterministic" and _may_be_on(keyword.value)
+        for sites in facts.calls.values()
+        for call, _ in sites
+        for keyword in call.keywords
+    )
+
+
+def _may_be_on(value: ast.expr | None) -> bool:
+    return value is None or not (isinstance(value, ast.Constant) and not value.value)

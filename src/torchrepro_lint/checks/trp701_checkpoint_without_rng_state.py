@@ -1,0 +1,34 @@
+"""TRP701: a program saves and resumes its training, and leaves the states of its random generators behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchrepro_lint.checks.draft import Draft, Place
+from torchrepro_lint.program import FAMILIES, Module, Program
+from torchrepro_lint.program.resuming import resuming
+from torchrepro_lint.program.seeding import Seeding
+
+
+def check(module: Module, program: Program) -> Iterator[Draft]:
+    for seeding in program.seedings(module.facts):
+        families = [f for f in FAMILIES if f in seeding.kinds] or _seeded(seeding)
+        if not seeding.complete or not seeding.trains or not families:
+            continue
+        found = resuming(seeding.visited, program)
+        if found is None:
+            continue
+        save, scope = found.save
+        load, where = found.load
+        here = scope.facts is module.facts
+        saved = () if here else (Place(scope.facts, save, "progress is saved here"),)
+        yield Draft(
+            save if here else seeding.entry.node,
+            {"families": " and ".join(families)},
+            properties={"family": families[0]},
+            related=(*saved, Place(where.facts, load, "and taken up again here")),
+        )
+
+
+def _seeded(seeding: Seeding) -> list[str]:
+    return [f for f in FAMILIES if any(f in s.families for s in seeding.seeders)]

@@ -1,0 +1,75 @@
+"""Whether a program saves and resumes its training, and whether the states of its random generators go along.
+
+Reads the files that the program runs. Checkpoints that a framework writes are the framework's business.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.program.program import Program
+from torchrepro_lint.program.values import Display, Result
+
+_PROGRESS = re.compile(r"optim|epoch|step|iter|sched|scaler", re.IGNORECASE)
+_OPTIMIZER = re.compile(r"optim|scaler|sched", re.IGNORECASE)
+_RNG_STATE = re.compile(r"rng_?state|getstate\(|setstate\(|get_state\(|set_state\(|random_state", re.IGNORECASE)
+_SAVES = frozenset({"torch.save", "torch.distributed.checkpoint.save", "torch.distributed.checkpoint.state_dict_saver.save"})
+_RESUMERS = ("load_optim", "load_optimizer", "set_optimizer_state_dict", "set_optim_state_dict", "restart_from_checkpoint")
+_SAVERS = ("save", "save_on_master", "save_checkpoint", "save_model")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Resuming:
+    """Where a program saves its progress, and where it takes it up again."""
+
+    save: tuple[ast.Call, Scope]
+    load: tuple[ast.AST, Scope]
+
+
+def resuming(files: Iterable[ModuleFacts], program: Program) -> Resuming | None:
+    """The save and the resume of a program that runs `files`; None when it lacks one, or keeps RNG states."""
+    files = list(files)
+    if any(_RNG_STATE.search(facts.source.text) for facts in files):
+        return None
+    save = next((site for facts in files for site in _saves(facts, program)), None)
+    load = next((site for facts in files for site in _resumes(facts)), None) if save is not None else None
+    return Resuming(save, load) if save is not None and load is not None else None
+
+
+def _saves(facts: ModuleFacts, program: Program) -> Iterator[tuple[ast.Call, Scope]]:
+    """Calls that save a dict with an optimizer, an epoch or a step in it."""
+    for name in _SAVERS:
+        for call, scope in facts.calls.get(name, ()):
+            known = program.callee(call, scope) in _SAVES or name != "save"
+            if known and any(_has_progress(a, scope, program) for a in (*call.args, *(k.value for k in call.keywords))):
+                yield call, scope
+
+
+def _has_progress(expr: ast.expr, scope: Scope, program: Program, depth: int = 0) -> bool:
+    """Whether a saved value is a dict or object with a field for the progress of training."""
+    for origin in program.origins(expr, scope):
+        match origin:
+            case Display(node=ast.Dict(keys=keys)):
+                names = [k.value for k in keys if isinstance(k, ast.Constant) and isinstance(k.value, str)]
+            case Result(node=call, scope=made):
+                names = [k.arg for k in call.keywords if k.arg]
+                if not names and depth < 2 and any(_has_progress(a, made, program, depth + 1) for a in call.args):
+                    return True
+            case _:
+                names = []
+        if any(_PROGRESS.search(name) for name in names):
+            return True
+    return isinstance(expr, ast.Call) and bool(_OPTIMIZER.search(scope.facts.text(expr)))
+
+
+def _resumes(facts: ModuleFacts) -> Iterator[tuple[ast.AST, Scope]]:
+    """Where an optimizer's, scheduler's or scaler's state is put back: the load of the file, if it is in sight."""
+    for name in ("load_state_dict", *_RESUMERS):
+        for call, scope in facts.calls.get(name, ()):
+            if name in _RESUMERS or _OPTIMIZER.search(facts.text(call)):
+                reads = [c for c, s in facts.calls.get("load", ()) if s.function is scope.function]
+                yield (reads[0] if reads else call), scope
