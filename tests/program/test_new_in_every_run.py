@@ -126,6 +126,10 @@ def test_values_that_are_not(tmp_path: Path, expression: str) -> None:
         ("seed = int(time.time()) if not args.seed else args.seed", True),
         ("seed = int(time.time()) if args.fixed_seed < 0 else args.fixed_seed", False),
         ("seed = int(time.time()) if args.verbose else 3", True),
+        ("if args.low_seed == -1:\n    args.low_seed = int(time.time())\nseed = args.low_seed", True),
+        ("if args.low_seed < 0:\n    args.low_seed = int(time.time())\nseed = args.low_seed", True),
+        ("if args.low_seed > 0:\n    args.low_seed = int(time.time())\nseed = args.low_seed", False),
+        ("if args.seed != None:\n    args.seed = int(time.time())\nseed = args.seed", False),
         ("seed = int(time.time()) if unknown.other_seed is None else 3", False),
     ],
 )
@@ -136,6 +140,7 @@ def test_a_source_counts_where_the_default_options_lead_to_it(
     import argparse, time
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", type=int)
+    parser.add_argument("--low-seed", type=int, default=-1)
     parser.add_argument("--fixed-seed", type=int, default=5)
     args = parser.parse_args()
     """
@@ -162,13 +167,39 @@ def test_a_source_counts_where_a_caller_leaves_the_seed_out(tmp_path: Path, call
 
 
 @pytest.mark.parametrize(
-    ("before", "unseeded_draw"), [("", True), ("random.seed(3)", False), ("helpers.fix_seeds()", False)]
+    ("before", "is_new"),
+    [
+        ("", True),
+        ("random.seed(3)", False),
+        ("helpers.fix_seeds()", False),
+        ("setup()", False),
+        ("parse()", True),
+    ],
 )
+@pytest.mark.parametrize("where", ["module", "main", "called"])
 def test_a_draw_is_new_in_every_run_until_something_seeds(
-    tmp_path: Path, before: str, unseeded_draw: bool
+    tmp_path: Path, before: str, is_new: bool, where: str
 ) -> None:
-    project = Project(tmp_path, train=f"import random, helpers\n{before}\nuse(random.randint(0, 9))\n")
-    assert bool(Entropy(project.program).sources(*argument_of(project, "use"))) is unseeded_draw
+    draw = "use(random.randint(0, 9))"
+    program = {
+        "module": f"{before}\n{draw}\n",
+        "main": f"def main():\n    {before}\n    {draw}\n\nmain()\n",
+        "called": f"def choose():\n    {draw}\n\ndef main():\n    {before}\n    choose()\n\nmain()\n",
+    }[where].replace("\n    \n", "\n")
+    head = """
+    import random, helpers
+
+    def setup():
+        inner()
+
+    def inner():
+        random.seed(3)
+
+    def parse():
+        return 3
+    """
+    project = Project(tmp_path, train=textwrap.dedent(head) + program)
+    assert bool(Entropy(project.program).sources(*argument_of(project, "use"))) is is_new
 
 
 def test_a_draw_of_a_library_may_be_seeded_by_its_user(tmp_path: Path) -> None:

@@ -8,18 +8,17 @@ from its default is left out, and so is one whose condition cannot be known.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import Scope
-from torchrepro_lint.program.entries import entries
 from torchrepro_lint.program.program import Program
 from torchrepro_lint.program.reached import reached_by_default
 from torchrepro_lint.program.rng import draw_of
 from torchrepro_lint.program.salted import salted
+from torchrepro_lint.program.seeded_before import may_be_seeded_before
 from torchrepro_lint.program.uses import Site
 from torchrepro_lint.program.values import Result, Unknown
 
@@ -27,7 +26,6 @@ MAX_DEPTH = 12
 _PLAIN = frozenset(
     {"builtins.len", "builtins.bool", "builtins.type", "builtins.isinstance", "builtins.print"}
 )
-_SEEDS = re.compile(r"seed|determinis|reproduc", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,14 +125,6 @@ class Entropy:
         if name == "numpy.random.SeedSequence" and not call.args and not call.keywords:
             return Source(call, scope, "the operating system's random numbers")
         draw = draw_of(self.program, name, call, scope)
-        if draw is not None and draw.kind in ("sample", "order") and self._is_unseeded(call, scope):
-            return Source(call, scope, f"`{draw.what}`, which nothing has seeded")
-        return None
-
-    def _is_unseeded(self, call: ast.Call, scope: Scope) -> bool:
-        """Whether a draw stands in a program's own file, above all that has to do with seeds by its name."""
-        facts = scope.facts
-        if not entries(facts, self.program):
-            return False
-        named = (c for name, sites in facts.calls.items() if _SEEDS.search(name) for c, _ in sites)
-        return not any(c.lineno < call.lineno for c in named)
+        if draw is None or draw.kind == "init" or may_be_seeded_before(call, scope, self.program):
+            return None
+        return Source(call, scope, f"`{draw.what}`, which nothing has seeded")

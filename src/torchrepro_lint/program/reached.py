@@ -8,10 +8,11 @@ hold. A test whose outcome cannot be known is taken to fail.
 from __future__ import annotations
 
 import ast
+import operator
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.program.intent import branches
@@ -21,6 +22,16 @@ from torchrepro_lint.program.values import argument_for
 
 Holds: TypeAlias = Callable[[object], bool]
 _SEEDS = re.compile(r"seed", re.IGNORECASE)
+_COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+    ast.Is: operator.eq,
+    ast.IsNot: operator.ne,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
 
 
 def reached_by_default(node: ast.AST, scope: Scope, program: Program) -> bool:
@@ -64,9 +75,10 @@ def _question(test: ast.expr) -> tuple[ast.expr, Holds]:
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             subject, holds = _question(operand)
             return subject, partial(_fails, holds)
-        case ast.Compare(left=left, ops=[op], comparators=[ast.Constant(value=wanted)]):
-            if isinstance(op, ast.Is | ast.Eq | ast.IsNot | ast.NotEq):
-                return left, partial(_equals, wanted, isinstance(op, ast.Is | ast.Eq))
+        case ast.Compare(left=left, ops=[op], comparators=[right]):
+            constant = right.operand if isinstance(right, ast.UnaryOp) else right
+            if type(op) in _COMPARE and isinstance(constant, ast.Constant):
+                return left, partial(_compares, _COMPARE[type(op)], ast.literal_eval(right))
     return test, bool
 
 
@@ -74,8 +86,11 @@ def _fails(holds: Holds, value: object) -> bool:
     return not holds(value)
 
 
-def _equals(wanted: object, same: bool, value: object) -> bool:
-    return (value == wanted) is same
+def _compares(compare: Callable[[Any, Any], bool], wanted: object, value: object) -> bool:
+    try:
+        return bool(compare(value, wanted))
+    except TypeError:  # None < 0
+        return False
 
 
 def _first_values(subject: ast.expr, scope: Scope, program: Program) -> Iterator[object]:
