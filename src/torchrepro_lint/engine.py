@@ -96,12 +96,13 @@ class Run:
             self.files = (path,)
         self._failures: dict[Path, Finding] = {}
         settings = request.resolver.for_path(self.root / "pyproject.toml")
+        declared = project_torch(self.root)  # now, so that a broken pyproject.toml ends the run, not a check
         self.program = Program(
             self.root,
             self.read,
             files=lambda: python_files(self.root, settings),
-            sources=[self.root / s for s in settings.src],
-            torch_version=lambda: request.torch_version or settings.torch or project_torch(self.root),
+            sources=[settings.base / s for s in settings.src],
+            torch_version=lambda: request.torch_version or settings.torch or declared,
             seed=settings.seed,
             seed_functions=settings.seed_functions,
         )
@@ -133,7 +134,7 @@ class Run:
 
     def check_file(self, path: Path) -> list[Finding]:
         """All findings of one file, in no particular order."""
-        enabled = _enabled(self.request.resolver.for_path(path), self.rel(path))
+        enabled = _enabled(self.request.resolver.for_path(path), path)
         facts = self.program.load(str(path))
         if facts is None:
             return [self._failures[path]] if path in self._failures else []
@@ -190,10 +191,10 @@ def finish(run: Run, findings: Mapping[Path, Sequence[Finding]]) -> Result:
 
 
 @lru_cache(maxsize=256)
-def _enabled(settings: Settings, rel: str) -> frozenset[str]:
+def _enabled(settings: Settings, path: Path) -> frozenset[str]:
     every = frozenset(cards.codes())
     enabled = settings.enabled(every - cards.off_by_default(), cards.codes())
-    return frozenset(enabled) - settings.ignored_in(rel, cards.codes())
+    return frozenset(enabled) - settings.ignored_in(path, cards.codes())
 
 
 def _worth_a_look(enabled: frozenset[str], text: str) -> frozenset[str]:

@@ -62,7 +62,7 @@ def _round(
     changed: dict[Path, tuple[SourceFile, str, Sequence[Fix]]] = {}
     for path in run.files:
         fixes = [f.fix for f in sorted(findings[path], key=lambda f: f.sort_key) if _wanted(f.fix, unsafe)]
-        if not fixes or path in given_up:
+        if not fixes or path in given_up or path.suffix == ".ipynb":
             continue
         source = _source(run, path)
         applied = apply_edits(source, [f for f in fixes if f is not None])
