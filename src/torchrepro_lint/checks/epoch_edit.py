@@ -18,7 +18,7 @@ def set_epoch(
 ) -> tuple[Edit, ...]:
     """The edits, or none where the sampler or the number of the epoch has no name in the loop, or where the
     loop is not in the file that is reported: a fix stays within one file."""
-    if loop.scope.facts is not reported:
+    if loop.scope.facts is not reported or not loop.sure:
         return ()
     held = [(e, h) for h in flow.holders if (e := _expression(program, h, loop)) is not None]
     if loop.variable is None or not held:

@@ -9,21 +9,23 @@ from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.epoch_edit import set_epoch
 from torchrepro_lint.model import Certainty
 from torchrepro_lint.program import Argument, Call, Module, Program
-from torchrepro_lint.program.epochs import repeated_order, samplers
+from torchrepro_lint.program.epochs import repeated_order
+from torchrepro_lint.program.samplers import samplers
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
     """Each training sampler that an epoch loop iterates and nothing calls `set_epoch` on."""
     if "Sampler" not in module.facts.source.text:
         return
-    for call, certain in samplers(module, program):
+    for sampler in samplers(module, program):
+        call = sampler.call
         found = None if _own_seed(call) else repeated_order(program, call)
         if found is not None:
             loop, flow = found
             yield Draft(
                 call.node,
                 {"sampler": call.facts.text(call.node.func)},
-                certainty=None if certain and loop.sure else Certainty.LIKELY,
+                certainty=None if sampler.certain and loop.sure else Certainty.LIKELY,
                 related=(Place(loop.scope.facts, loop.node, "each epoch iterates it in the same order"),),
                 edits=set_epoch(program, module.facts, call, flow, loop),
             )

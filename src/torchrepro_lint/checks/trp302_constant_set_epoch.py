@@ -10,8 +10,9 @@ from torchrepro_lint.checks.epoch_edit import set_epoch
 from torchrepro_lint.index import Scope
 from torchrepro_lint.model import Edit
 from torchrepro_lint.program import UNKNOWN, Call, Module, Program
-from torchrepro_lint.program.epochs import EpochLoop, epoch_loop, made_by, passes
+from torchrepro_lint.program.epochs import EpochLoop, epoch_loop, passes
 from torchrepro_lint.program.flow import Flow, follow
+from torchrepro_lint.program.samplers import made_by
 from torchrepro_lint.syntax import replace
 
 
@@ -20,7 +21,8 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     for site, scope in module.facts.calls.get("set_epoch", ()):
         if not isinstance(site.func, ast.Attribute) or _number(site) is None:
             continue
-        for call in made_by(program, site.func.value, scope):
+        for sampler in made_by(program, site.func.value, scope):
+            call = sampler.call
             flow = follow(program, call.node, call.scope)
             loop = passes(program, flow)
             if not flow.escaped and loop is not None and not _told_well(program, flow, loop):

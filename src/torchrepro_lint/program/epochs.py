@@ -11,13 +11,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.program.calls import Argument, Call
+from torchrepro_lint.program.calls import Call
 from torchrepro_lint.program.flow import Flow, follow
-from torchrepro_lint.program.program import Module, Program
+from torchrepro_lint.program.program import Program
+from torchrepro_lint.program.samplers import is_evaluation
 from torchrepro_lint.program.values import Constant, Result
 
 MAX_CALLERS = 6
@@ -25,11 +25,6 @@ _EPOCH = re.compile(r"epoch", re.IGNORECASE)
 _OTHER_COUNT = re.compile(
     r"fold|seed|rank|trial|task|split|client|worker|gpu|model|repeat|attack", re.IGNORECASE
 )
-_EVALUATION = re.compile(
-    r"(?:^|[^a-z])(?:val|valid|test|testing|eval|dev|infer|inference)(?:[^a-z]|set|$)|evaluat|validat|predict",
-    re.IGNORECASE,
-)
-_TRAINING = re.compile(r"train", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,57 +42,6 @@ class EpochLoop:
         """The loop variable, where it is a plain name that counts."""
         target = getattr(self.node, "target", None)
         return target.id if self.counts and isinstance(target, ast.Name) else None
-
-
-def samplers(module: Module, program: Program) -> Iterator[tuple[Call, bool]]:
-    """Constructions of training samplers that shuffle by epoch; False where an expression decides whether."""
-    rows = catalogue.names("distributed", "samplers")
-    for call in module.calls(rows):
-        if isinstance(call.node.func, ast.Attribute) and call.node.func.attr == "__init__":
-            continue
-        shuffles = _shuffles(call, rows[call.name])
-        if shuffles is not False and not evaluates(call):
-            yield call, shuffles is True
-
-
-def _shuffles(call: Call, row: dict[str, Any] | Any) -> bool | None:
-    """None: it does where the program passes True for a parameter."""
-    if call.subclass is not None and not _uses_epoch(call.subclass):
-        return False
-    match call.argument("shuffle", row["shuffle"]):
-        case None:
-            return True
-        case Argument(node=node, scope=scope):
-            origins = call.program.origins(node, scope)
-            truths = [bool(o.value) for o in origins if isinstance(o, Constant)]
-            if truths and all(truths) and len(truths) == len(origins):
-                return True
-            return None if True in truths else False
-    return False
-
-
-def _uses_epoch(owner: Scope) -> bool:
-    """Whether a project's sampler keeps the base's order, or makes its own from `self.epoch` without
-    advancing it."""
-    if "__iter__" not in owner.bindings:
-        return True
-    own = owner.children.get(owner.bindings["__iter__"][-1].node)
-    if own is None:
-        return False
-    reads = [n for n in ast.walk(own.node) if isinstance(n, ast.Attribute) and n.attr == "epoch"]
-    return bool(reads) and all(isinstance(n.ctx, ast.Load) for n in reads)
-
-
-def evaluates(call: Call) -> bool:
-    """Whether names say that the sampler is for evaluation, where the order does not matter."""
-    facts = call.facts
-    statement = facts.statement(call.node)
-    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
-    names = [facts.text(t) for t in targets if isinstance(t, ast.Name | ast.Attribute)]
-    data = call.argument("dataset", 0)
-    if isinstance(data, Argument):
-        names.append(data.scope.facts.text(data.node))
-    return any(_EVALUATION.search(n) and not _TRAINING.search(n) for n in names)
 
 
 # -- loops --------------------------------------------------------------------------------------------
@@ -183,8 +127,7 @@ def _evaluates(facts: ModuleFacts, function: Scope) -> bool:
     node = function.node
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         return False
-    named = _EVALUATION.search(node.name) and not _TRAINING.search(node.name)
-    return bool(named) or any(_no_grad(facts, d) for d in node.decorator_list)
+    return is_evaluation(node.name) or any(_no_grad(facts, d) for d in node.decorator_list)
 
 
 def _without_gradients(facts: ModuleFacts, node: ast.AST, until: ast.AST) -> bool:
@@ -259,24 +202,8 @@ def _may_mean(
     origins = program.origins(receiver, scope)
     if any(isinstance(o, Result) and o.node is call.node for o in origins):
         return True
-    if origins and all(isinstance(o, Constant) or (isinstance(o, Result) and o.callee) for o in origins):
+    known = all(isinstance(o, Constant) or (isinstance(o, Result) and o.callee) for o in origins)
+    if known and any(isinstance(o, Result) for o in origins):
         return False
     names = {n.attr for n in ast.walk(receiver) if isinstance(n, ast.Attribute)}
     return in_flow or bool(names & attributes)
-
-
-def made_by(program: Program, receiver: ast.expr, scope: Scope) -> list[Call]:
-    """The sampler constructions that the value of `receiver` comes from, where every origin is known."""
-    rows = catalogue.names("distributed", "samplers")
-    found: list[Call] = []
-    for origin in program.origins(receiver, scope):
-        match origin:
-            case Constant(value=None):
-                continue
-            case Result(node=node, scope=made, callee=str() as name) if name in rows:
-                found.append(Call(node, made, name, program))
-            case Result(callee=str()):
-                continue
-            case _:
-                return []
-    return [call for call in found if _shuffles(call, rows[call.name]) and not evaluates(call)]

@@ -12,7 +12,18 @@ import ast
 from dataclasses import dataclass, field
 
 from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.program.handing import ANY, Enters, Held, Iterates, Lost, Target, Value, passed, steps
+from torchrepro_lint.program.handing import (
+    ANY,
+    Enters,
+    Held,
+    Iterates,
+    Kept,
+    Lost,
+    Target,
+    Value,
+    passed,
+    steps,
+)
 from torchrepro_lint.program.program import Program
 from torchrepro_lint.program.reads import attribute_reads, call_sites, is_self, variable_reads
 
@@ -105,6 +116,8 @@ class _Follower:
                     self.enqueue(parent, facts, held)
             case ast.Tuple(elts=items) | ast.List(elts=items):
                 self.enqueue(parent, facts, held.inside(items.index(node)))  # type: ignore[arg-type]
+            case ast.DictComp(value=item) | ast.ListComp(elt=item) if item is node:
+                self.enqueue(parent, facts, held.inside(ANY))
             case ast.Dict():
                 self._entry(node, parent, facts, held)
             case ast.keyword() | ast.Call():
@@ -237,6 +250,8 @@ class _Follower:
                 case Enters(function=function, name=name, held=now):
                     self.flow.entered.setdefault(id(function), []).append((given.call, scope))
                     self._variable(name, function, now)
+                case Kept(owner=owner, name=name, held=now):
+                    self._class_attribute(name, owner, now)
                 case Iterates():
                     self.flow.iterated.append((given.call, scope))
                 case Lost():

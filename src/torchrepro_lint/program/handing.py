@@ -72,6 +72,15 @@ class Enters:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Kept:
+    """Instances of `owner` keep it as the attribute `name`."""
+
+    owner: Scope
+    name: str
+    held: Held
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Iterates:
     """The call starts a pass over it."""
 
@@ -81,7 +90,7 @@ class Lost:
     """It goes where it cannot be followed."""
 
 
-Step: TypeAlias = "Value | Target | Enters | Iterates | Lost"
+Step: TypeAlias = "Value | Target | Enters | Kept | Iterates | Lost"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -164,7 +173,24 @@ def _constructed(program: Program, given: Passed, owner: Scope) -> Iterator[Step
         if keeper is None and isinstance(program.names.class_member(owner, "__iter__"), Scope):
             yield Value(given.call, Held(None, given.held.path))
     elif keeper is None:
-        yield Value(given.call, given.held.inside(f".{given.name}")) if given.name else Lost()  # a data class
+        yield from _field(given, owner)
+
+
+def _field(given: Passed, owner: Scope) -> Iterator[Step]:
+    """A data class or named tuple keeps the argument under the field's name."""
+    assert isinstance(owner.node, ast.ClassDef)
+    names = [
+        s.target.id
+        for s in owner.node.body
+        if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)
+    ]
+    place = given.position if given.position is not None else len(names)
+    name = given.name or (names[place] if place < len(names) else None)
+    if name is None:
+        yield Lost()
+    else:
+        yield Value(given.call, given.held.inside(f".{name}"))
+        yield Kept(owner, name, given.held)
 
 
 def _parameter(given: Passed, function: Scope) -> Step:
@@ -176,9 +202,11 @@ def _parameter(given: Passed, function: Scope) -> Step:
     if given.position is not None:
         place = given.position + (1 if function.self_name else 0)
         name = names[place] if place < len(names) else None
-    if name is None or name not in {*names, *(a.arg for a in node.args.kwonlyargs)}:
-        return Lost()  # it goes into *args or **kwargs
-    return Enters(function, name, given.held)
+    if name is None:
+        return Lost()  # it goes into *args
+    if name in names or any(a.arg == name for a in node.args.kwonlyargs):
+        return Enters(function, name, given.held)
+    return Enters(function, node.args.kwarg.arg, given.held.inside(name)) if node.args.kwarg else Lost()
 
 
 def _unresolved(given: Passed) -> Iterator[Step]:

@@ -14,7 +14,7 @@ from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.program.names import Variable
 from torchrepro_lint.program.program import Program
 
-MAX_FILES = 40
+MAX_FILES = 24
 
 
 def variable_reads(program: Program, name: str, owner: Scope) -> list[tuple[ast.expr, ModuleFacts]] | None:
@@ -31,7 +31,7 @@ def variable_reads(program: Program, name: str, owner: Scope) -> list[tuple[ast.
     ]
     if owner.kind != "module":
         return found
-    others = _files_with(program, name, facts)
+    others = _files_with(program, name, owner)
     if others is None:
         return None
     for other in others:
@@ -54,7 +54,7 @@ def _imported_reads(program: Program, name: str, owner: Scope, facts: ModuleFact
 def attribute_reads(program: Program, name: str, owner: Scope) -> list[tuple[ast.expr, ModuleFacts]] | None:
     """The reads of `self.name` in a class and its relatives, and of `obj.name` where `obj` is known to be
     one."""
-    files = _files_with(program, name, owner.facts)
+    files = _files_with(program, name, owner)
     if files is None:
         return None
     return [
@@ -82,29 +82,52 @@ def _related(program: Program, one: Scope | None, other: Scope) -> bool:
     return other in program.names.bases(one) or one in program.names.bases(other)
 
 
-def _files_with(program: Program, word: str, own: ModuleFacts) -> list[ModuleFacts] | None:
-    paths = program.text.mentioning(word)
-    if paths is None or len(paths) > MAX_FILES:
-        return None
-    here = str(own.source.path)
-    loaded = [own if str(p) == here else program.load(str(Path(p))) for p in paths] or [own]
-    return [facts for facts in loaded if facts is not None]
-
-
 def call_sites(program: Program, function: Scope) -> list[tuple[ast.Call, Scope]] | None:
     """The calls of a function, those of a method on an instance that is known included; None when unknown."""
-    found = program.callers_of(function)
-    if found is None or function.self_name is None or function.name.endswith(".__init__"):
-        return found
-    name = function.name.rpartition(".")[2]
-    files = _files_with(program, name, function.facts)
-    known = {id(call) for call, _ in found}
-    for facts in files or ():
-        for call, scope in facts.calls.get(name, ()):
-            method = id(call) not in known and isinstance(call.func, ast.Attribute)
-            if method and function in program.values.callees(call, scope):
-                found = [*found, (call, scope)]
-    return found
+    name = _called_as(function)
+    files = _files_with(program, name, function)
+    if files is None:
+        return None
+    return [
+        (call, scope)
+        for facts in files
+        for spelled in (name, *sorted(facts.aliases.get(name, ())))
+        for call, scope in facts.calls.get(spelled, ())
+        if _calls(program, call, scope, function)
+    ]
+
+
+def _called_as(function: Scope) -> str:
+    """The name that calls of a function are written with; a constructor is called by its class's."""
+    owner, name = function.parent, function.name.rpartition(".")[2]
+    return owner.name.rpartition(".")[2] if name == "__init__" and owner is not None else name
+
+
+def _calls(program: Program, call: ast.Call, scope: Scope, function: Scope) -> bool:
+    target = program.resolve(call.func, scope)
+    if target is None and isinstance(call.func, ast.Attribute) and function.self_name is not None:
+        return function in program.values.callees(call, scope)
+    constructed = function.name.endswith("__init__") and target is function.parent
+    return target is function or constructed
+
+
+def _files_with(program: Program, word: str, owner: Scope) -> list[ModuleFacts] | None:
+    """The files that mention `word`, which is defined in `owner`; where those are many, only the ones that
+    also mention the class or the module that it belongs to."""
+    own = owner.facts
+    here = Path(own.source.path)
+    paths = program.text.mentioning(word)
+    if paths is not None and len(paths) > MAX_FILES:
+        holder = owner if owner.kind == "class" else owner.parent
+        known_by = (
+            holder.name.rpartition(".")[2] if holder is not None and holder.kind == "class" else here.stem
+        )
+        others = program.text.mentioning(here.parent.name if known_by == "__init__" else known_by) or ()
+        paths = [p for p in paths if p in others or p == here]
+    if paths is None or len(paths) > MAX_FILES:
+        return None
+    loaded = [own if p == here else program.load(str(p)) for p in paths] or [own]
+    return [facts for facts in loaded if facts is not None]
 
 
 def is_self(name: str, scope: Scope) -> bool:
