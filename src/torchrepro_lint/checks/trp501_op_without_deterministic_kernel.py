@@ -13,7 +13,7 @@ from torchrepro_lint.program.verdicts import verdicts
 def check(module: Module, program: Program) -> Iterator[Draft]:
     """Every call that raises under the flag, unless its result does not vary and the flag is not set."""
     for verdict in verdicts(module, program):
-        if verdict.behaviour.flag != "raises" or (verdict.exact and verdict.flag is None):
+        if verdict.behaviour.flag != "raises" or (verdict.exact and verdict.flag != "strict"):
             continue
         message = "raises" if verdict.flag == "strict" else "open" if verdict.open else None
         yield Draft(

@@ -1,0 +1,87 @@
+"""TRP202: the workers of a loader draw random numbers that nothing of the program's own seeds in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.checks.draft import Draft, Place
+from torchrepro_lint.checks.worker_seeding import renewed_generator, seeded_workers
+from torchrepro_lint.model import Certainty, Edit, Level
+from torchrepro_lint.program import Call, Module, Program
+from torchrepro_lint.program.loaders import is_dead, lacks_worker_init, loaders, workers
+from torchrepro_lint.program.versions import may_be
+from torchrepro_lint.program.worker_draws import WorkerDraw, WorkerDraws, worker_draws
+
+FAMILIES: tuple[Literal["numpy", "python"], ...] = ("numpy", "python")
+
+
+def check(module: Module, program: Program) -> Iterator[Draft]:
+    """Report each loader whose workers draw, or may draw, without `worker_init_fn`."""
+    found = [c for c in module.calls(loaders().keys()) if _is_bare(c)]
+    if not found or _seeded_by_lightning(program):
+        return
+    drawn = [(call, worker_draws(call)) for call in found]
+    imported = {b.target.partition(".")[0] for b in module.facts.imports}
+    families: set[str] = {f for f in FAMILIES if any(d.first(f) for _, d in drawn)}
+    families |= {f for f, name in (("numpy", "numpy"), ("python", "random")) if name in imported}
+    for call, draws in drawn:
+        draft = _draft(call, draws, found[0], families, program)
+        if draft is not None:
+            yield draft
+
+
+def _is_bare(call: Call) -> bool:
+    return workers(call) is not False and lacks_worker_init(call) and not is_dead(call.facts, call.node)
+
+
+def _draft(call: Call, draws: WorkerDraws, first: Call, families: set[str], program: Program) -> Draft | None:
+    values = {"call": call.written}
+    held, own = draws.first("held"), draws.first("own")
+    if held is not None:
+        values["generator"] = held.facts.text(held.node)
+        edits = _renewed(call, first, held, draws)
+        sure = held.is_per_item and draws.is_one_class
+        certainty = Certainty.CERTAIN if sure else Certainty.LIKELY
+        return Draft(call.node, values, "held", Level.WARNING, certainty, related=_place(held), edits=edits)
+    if own is not None:
+        values["augmentation"] = own.facts.text(own.node)
+        return Draft(call.node, values, "own", Level.WARNING, Certainty.LIKELY, related=_place(own))
+    edits = seeded_workers(call, first, families, program)
+    numpy = draws.first("numpy")
+    if numpy is not None and may_be(program.torch_version, "<1.9"):
+        return Draft(
+            call.node, values, "old", Level.WARNING, Certainty.CERTAIN, related=_place(numpy), edits=edits
+        )
+    if draws.found:
+        values["families"] = " and ".join(f for f in FAMILIES if draws.first(f))
+        related = tuple(p for f in FAMILIES if (d := draws.first(f)) is not None for p in _place(d))
+        return Draft(call.node, values, related=related, edits=edits)
+    return Draft(call.node, values, "unseen", edits=edits) if draws.unseen else None
+
+
+def _renewed(call: Call, first: Call, held: WorkerDraw, draws: WorkerDraws) -> tuple[Edit, ...]:
+    """Only a generator that is an attribute of the data set itself can be replaced from outside."""
+    if held.owner is None or held.made is None or draws.dataset is None:
+        return ()
+    bases = call.program.names.bases(draws.dataset)
+    if held.owner not in bases:
+        return ()
+    row = catalogue.names("loaders", "generators")[str(held.made.callee)]
+    return renewed_generator(call, first, held, row["renewed"])
+
+
+def _place(draw: WorkerDraw) -> tuple[Place, ...]:
+    return (Place(draw.facts, draw.node, "drawn from here, in each worker"),)
+
+
+def _seeded_by_lightning(program: Program) -> bool:
+    """`seed_everything(seed, workers=True)` gives every loader a `worker_init_fn`."""
+    for path in program.text.mentioning("seed_everything") or ():
+        facts = program.load(str(path))
+        for call, scope in facts.calls.get("seed_everything", ()) if facts is not None else ():
+            passed = next((k.value for k in call.keywords if k.arg == "workers"), None)
+            if passed is not None and program.literal(passed, scope) is True:
+                return True
+    return False

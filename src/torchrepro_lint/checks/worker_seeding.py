@@ -1,0 +1,105 @@
+"""The fix of TRP202: a function that seeds each worker from the loader's own generator, put above the first use.
+
+All loaders of a file share one such function, so what it seeds is what any of them needs.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Collection, Sequence
+
+from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.model import Edit, Position, Range
+from torchrepro_lint.program import Call, Program
+from torchrepro_lint.program.worker_draws import WorkerDraw
+from torchrepro_lint.syntax import Import, import_module, with_argument
+
+_NAME = "seed_worker"
+_KNOWN = re.compile(
+    r"_*(?:seed_(?:data)?(?:loader_)?workers?|(?:seed_)?workers?_(?:init|seed)(?:_fn)?|set_worker_seed)"
+)
+
+
+def seeded_workers(call: Call, first: Call, families: Collection[str], program: Program) -> tuple[Edit, ...]:
+    """Pass a `worker_init_fn` that seeds `families`: one that the file has, else a new one above `first`."""
+    facts = call.facts
+    known = _known(facts, program)
+    if known is not None:
+        return (with_argument(facts, call.node, "worker_init_fn", known),)
+    if not families or _NAME in facts.scope.bindings:
+        return ()
+    torch = import_module(facts, "torch")
+    lines = [f"worker_seed = {torch.text}.initial_seed() % 2**32"]
+    needed = [torch]
+    for family, module, seeding in (("numpy", "numpy", "random.seed"), ("python", "random", "seed")):
+        if family in families:
+            needed.append(import_module(facts, module))
+            lines.append(f"{needed[-1].text}.{seeding}(worker_seed)")
+    return _inserted(call, first, _NAME, lines, needed)
+
+
+def renewed_generator(call: Call, first: Call, draw: WorkerDraw, renewed: str) -> tuple[Edit, ...]:
+    """Give each worker a generator of its own in place of the copy that its data set holds."""
+    facts = call.facts
+    assert draw.made is not None
+    name = f"seed_{draw.attribute.strip('_') or 'generator'}"
+    if name in facts.scope.bindings:
+        return ()
+    torch = import_module(facts, "torch")
+    assert isinstance(draw.made.callee, str)
+    module, _, last = draw.made.callee.rpartition(".")
+    home = import_module(facts, module.partition(".")[0])
+    made = ".".join((home.text, *module.split(".")[1:], last))
+    value = renewed.format(make=made, seed=f"{torch.text}.initial_seed()")
+    data = f"{torch.text}.utils.data.get_worker_info().dataset"
+    return _inserted(call, first, name, [f"{data}.{draw.attribute} = {value}"], [torch, home])
+
+
+def _known(facts: ModuleFacts, program: Program) -> str | None:
+    """A function of the file, or imported into it, that is meant for this."""
+    for name, bindings in facts.scope.bindings.items():
+        if len(bindings) == 1 and _KNOWN.fullmatch(name) and bindings[0].kind in ("function", "import"):
+            target = program.names.lookup(name, facts.scope)
+            if isinstance(target, Scope) and _takes_one(target.node):
+                return name
+    return None
+
+
+def _takes_one(node: ast.AST) -> bool:
+    if not isinstance(node, ast.FunctionDef):
+        return False
+    positional = node.args.posonlyargs + node.args.args
+    required = len(positional) - len(node.args.defaults)
+    return required <= 1 <= len(positional) and not any(d is None for d in node.args.kw_defaults)
+
+
+def _inserted(
+    call: Call, first: Call, name: str, body: Sequence[str], imports: Sequence[Import]
+) -> tuple[Edit, ...]:
+    edits = {edit: None for used in imports for edit in used.edits}
+    place = _above(first.facts, first.node, name, body)
+    return (place, with_argument(call.facts, call.node, "worker_init_fn", name), *edits)
+
+
+def _above(facts: ModuleFacts, node: ast.AST, name: str, body: Sequence[str]) -> Edit:
+    """A new function above the top-level statement with `node` in it, and above that one's comments."""
+    statement = next(n for n in (node, *facts.ancestors(node)) if n in facts.tree.body)
+    decorators = getattr(statement, "decorator_list", None)
+    line = (decorators[0] if decorators else statement).lineno  # type: ignore[attr-defined]
+    while line > 1 and facts.source.line(line - 1).startswith("#"):
+        line -= 1
+    blank = 0
+    while line - blank > 1 and not facts.source.line(line - blank - 1).strip():
+        blank += 1
+    missing = 0 if line - blank == 1 else max(0, 2 - blank)
+    newline = facts.source.newline
+    indent = "\t" if re.search(r"^\t", facts.source.text, re.MULTILINE) else "    "
+    lines = ["" for _ in range(missing)] + [
+        f"def {name}(worker_id):",
+        *(indent + b for b in body),
+        "",
+        "",
+        "",
+    ]
+    return Edit(facts.source.rel, Range(Position(line, 1), Position(line, 1)), newline.join(lines))
