@@ -10,7 +10,7 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from torchrepro_lint import catalogue
@@ -73,7 +73,7 @@ class Signature:
     called: Mapping[str, tuple[int | None, ast.expr | None]]
 
 
-@lru_cache(maxsize=None)
+@cache
 def triggers() -> Mapping[str, tuple[str, ...]]:
     """Spelling -> the families that have a reported row for it."""
     found: dict[str, tuple[str, ...]] = {}
@@ -86,7 +86,7 @@ def triggers() -> Mapping[str, tuple[str, ...]]:
     return found
 
 
-@lru_cache(maxsize=None)
+@cache
 def _by_last_part() -> tuple[Mapping[str, frozenset[str]], Mapping[str, str]]:
     """Last part -> functions and modules; last part -> tensor method."""
     functions: dict[str, set[str]] = {}
@@ -130,21 +130,21 @@ def rows(name: str) -> list[Operation]:
     return [op for family in triggers().get(name, ()) for op in family_rows(family) if op.reported and name in op.names]
 
 
-@lru_cache(maxsize=None)
+@cache
 def family_rows(family: str) -> tuple[Operation, ...]:
     """All rows of one table."""
     return tuple(_operation(family, row) for row in catalogue.table(f"ops/{family}")["op"])
 
 
-@lru_cache(maxsize=None)
-def signature(name: str) -> Signature | None:
+@cache
+def signature(name: str) -> Signature:
     """The parameters of a spelling, as its table gives them."""
     for family in triggers().get(name, ()):
         text = catalogue.table(f"ops/{family}").get("signatures", {}).get(name)
         if text is not None:
             own, _, called = text.partition("|")
             return Signature(_parameters(own), _parameters(called))
-    return None
+    return Signature({}, {})
 
 
 def _parameters(text: str) -> Mapping[str, tuple[int | None, ast.expr | None]]:

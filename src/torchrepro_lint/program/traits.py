@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache
 
 from torchrepro_lint import catalogue
 
@@ -16,13 +16,19 @@ _SHAPE_KEYWORDS = ("size", "dim", "dims", "shape")
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """Three-valued where None means unknown; the number of dimensions lies in `least`..`most`."""
+    """Three-valued where None means unknown; the number of dimensions lies in `least`..`most`.
+
+    `whole` is true of values that are whole numbers in any type: their sums are exact in any order.
+    `unique` is true of an index that names no place twice.
+    """
 
     tensor: bool | None = None
     least: int = 0
     most: int | None = None
     floating: bool | None = None
     gradient: bool | None = None
+    whole: bool | None = None
+    unique: bool | None = None
 
     @property
     def rank(self) -> int | None:
@@ -51,7 +57,7 @@ class Traits:
 UNKNOWN_TRAITS = Traits()
 NOT_A_TENSOR = Traits(tensor=False, gradient=False)
 TENSOR = Traits(tensor=True)
-WHOLE_NUMBERS = Traits(tensor=True, floating=False, gradient=False)
+WHOLE_NUMBERS = Traits(tensor=True, floating=False, gradient=False, whole=True)
 
 
 def joined(found: Sequence[Traits]) -> Traits:
@@ -67,6 +73,8 @@ def joined(found: Sequence[Traits]) -> Traits:
             most,
             first.floating if first.floating == other.floating else None,
             first.gradient if first.gradient == other.gradient else None,
+            first.whole if first.whole == other.whole else None,
+            first.unique if first.unique == other.unique else None,
         )
     return first
 
@@ -81,6 +89,7 @@ def broadcast(left: Traits, right: Traits) -> Traits:
         most,
         _either(left.floating, right.floating),
         _either(left.gradient, right.gradient),
+        True if left.whole and right.whole else None,
     )
 
 
@@ -90,7 +99,7 @@ def _either(left: bool | None, right: bool | None) -> bool | None:
     return False if left is False and right is False else None
 
 
-@lru_cache(maxsize=None)
+@cache
 def listed(section: str, key: str) -> frozenset[str]:
     """A list of the catalogue's table `tensors`."""
     return frozenset(catalogue.table("tensors")[section][key])
@@ -98,14 +107,47 @@ def listed(section: str, key: str) -> frozenset[str]:
 
 def result(name: str, tensor: Traits, arguments: Sequence[ast.expr], call: ast.Call) -> Traits:
     """What the method or function `name` makes of `tensor`; `arguments` are those after the tensor."""
-    found = _result(name, tensor, arguments, call)
+    found = replace(
+        _result(name, tensor, arguments, call),
+        whole=tensor.whole if name in listed("methods", "keeps_whole") else None,
+        unique=_unique(name, tensor, call),
+    )
     if name in listed("methods", "integer"):
-        return replace(found, tensor=True, floating=False, gradient=False)
+        return replace(found, tensor=True, floating=False, gradient=False, whole=True)
     if name in listed("methods", "floating"):
         return replace(found, floating=True)
     if name in listed("methods", "without_gradient"):
         return replace(found, gradient=False)
     return found
+
+
+def _unique(name: str, tensor: Traits, call: ast.Call) -> bool | None:
+    if name in listed("methods", "unique"):
+        return True if name != "where" or len(call.args) == 1 else None
+    if name in ("view", "reshape", "flatten"):  # the rows of a matrix may share what each names once
+        return tensor.unique if tensor.rank == 1 else None
+    return tensor.unique if name in listed("methods", "keeps_unique") else None
+
+
+def indexed(tensor: Traits, key: ast.expr) -> Traits:
+    """`tensor[key]`: slices keep a dimension, numbers take one away, None adds one; an index tensor is unknown."""
+    keys = key.elts if isinstance(key, ast.Tuple) else [key]
+    added = gone = 0
+    for item in keys:
+        match item:
+            case ast.Slice() | ast.Constant(value=bool()):
+                continue
+            case ast.Constant(value=int()) | ast.UnaryOp(operand=ast.Constant(value=int())):
+                gone += 1
+            case ast.Constant(value=None):
+                added += 1
+            case ast.Constant():  # ...
+                continue
+            case _:
+                return replace(tensor, unique=None).unranked()
+    named = sum(not (isinstance(k, ast.Constant) and k.value in (None, ...)) for k in keys)
+    found = tensor.shifted(added - gone, added - gone)
+    return found.at_least(named + added - gone) if len(keys) > 1 else found
 
 
 def _result(name: str, tensor: Traits, arguments: Sequence[ast.expr], call: ast.Call) -> Traits:
@@ -144,6 +186,16 @@ def created(name: str, arguments: Sequence[ast.expr], call: ast.Call) -> Traits 
     needs = any(k.arg == "requires_grad" and not _is(k.value, False) for k in call.keywords)
     gradient = None if needs else False
     whole = name in listed("methods", "integer") or _names_whole_numbers((), call)
+    counts = whole or name.endswith(("ones", "ones_like", "zeros", "zeros_like", "arange")) or None
+    made = _created(name, arguments, call, gradient, whole)
+    if made is None:
+        return None
+    return replace(made, whole=counts, unique=True if name in listed("methods", "unique") else None)
+
+
+def _created(
+    name: str, arguments: Sequence[ast.expr], call: ast.Call, gradient: bool | None, whole: bool
+) -> Traits | None:
     if name in listed("methods", "create"):
         return replace(_sized(arguments, call), floating=not whole, gradient=gradient)
     if name in listed("methods", "vector"):

@@ -1,0 +1,154 @@
+"""What a call passes for the parameters of its spelling: every value that one may have, every tensor.
+
+A method's first parameter is its receiver; the parameters of a module's own call are looked up where the object
+that was constructed is called. Judges nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from torchrepro_lint.index import Scope
+from torchrepro_lint.program.calls import UNKNOWN, Argument, Call, Opaque
+from torchrepro_lint.program.operations import METHOD, Signature
+from torchrepro_lint.program.tensors import Tensors
+from torchrepro_lint.program.traits import Traits
+from torchrepro_lint.program.values import Constant, Display, Origin, Parameter, Unknown
+
+
+class Unreadable:
+    """A value that is there but cannot be read."""
+
+
+UNREADABLE = Unreadable()
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A text of which only the beginning and the end can be read."""
+
+    start: str
+    end: str
+
+    def fits(self, text: object) -> bool:
+        """Whether it can be `text`."""
+        return isinstance(text, str) and text.startswith(self.start) and text.endswith(self.end)
+
+
+class Value(NamedTuple):
+    """A value that an argument may have, and where it is written if that is known."""
+
+    value: object
+    node: ast.AST | None = None
+    scope: Scope | None = None
+
+
+class Witness(NamedTuple):
+    """A place elsewhere that makes a condition hold, and what happens there."""
+
+    node: ast.AST
+    scope: Scope
+    message: str
+
+
+@dataclass(slots=True)
+class CallSite:
+    """One call with its signature. `uses` are the calls of the module that it constructs."""
+
+    call: Call
+    signature: Signature
+    tensors: Tensors
+    uses: Callable[[], Sequence[tuple[ast.Call, Scope]]]
+
+    def argument(self, name: str) -> Argument | Opaque | ast.expr | None:
+        """What is passed for a parameter, or its default; None when there is no such parameter."""
+        if name not in self.signature.parameters:
+            return None
+        place, default = self.signature.parameters[name]
+        function = self.call.node.func
+        if self.call.name.startswith(METHOD) and isinstance(function, ast.Attribute):
+            if place == 0:
+                return Argument(function.value, self.call.scope)
+            place = None if place is None else place - 1
+        found = self.call.argument(name, place)
+        return default if found is None else found
+
+    def same(self, first: str, second: str) -> bool:
+        """Whether two parameters are passed the same expression."""
+        one, two = self.argument(first), self.argument(second)
+        both = isinstance(one, Argument) and isinstance(two, Argument)
+        return both and ast.dump(one.node) == ast.dump(two.node)  # type: ignore[union-attr]
+
+    # -- values -----------------------------------------------------------------------------------------------
+    def values(self, name: str) -> list[Value]:
+        """Every value that a parameter may have; UNREADABLE among them for those that cannot be known.
+
+        What a spelling does not have is False; what `**kwargs` may pass is most likely left out. None next to
+        other values stands for "not given", and is replaced before it is used.
+        """
+        found = self.argument(name)
+        if found is None:
+            return [Value(False)]
+        if not isinstance(found, Argument):
+            default = self.signature.parameters[name][1]
+            return [Value(UNREADABLE if default is None else ast.literal_eval(default))]
+        values = [self._value(o) for o in self.call.program.origins(found.node, found.scope)]
+        return [v for v in values if v.value is not None] or values or [Value(UNREADABLE)]
+
+    def _value(self, origin: Origin) -> Value:
+        match origin:
+            case Constant(value=value):
+                return Value(value, origin.node, origin.scope)
+            case Display(node=ast.Tuple(elts=items) | ast.List(elts=items), scope=scope):
+                return Value(self._items(items, scope), origin.node, scope)
+            case Parameter(name=name, scope=function):
+                return self._default(name, function)
+            case Unknown(node=ast.JoinedStr(values=parts)):
+                ends = (parts[0], parts[-1]) if parts else ()
+                return Value(Pattern(*(str(p.value) if isinstance(p, ast.Constant) else "" for p in ends)))
+            case Unknown(node=ast.BinOp(left=ast.Tuple(elts=items), op=ast.Mult(), right=ast.Constant(value=int() as n))):
+                return Value([UNREADABLE] * (len(items) * n))
+        return Value(UNREADABLE)
+
+    def _items(self, items: Sequence[ast.expr], scope: Scope) -> object:
+        if any(isinstance(item, ast.Starred) for item in items):
+            return UNREADABLE
+        read = [self.call.program.literal(item, scope) for item in items]
+        return [UNREADABLE if value is UNKNOWN else value for value in read]
+
+    def _default(self, name: str, function: Scope) -> Value:
+        """A parameter whose callers are not known has its default, if that can be read, as the best guess."""
+        bindings = function.bindings.get(name, [])
+        default = bindings[0].value if bindings else None
+        if default is None:
+            return Value(UNREADABLE)
+        value = self.call.program.literal(default, function.parent or function)
+        return Value(UNREADABLE if value is UNKNOWN else value)
+
+    # -- tensors, and what a constructed module is called with ------------------------------------------------
+    def traits(self, name: str) -> list[tuple[Traits, Witness | None]]:
+        """What is known of a tensor argument; of a module's input, at each call of the module."""
+        found = self.argument(name)
+        if isinstance(found, Argument):
+            return [(self.tensors.traits(found.node, found.scope), None)]
+        return [(self.tensors.traits(n, w.scope), w) for n, w in self._passed(name) if n is not None]
+
+    def called_with(self, name: str) -> list[tuple[object, Witness]]:
+        """The constants that the calls of the constructed module pass for a parameter of theirs."""
+        found: list[tuple[object, Witness]] = []
+        for node, witness in self._passed(name):
+            value = UNKNOWN if node is None else self.call.program.literal(node, witness.scope)
+            found.append((UNREADABLE if value is UNKNOWN else value, witness))
+        return found
+
+    def _passed(self, name: str) -> Iterator[tuple[ast.expr | None, Witness]]:
+        if name not in self.signature.called:
+            return
+        place, default = self.signature.called[name]
+        for use, scope in self.uses():
+            passed = Call(use, scope, self.call.name, self.call.program).argument(name, place)
+            node = passed.node if isinstance(passed, Argument) else default
+            yield node, Witness(use, scope, "called here")

@@ -1,0 +1,83 @@
+"""What names say about code: evaluation, loading of weights, preparation of data, tests. Reads names only."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import PurePath
+from typing import Literal
+
+Role = Literal["evaluation", "loading", "data", "import", "old"]
+
+
+def _words(*patterns: str) -> re.Pattern[str]:
+    return re.compile("|".join(patterns))
+
+
+_EVALUATION = _words(
+    r"^_*(?:eval|evaluate|evaluation|validate|validation|val|test|predict|infer|inference|generate)(?:_|$)",
+    r"^_*(?:visuali[sz]e|plot|draw|demo|export|post_?process|on_(?:validation|test|predict))(?:_|$)",
+    r"_(?:infer|inference|eval)$",
+)
+_LOADING = _words(
+    r"^_*(?:load|convert|from_pretrained|remap)",
+    r"^_*(?:init_weights|init_params|initialize_weights|reset_parameters)",
+    r"^_*(?:un)?merge(?:_adapter|_weights)?$",
+    r"state_dict|checkpoint|pretrained",
+)
+_LOADED = re.compile(r"^(?:state_dict|checkpoint|checkpoint_model|ckpt|sd|state|pretrained)$")
+_DATA = _words(
+    r"^_*(?:__getitem__|collate|preprocess|augment|transform|read)",
+    r"^_*load_(?:image|audio|video|data)",
+)
+_DATA_CLASS = _words(
+    r"(?:Dataset|DataModule|Collat\w*|Transforms?|Processor|Sampler|FeatureExtractor)$",
+    r"(?:Augment|ImageProcessor)\w*$",
+)
+_EVALUATION_CLASS = re.compile(r"(?:Validator|Predictor|Evaluator|Visuali[sz]er|Pipeline|Exporter)$")
+_EVALUATION_FOLDER = re.compile(r"^(?:tests?|(?:torch)?metrics?|evaluation|evaluators?|inference|(?:\w+_)?pipelines?)$")
+_TEST_FILE = re.compile(r"^(?:test_|conftest)|_test$")
+_EVALUATION_FILE = _words(
+    r"^(?:eval|val$|validat|inference|infer_|demo|predict|visuali[sz]|plot|export|convert_|post_?process)",
+    r"^generation(?:_|$)",
+    r"^(?:image|video|audio|feature)_(?:processing|extraction)",
+    r"_eval$",
+)
+_DATA_PLACE = re.compile(r"^data|dataset|transform|preprocess|augment|feats?_extract|feature_extract")
+
+
+def of_function(name: str, parameters: Iterable[str]) -> Role | None:
+    """What a function is for, by its name and those of its parameters."""
+    if _EVALUATION.search(name):
+        return "evaluation"
+    if _DATA.search(name):
+        return "data"
+    if _LOADING.search(name) or any(_LOADED.match(p) for p in parameters):
+        return "loading"
+    return None
+
+
+def of_class(names: Iterable[str]) -> Role | None:
+    """What a class that is no neural module is for, by its name and those of its bases."""
+    for name in names:
+        if _DATA_CLASS.search(name):
+            return "data"
+        if _EVALUATION_CLASS.search(name):
+            return "evaluation"
+    return None
+
+
+def of_file(path: str, *, trains: bool) -> Role | None:
+    """Tests and evaluation code by the names of files and folders; `trains` when the file runs backward passes."""
+    parts = PurePath(path)
+    if _TEST_FILE.search(parts.stem):
+        return "evaluation"
+    named = _EVALUATION_FILE.search(parts.stem) or any(_EVALUATION_FOLDER.search(p) for p in parts.parts[:-1])
+    return "evaluation" if named and not trains else None
+
+
+def handles_data(path: str, *, in_module: bool) -> bool:
+    """Whether a file lies where a project prepares its data; its own name says so only outside neural modules."""
+    parts = PurePath(path)
+    places = parts.parts[:-1] if in_module else (*parts.parts[:-1], parts.stem)
+    return any(_DATA_PLACE.search(place) and "transformer" not in place for place in places)

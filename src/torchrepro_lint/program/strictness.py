@@ -1,0 +1,61 @@
+"""Whether a project runs under deterministic algorithms, strictly or with warnings only, unless told otherwise.
+
+A call that only an option leads to, or that nobody in the project makes, does not count.
+"""
+
+from __future__ import annotations
+
+import ast
+from functools import lru_cache
+from typing import Literal
+
+from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.program.calls import UNKNOWN
+from torchrepro_lint.program.determinism import turned_on
+from torchrepro_lint.program.enclosing import ancestors, arm_of
+from torchrepro_lint.program.flags import Setting
+from torchrepro_lint.program.program import Module, Program
+
+Flag = Literal["strict", "lenient"]
+MAX_FILES = 40
+_WORDS = ("use_deterministic_algorithms", "set_deterministic_debug_mode")
+
+
+def requested(module: Module, program: Program) -> Flag | None:
+    """What this file, or another one of the project, asks for."""
+    paths = {str(path) for word in _WORDS for path in program.text.mentioning(word) or ()}
+    paths.add(str(module.facts.source.path))
+    files = [facts for path in sorted(paths)[:MAX_FILES] if (facts := program.load(path)) is not None]
+    return _strictest({_requested_in(facts, program) for facts in files})
+
+
+def _strictest(flags: set[Flag | None]) -> Flag | None:
+    return "strict" if "strict" in flags else "lenient" if "lenient" in flags else None
+
+
+@lru_cache(maxsize=128)
+def _requested_in(facts: ModuleFacts, program: Program) -> Flag | None:
+    settings = [setting for setting, known in turned_on(program.module(facts)) if known]
+    return _strictest({_kind(s, program) for s in settings if _runs_by_default(s, program)})
+
+
+def _kind(setting: Setting, program: Program) -> Flag:
+    keywords = setting.call.keywords if setting.call is not None else []
+    warns = any(k.arg == "warn_only" and program.literal(k.value, setting.scope) in (True, UNKNOWN) for k in keywords)
+    mode = program.literal(setting.value, setting.value_scope)
+    return "lenient" if warns or mode == "warn" or (mode == 1 and mode is not True) else "strict"
+
+
+def _runs_by_default(setting: Setting, program: Program) -> bool:
+    """Whether nothing keeps the program from getting there: no open condition, and somebody calls the function."""
+    child: ast.AST = setting.node
+    for block in ancestors(setting.node, setting.scope):
+        if isinstance(block, ast.If) and child is not block.test and block is not setting.facts.guard:
+            value = program.literal(block.test, setting.scope)
+            if value is UNKNOWN or bool(value) != (arm_of(block, child) == "body"):
+                return False
+        child = block
+    function = setting.scope.function
+    if function.kind != "function" or function.name.rpartition(".")[2] in ("main", "__init__"):
+        return True
+    return bool(program.callers_of(function))
