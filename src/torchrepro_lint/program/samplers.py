@@ -39,7 +39,7 @@ def samplers(module: Module, program: Program) -> Iterator[Sampler]:
         if not (isinstance(call.node.func, ast.Attribute) and call.node.func.attr == "__init__"):
             yield from _judged(call)
     for spelled, sites in module.facts.calls.items():
-        if spelled.endswith("Sampler") or spelled in module.facts.scope.bindings:
+        if spelled.endswith("Sampler"):
             for node, scope in sites:
                 own = _own_class(program, program.resolve(node.func, scope))
                 if own is not None:

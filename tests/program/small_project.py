@@ -1,0 +1,43 @@
+"""A project of a few files in a folder, linked: what the tests of `program` ask their questions of."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from pathlib import Path
+
+from torchrepro_lint.index import ModuleFacts, Scope, build
+from torchrepro_lint.program import Module, Program
+from torchrepro_lint.source import read_source
+
+
+class SmallProject:
+    """`files` maps names like "train.py" to their text."""
+
+    def __init__(self, folder: Path, files: dict[str, str]) -> None:
+        self.folder = folder
+        for name, text in files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(textwrap.dedent(text))
+        self.program = Program(folder, self._read, files=lambda: sorted(folder.rglob("*.py")))
+
+    def _read(self, path: Path) -> ModuleFacts | None:
+        return build(read_source(path, path.relative_to(self.folder).as_posix())) if path.exists() else None
+
+    def facts(self, name: str = "train.py") -> ModuleFacts:
+        """The index of one file."""
+        facts = self.program.load(str(self.folder / name))
+        assert facts is not None
+        return facts
+
+    def module(self, name: str = "train.py") -> Module:
+        """One file as a rule sees it."""
+        return self.program.module(self.facts(name))
+
+    def call(self, callee: str, name: str = "train.py") -> tuple[ast.Call, Scope]:
+        """The first call written `callee(...)`."""
+        facts = self.facts(name)
+        for node in ast.walk(facts.tree):
+            if isinstance(node, ast.Call) and facts.text(node.func) == callee:
+                return node, facts.scope_of(node)
+        raise AssertionError(f"no call of {callee}")
