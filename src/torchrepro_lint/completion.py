@@ -56,7 +56,7 @@ def fill(template: str, values: Mapping[str, str]) -> str:
     return template.format_map({k: _short(v) for k, v in values.items()})
 
 
-def _short(text: str, limit: int = 80) -> str:
+def _short(text: str, limit: int = 240) -> str:
     flat = " ".join(text.split())
     return flat if len(flat) <= limit else flat[: limit - 3] + "..."
 

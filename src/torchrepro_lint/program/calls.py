@@ -18,6 +18,7 @@ class _Opaque(Enum):
     UNKNOWN = "unknown"
 
 
+MAX_WRITTEN = 80
 UNKNOWN: Final = _Opaque.UNKNOWN
 """An argument that may or may not be there, or a value that cannot be known: a rule stays silent on it."""
 
@@ -49,8 +50,9 @@ class Call:
 
     @property
     def written(self) -> str:
-        """The callee as the user wrote it, e.g. `torch.utils.data.DataLoader`."""
-        return self.facts.text(self.node.func)
+        """The callee as the user wrote it, e.g. `torch.utils.data.DataLoader`, on one line and not too long."""
+        text = " ".join(self.facts.text(self.node.func).split())
+        return text if len(text) <= MAX_WRITTEN else f"{text[: MAX_WRITTEN - 3]}..."
 
     def argument(self, name: str, position: int | None = None) -> Argument | Opaque | None:
         """The argument passed as keyword `name` or at 0-based `position`; None when it is absent.

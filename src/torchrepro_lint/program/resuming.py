@@ -36,7 +36,7 @@ def resuming(files: Iterable[ModuleFacts], program: Program) -> Resuming | None:
     if any(_RNG_STATE.search(facts.source.text) for facts in files):
         return None
     save = next((site for facts in files for site in _saves(facts, program)), None)
-    load = next((site for facts in files for site in _resumes(facts)), None) if save is not None else None
+    load = next((site for facts in files for site in _resumes(facts, program)), None) if save is not None else None
     return Resuming(save, load) if save is not None and load is not None else None
 
 
@@ -66,10 +66,15 @@ def _has_progress(expr: ast.expr, scope: Scope, program: Program, depth: int = 0
     return isinstance(expr, ast.Call) and bool(_OPTIMIZER.search(scope.facts.text(expr)))
 
 
-def _resumes(facts: ModuleFacts) -> Iterator[tuple[ast.AST, Scope]]:
+def _resumes(facts: ModuleFacts, program: Program) -> Iterator[tuple[ast.AST, Scope]]:
     """Where an optimizer's, scheduler's or scaler's state is put back: the load of the file, if it is in sight."""
     for name in ("load_state_dict", *_RESUMERS):
         for call, scope in facts.calls.get(name, ()):
             if name in _RESUMERS or _OPTIMIZER.search(facts.text(call)):
-                reads = [c for c, s in facts.calls.get("load", ()) if s.function is scope.function]
-                yield (reads[0] if reads else call), scope
+                yield _file_read_before(call, scope, program) or call, scope
+
+
+def _file_read_before(call: ast.Call, scope: Scope, program: Program) -> ast.Call | None:
+    """The last `torch.load` above the call in its function."""
+    reads = [c for c, s in scope.facts.calls.get("load", ()) if s.function is scope.function and c.lineno <= call.lineno]
+    return next((c for c in reversed(reads) if program.qualified(c.func, scope) == "torch.load"), None)
