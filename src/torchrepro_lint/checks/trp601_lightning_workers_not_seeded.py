@@ -1,0 +1,79 @@
+"""TRP601: Lightning seeds the process, and not the workers that draw with numpy or random."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.checks.draft import Draft, Place
+from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.model import Edit
+from torchrepro_lint.program import UNKNOWN, Argument, Call, Module, Program
+from torchrepro_lint.program.frameworks import calls_in, is_one_process, program_files
+from torchrepro_lint.program.loaders import is_dead, lacks_worker_init, loaders, workers
+from torchrepro_lint.program.versions import may_be
+from torchrepro_lint.program.worker_draws import WorkerDraw, worker_draws
+from torchrepro_lint.syntax import replace, with_argument
+
+FAMILIES = {"numpy": "numpy", "python": "`random`"}
+
+
+def check(module: Module, program: Program) -> Iterator[Draft]:
+    """Report each `seed_everything` without `workers=True` in a program whose workers draw."""
+    seeders = list(calls_in([module.facts], program, "worker_seeders"))
+    if not seeders:
+        return
+    files = program_files(module, program)
+    every = [*seeders, *calls_in(files, program, "worker_seeders")]
+    if not all(map(_leaves_workers, every)) or _sets_variable(seeders[0], files):
+        return
+    trainers = list(calls_in(files, program, "trainers", "fabrics"))
+    found = next(_drawn_in_workers(files, program), None) if trainers else None
+    if found is None:
+        return
+    loader, draw = found
+    is_old = draw.kind == "numpy" and may_be(program.torch_version, "<1.9")
+    if not is_old and all(map(is_one_process, trainers)):
+        return
+    related = (
+        Place(loader.facts, loader.node, "Lightning does not seed the workers of this loader"),
+        Place(draw.facts, draw.node, "drawn from here, in each worker"),
+    )
+    for call in seeders:
+        values = {"call": module.facts.text(call.node), "family": FAMILIES[draw.kind]}
+        yield Draft(call.node, values, "old" if is_old else None, related=related, edits=_edits(call))
+
+
+def _leaves_workers(call: Call) -> bool:
+    row = catalogue.names("frameworks", "worker_seeders")[call.name]
+    value = call.literal(row["argument"], row["position"], default=False)
+    return value is not UNKNOWN and not value
+
+
+def _sets_variable(seeder: Call, files: Sequence[ModuleFacts]) -> bool:
+    variable = catalogue.names("frameworks", "worker_seeders")[seeder.name]["variable"]
+    return any(variable in facts.source.text for facts in files)
+
+
+def _drawn_in_workers(files: Sequence[ModuleFacts], program: Program) -> Iterator[tuple[Call, WorkerDraw]]:
+    """Loaders with workers that Lightning may seed, and what is drawn in them outside of torch."""
+    for facts in files:
+        for loader in program.module(facts).calls(loaders().keys()):
+            if workers(loader) is False or not lacks_worker_init(loader) or is_dead(facts, loader.node):
+                continue
+            draws = worker_draws(loader)
+            draw = draws.first("numpy") or draws.first("python")
+            if draw is not None:
+                yield loader, draw
+
+
+def _edits(call: Call) -> tuple[Edit, ...]:
+    row = catalogue.names("frameworks", "worker_seeders")[call.name]
+    passed = call.argument(row["argument"], row["position"])
+    if passed is None:
+        return (with_argument(call.facts, call.node, row["argument"], "True"),)
+    here = isinstance(passed, Argument) and passed.scope.facts is call.facts
+    if here and isinstance(passed, Argument) and isinstance(passed.node, ast.Constant):
+        return (replace(call.facts, passed.node, "True"),)
+    return ()
