@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from torchrepro_lint.completion import unused_suppression
 from torchrepro_lint.index import build
@@ -246,6 +249,35 @@ def test_removal(before: str, after: str) -> None:
     once = cleaned(before, *findings)
     assert once == after
     assert cleaned(once, *findings) == after
+
+
+CODES = st.sampled_from(["TRP101", "TRP102", "TRP1", "TRP", "TRP999", "E501", "W291", "nonconstant-seed"])
+SEPARATORS = st.sampled_from([", ", ",", " ", " , "])
+
+
+@st.composite
+def comments(draw: st.DrawFn) -> str:
+    """A list of codes in either kind of comment, with or without words and another comment around it."""
+    codes = draw(st.lists(CODES, min_size=1, max_size=5))
+    joined = codes[0] + "".join(draw(SEPARATORS) + code for code in codes[1:])
+    noqa = draw(st.booleans())
+    comment = f"# noqa: {joined}" if noqa else f"# torchrepro: ignore[{joined}]"
+    return (
+        draw(st.sampled_from(["", "# type: ignore  "]))
+        + comment
+        + draw(st.sampled_from(["", " why", "  # more"]))
+    )
+
+
+@given(st.lists(comments(), min_size=1, max_size=3))
+def test_removal_changes_comments_only_and_keeps_what_silences(found: list[str]) -> None:
+    text = "".join(f"seed({i})  {comment}\n" for i, comment in enumerate(found))
+    findings = [("TRP102", line) for line in range(1, len(found) + 1)]
+    after = cleaned(text, *findings)
+    assert ast.dump(ast.parse(after)) == ast.dump(ast.parse(text))
+    assert judged(after, *findings) == []
+    for code, line in findings:
+        assert suppressor_of(after).silences(code, line) is suppressor_of(text).silences(code, line)
 
 
 # -- the finding ------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Any
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft
-from torchrepro_lint.checks.nonconstant_seed_fix import is_worker_init, seed_text
+from torchrepro_lint.checks.nonconstant_seed_fix import first_argument, is_worker_init, seed_text
 from torchrepro_lint.index import Scope
 from torchrepro_lint.model import Edit
 from torchrepro_lint.program import UNKNOWN, Argument, Call, Module, Program, Result
@@ -34,7 +34,7 @@ def without_seed(module: Module, program: Program) -> Iterator[Draft]:
             is_written = isinstance(seed.node, ast.Constant) and seed.scope.facts is call.facts
             edits = (replace(call.facts, seed.node, text),) if is_written else ()
         elif not call.node.args and not call.node.keywords:
-            edits = (replace(call.facts, call.node, f"{call.written}({text})"),)
+            edits = (first_argument(call.facts, call.node, text),)
         unsafe = not (is_worker_init(call.scope) or runs_once(program, call.node, call.scope))
         edits = (*edits, *imports) if edits else ()
         yield Draft(call.node, {"call": call.written}, "none", edits=edits, unsafe=unsafe)

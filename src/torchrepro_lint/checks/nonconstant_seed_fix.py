@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope
-from torchrepro_lint.model import Edit
+from torchrepro_lint.model import Edit, Range
 from torchrepro_lint.program import Program
 from torchrepro_lint.program.chosen_seeds import Seeding, Source
 from torchrepro_lint.syntax import import_name, replace
@@ -72,6 +72,15 @@ def seed_text(program: Program, scope: Scope, node: ast.AST) -> tuple[str, tuple
         name = import_name(scope.facts, "torch.initial_seed", scope)
         return f"{name.text}() % 2**32", name.edits
     return program.seeds.expression(scope, node), ()
+
+
+def first_argument(facts: ModuleFacts, call: ast.Call, text: str) -> Edit:
+    """Put `text` between the empty parentheses of `call`, before a comment that stands there."""
+    source = facts.source
+    opening = source.text.index("(", source.offset(facts.range(call.func).end)) + 1
+    closing = source.offset(facts.range(call).end) - 1
+    end = opening if source.text[opening:closing].strip() else closing
+    return Edit(source.rel, Range(source.position(opening), source.position(end)), text)
 
 
 def is_worker_init(scope: Scope) -> bool:

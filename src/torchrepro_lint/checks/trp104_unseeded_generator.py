@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft, Place
-from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.checks.nonconstant_seed_fix import first_argument
 from torchrepro_lint.model import Certainty, Edit, Level, Range
 from torchrepro_lint.program import UNKNOWN, Argument, Call, Module, Program
 from torchrepro_lint.program.generators import fallback, is_given_a_state, is_only_drawn_from, names_something
@@ -81,15 +81,7 @@ def _seeded(call: Call, seed: object, certainty: Certainty, program: Program) ->
         is_written = isinstance(seed.node, ast.Constant) and seed.scope.facts is call.facts
         return (replace(call.facts, seed.node, text),) if is_written else ()
     return (
-        (_first_argument(call.facts, call.node, text),)
+        (first_argument(call.facts, call.node, text),)
         if not call.node.args and not call.node.keywords
         else ()
     )
-
-
-def _first_argument(facts: ModuleFacts, call: ast.Call, text: str) -> Edit:
-    """Put `text` between the empty parentheses of `call`."""
-    end = facts.source.offset(facts.range(call).end) - 1
-    opening = facts.source.text.rindex("(", 0, end)
-    place = Range(facts.source.position(opening + 1), facts.source.position(end))
-    return Edit(facts.source.rel, place, text)

@@ -75,10 +75,16 @@ def _question(test: ast.expr) -> tuple[ast.expr, Holds]:
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             subject, holds = _question(operand)
             return subject, partial(_fails, holds)
-        case ast.Compare(left=left, ops=[op], comparators=[right]):
-            constant = right.operand if isinstance(right, ast.UnaryOp) else right
-            if type(op) in _COMPARE and isinstance(constant, ast.Constant):
-                return left, partial(_compares, _COMPARE[type(op)], ast.literal_eval(right))
+        case ast.Compare(left=left, ops=[op], comparators=[ast.Constant(value=wanted)]) if (
+            type(op) in _COMPARE
+        ):
+            return left, partial(_compares, _COMPARE[type(op)], wanted)
+        case ast.Compare(
+            left=left,
+            ops=[op],
+            comparators=[ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number))],
+        ) if type(op) in _COMPARE:
+            return left, partial(_compares, _COMPARE[type(op)], -number)
     return test, bool
 
 

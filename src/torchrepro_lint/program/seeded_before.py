@@ -1,7 +1,7 @@
 """Whether anything may have seeded the global generators before a call runs, as far as names and calls show.
 
 Looks at what stands above the call in its function and, up the calls, in the functions that lead to it. A
-call of anything whose name has to do with seeds counts, and so does a project function that makes such a call.
+call of anything whose name has to do with seeds counts, and so does a project function that makes one.
 """
 
 from __future__ import annotations
