@@ -64,7 +64,7 @@ def _repeated(function: Scope, program: Program) -> bool:
 
 def _cuda_by_default(program: Program) -> bool:
     """Where tensors are made on the GPU by default, samplers need a generator of that device."""
-    return any(program.text.mentioning(word) for word in ("set_default_device", "set_default_tensor_type"))
+    return any(program.text.mentioning(word) for word in ("set_default_device(", "set_default_tensor_type("))
 
 
 def _free_name(function: Scope) -> str:
