@@ -1,0 +1,88 @@
+"""TRP110: a library's seed helper is called so that it turns determinism off, or chooses a seed at random."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.checks.draft import Draft
+from torchrepro_lint.model import Certainty, Edit, Level
+from torchrepro_lint.program import UNKNOWN, Argument, Call, Module, Program
+from torchrepro_lint.program.options import Default, Options
+from torchrepro_lint.program.reached import reached_by_default
+from torchrepro_lint.program.versions import may_be
+from torchrepro_lint.syntax import replace, with_argument
+
+
+def check(module: Module, program: Program) -> Iterator[Draft]:
+    rows = catalogue.table("seed_helpers")["helpers"]
+    for call in module.calls({name for row in rows for name in row["names"]}):
+        for row in rows:
+            if call.name in row["names"]:
+                yield from _judged(call, row, program)
+
+
+def _judged(call: Call, row: Mapping[str, Any], program: Program) -> Iterator[Draft]:
+    passed = call.argument(row["argument"], row.get("position"))
+    certainty = _certainty(passed, row, program)
+    if certainty is None or not reached_by_default(call.node, call.scope, program):
+        return
+    if ("torch" in row and not may_be(program.torch_version, row["torch"])) or _is_provided(row, program):
+        return
+    if row["message"] == "off" and _is_undone(call, row):
+        return
+    text = call.facts.text(passed.node) if isinstance(passed, Argument) else ""
+    yield Draft(
+        call.node,
+        {"call": call.written, "argument": row["argument"], "value": text},
+        row["message"] if text or row["message"] != "random" else "chosen",
+        level=Level(row["level"]) if "level" in row else None,
+        certainty=certainty,
+        edits=_edits(call, passed, row, program),
+        unsafe=row.get("unsafe", False),
+    )
+
+
+def _certainty(passed: object, row: Mapping[str, Any], program: Program) -> Certainty | None:
+    """Certain when the argument is one that the row speaks of, likely when it is so by default, else None."""
+    if passed is None:
+        return Certainty.CERTAIN if row.get("absent") else None
+    if passed is UNKNOWN or not isinstance(passed, Argument):
+        return None
+    values = Options(program, lambda: [passed.scope.facts]).values(passed.node, passed.scope, None)
+    if not values or not all(_applies(value, row) for value in values):
+        return None
+    return Certainty.LIKELY if any(v.settable for v in values) else Certainty.CERTAIN
+
+
+def _applies(found: Default, row: Mapping[str, Any]) -> bool:
+    if found.value is None:
+        return bool(row.get("none"))
+    return any(found.value == v and type(found.value) is type(v) for v in row.get("values", ()))
+
+
+def _is_provided(row: Mapping[str, Any], program: Program) -> bool:
+    """Whether the project does by itself what the helper leaves out."""
+    return "unless" in row and bool(program.text.mentioning(row["unless"]))
+
+
+def _is_undone(call: Call, row: Mapping[str, Any]) -> bool:
+    """Whether the call ends what an earlier one began: a seed was set in the same file, or a test is taken down."""
+    if call.scope.function.name.rpartition(".")[2].lower() in ("teardown", "teardownclass"):
+        return True
+    spelled = call.written.rpartition(".")[2]
+    others = (Call(node, scope, call.name, call.program) for node, scope in call.facts.calls.get(spelled, ()))
+    return any(other.given(row["argument"], row["position"]) is not False for other in others)
+
+
+def _edits(call: Call, passed: object, row: Mapping[str, Any], program: Program) -> tuple[Edit, ...]:
+    """Another value in place of the one written here; an option is the user's to choose."""
+    if "instead" not in row:
+        return ()
+    text = row["instead"].replace("{seed}", program.seeds.expression(call.scope, call.node))
+    if not isinstance(passed, Argument):
+        return (with_argument(call.facts, call.node, row["argument"], text),)
+    is_written = isinstance(passed.node, ast.Constant) and passed.scope.facts is call.facts
+    return (replace(call.facts, passed.node, text),) if is_written else ()
