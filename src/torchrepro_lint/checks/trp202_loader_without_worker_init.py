@@ -57,8 +57,8 @@ def _draft(call: Call, draws: WorkerDraws, first: Call, families: set[str], prog
     if draws.found:
         values["families"] = " and ".join(f for f in FAMILIES if draws.first(f))
         related = tuple(p for f in FAMILIES if (d := draws.first(f)) is not None for p in _place(d))
-        return Draft(call.node, values, related=related, edits=edits)
-    return Draft(call.node, values, "unseen", edits=edits) if draws.unseen else None
+        return Draft(call.node, values, level=Level.NOTE, related=related, edits=edits)
+    return Draft(call.node, values, "unseen", Level.NOTE, edits=edits) if draws.unseen else None
 
 
 def _renewed(call: Call, first: Call, held: WorkerDraw, draws: WorkerDraws) -> tuple[Edit, ...]:

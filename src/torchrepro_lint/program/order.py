@@ -43,10 +43,11 @@ class Order:
         self.uses = Uses(program)
         self._table: Mapping[str, Any] = catalogue.table("order")["functions"]
         self._seen: set[tuple[int, str]] = set()
+        self._asked: ast.expr | None = None
 
     def decided_by(self, node: ast.expr, scope: Scope) -> Decision | None:
         """The first thing that the order of the items of `node` decides."""
-        self._seen = set()
+        self._seen, self._asked = set(), node
         return self._flow(Site(node, scope), "sequence")
 
     # -- one step ------------------------------------------------------------------------------------------------
@@ -272,8 +273,9 @@ class Order:
 
     def _is_other_order(self, node: ast.expr, scope: Scope) -> bool:
         """Whether a list is sorted, or a listing of its own."""
-        made = [o.callee for o in self.program.origins(node, scope) if isinstance(o, Result)]
-        return any(name == "builtins.sorted" or name in catalogue.names("order", "listings") for name in made)
+        found = [o for o in self.program.origins(node, scope) if isinstance(o, Result) and o.node is not self._asked]
+        listings = catalogue.names("order", "listings")
+        return any(o.callee == "builtins.sorted" or o.callee in listings for o in found)
 
     # -- loops -----------------------------------------------------------------------------------------------------
     def _comprehension(self, generator: ast.comprehension, scope: Scope) -> Decision | None:
