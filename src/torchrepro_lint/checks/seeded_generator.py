@@ -6,6 +6,7 @@ Inside a loop the generator is made before it: made anew in each round, it would
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass
 
 from torchrepro_lint.index import Scope
@@ -13,6 +14,8 @@ from torchrepro_lint.model import Edit
 from torchrepro_lint.program import Call, Program
 from torchrepro_lint.program.loaders import argument, outermost_loop
 from torchrepro_lint.syntax import import_name, insert_before, with_argument
+
+_DEFAULT_DEVICE = re.compile(rb"\bset_default_(?:device|tensor_type)\(")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,7 @@ def _repeated(function: Scope, program: Program) -> bool:
 
 def _cuda_by_default(program: Program) -> bool:
     """Where tensors are made on the GPU by default, samplers need a generator of that device."""
-    return any(program.text.mentioning(word) for word in ("set_default_device(", "set_default_tensor_type("))
+    return bool(program.text.any_match(_DEFAULT_DEVICE))
 
 
 def _free_name(function: Scope) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from torchrepro_lint.index import Binding, ModuleFacts, Scope
 from torchrepro_lint.program.options import declared_options
+from torchrepro_lint.program.values import Result
 
 if TYPE_CHECKING:
     from torchrepro_lint.program.program import Program
@@ -42,13 +43,10 @@ class Seeds:
         """Whether a name holds parsed arguments: assigned from `parse_args()`, or a parameter called `args`."""
         if binding.kind == "parameter":
             return name in _CONFIG_NAMES and binding.value is None and self._is_passed_options(owner, name)
-        call = binding.value
-        return (
-            binding.kind == "assign"
-            and isinstance(call, ast.Call)
-            and isinstance(call.func, ast.Attribute)
-            and call.func.attr == "parse_args"
-        )
+        if binding.kind != "assign" or not isinstance(binding.value, ast.Call):
+            return False
+        made = [o.node.func for o in self._program.origins(binding.value, owner) if isinstance(o, Result)]
+        return any(isinstance(f, ast.Attribute) and f.attr == "parse_args" for f in made)
 
     def _is_passed_options(self, function: Scope, name: str) -> bool:
         """Whether the code itself reads `name.seed` here, or every known caller passes parsed arguments."""
