@@ -35,7 +35,8 @@ def loop_around(folder: Path, text: str) -> EpochLoop | None:
     ],
 )
 def test_epoch_loops(tmp_path: Path, header: str, variable: str | None, sure: bool) -> None:
-    text = f"import itertools\nfrom tqdm import tqdm, trange\ndef main(args, start):\n    {header}:\n        work()\n"
+    imports = "import itertools\nfrom tqdm import tqdm, trange\n"
+    text = f"{imports}def main(args, start):\n    {header}:\n        work()\n"
     found = loop_around(tmp_path, text)
     assert found is not None
     assert (found.variable, found.sure) == (variable, sure)
@@ -50,7 +51,7 @@ def test_epoch_loops(tmp_path: Path, header: str, variable: str | None, sure: bo
         "def main():\n    work()\n    for epoch in range(3):\n        pass\n",
         "def main():\n    for epoch in range(3):\n        with torch.no_grad():\n            work()\n",
         "def evaluate():\n    work()\ndef main():\n    for epoch in range(3):\n        evaluate()\n",
-        "@torch.no_grad()\ndef score():\n    work()\ndef main():\n    for epoch in range(3):\n        score()\n",
+        "@torch.no_grad()\ndef score(): work()\ndef main():\n    for epoch in range(3):\n        score()\n",
     ],
 )
 def test_no_epoch_loop(tmp_path: Path, text: str) -> None:
@@ -143,13 +144,19 @@ OWN = """
 def test_what_shuffles(tmp_path: Path, construction: str, certain: bool | None) -> None:
     text = f"from torch.utils.data import DistributedSampler\n{OWN}\n    x = {construction}\n"
     project = SmallProject(tmp_path, {"train.py": text.replace("\n    ", "\n")})
-    found = [s for s in samplers(project.module(), project.program) if s.call.facts.text(s.call.node) == construction]
+    found = [
+        s
+        for s in samplers(project.module(), project.program)
+        if s.call.facts.text(s.call.node) == construction
+    ]
     assert [s.certain for s in found] == ([] if certain is None else [certain])
 
 
 def told(folder: Path, train: str, **others: str) -> bool:
     """Whether the sampler's epochs are accounted for, or cannot be."""
-    project = SmallProject(folder, {"train.py": HEAD + train, **{f"{k}.py": HEAD + v for k, v in others.items()}})
+    project = SmallProject(
+        folder, {"train.py": HEAD + train, **{f"{k}.py": HEAD + v for k, v in others.items()}}
+    )
     (sampler,) = samplers(project.module(), project.program)
     return repeated_order(project.program, sampler.call) is None
 
@@ -186,4 +193,6 @@ def test_a_loop_over_unknown_things_in_the_same_file_may_tell_it(tmp_path: Path)
 
 
 def test_setting_the_attribute_tells_it(tmp_path: Path) -> None:
-    assert told(tmp_path, TRAIN.replace("for b in", "self.train_loader.sampler.epoch = epoch\n            for b in"))
+    assert told(
+        tmp_path, TRAIN.replace("for b in", "self.train_loader.sampler.epoch = epoch\n            for b in")
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -13,12 +14,10 @@ from torchrepro_lint.program.flow import Flow, follow
 HEAD = "from torch.utils.data import BatchSampler, DataLoader, DistributedSampler\n"
 
 
-def flow(folder: Path, text: str, **others: str) -> Flow:
-    files = {f"{name}.py": HEAD + body for name, body in others.items()}
-    project = SmallProject(folder, {"train.py": HEAD + text, **files})
-    node, scope = project.call("DistributedSampler", next(
-        name for name in ("data.py", "train.py") if name in {"train.py", *files} and "DistributedSampler(" in (
-            folder / name).read_text()))  # fmt: skip
+def flow(folder: Path, text: str, data: str = "") -> Flow:
+    """Follow the sampler that is made in data.py, if there is one, else in train.py."""
+    project = SmallProject(folder, {"train.py": HEAD + text, "data.py": HEAD + data})
+    node, scope = project.call("DistributedSampler", "data.py" if data else "train.py")
     return follow(project.program, node, scope)
 
 
@@ -26,39 +25,112 @@ def iterated(found: Flow) -> list[str]:
     return [ast.unparse(node) for node, _ in found.iterated]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "def f(d):\n    s = DistributedSampler(d)\n    l = DataLoader(d, sampler=s)\n    for b in l: pass\n",
-        "def f(d):\n    l = DataLoader(d, 8, False, DistributedSampler(d))\n    for b in l: pass\n",
-        "def f(d):\n    x = [BatchSampler(DistributedSampler(d), 2, True)]\n"
-        "    l = DataLoader(d, batch_sampler=x[0])\n    for b in l: pass\n",
-        "def f(d):\n    k = {'sampler': DistributedSampler(d)}\n    l = DataLoader(d, **k)\n    for b in l: pass\n",
-        "def f(d):\n    k = dict(sampler=DistributedSampler(d))\n    j = {}\n    j.update(k)\n"
-        "    l = DataLoader(d, **j)\n    for b in l: pass\n",
-        "def g(d):\n    return d, DataLoader(d, sampler=DistributedSampler(d))\n"
-        "def f(d):\n    _, l = g(d)\n    for b in l: pass\n",
-        "def g(d):\n    return {'train': DataLoader(d, sampler=DistributedSampler(d))}\n"
-        "def f(d):\n    all = g(d)\n    l = all['train']\n    for b in l: pass\n",
-        "class T:\n    def __init__(self, d):\n        self.l = DataLoader(d, sampler=DistributedSampler(d))\n"
-        "    def run(self):\n        l = self.l\n        for b in l: pass\n",
-        "class T:\n    def make(self, d):\n        return DataLoader(d, sampler=DistributedSampler(d))\n"
-        "def f(d):\n    t = T()\n    l = t.make(d)\n    for b in l: pass\n",
-        "from dataclasses import dataclass\n@dataclass\nclass D:\n    loader: object\n    size: int = 0\n"
-        "def f(d):\n    x = D(DataLoader(d, sampler=DistributedSampler(d)))\n    l = x.loader\n    for b in l: pass\n",
-        "class L(DataLoader):\n    pass\n"
-        "def f(d):\n    l = L(d, sampler=DistributedSampler(d))\n    for b in l: pass\n",
-        "class P:\n    def __init__(self, **kwargs):\n        self.l = DataLoader(**kwargs)\n"
-        "    def run(self):\n        l = self.l\n        for b in l: pass\n"
-        "def f(d):\n    P(dataset=d, sampler=DistributedSampler(d))\n",
-        "def f(d):\n    s = {k: DistributedSampler(d[k]) for k in d}\n"
-        "    ls = {k: DataLoader(d[k], sampler=s[k]) for k in d}\n    l = ls['train']\n    for b in l: pass\n",
-    ],
-)
-def test_the_loader_is_seen_to_be_iterated(tmp_path: Path, text: str) -> None:
+MADE = "DataLoader(d, sampler=DistributedSampler(d))"
+PROGRAMS = {
+    "keyword": """
+        def f(d):
+            s = DistributedSampler(d)
+            use(DataLoader(d, sampler=s))
+    """,
+    "position": """
+        def f(d):
+            use(DataLoader(d, 8, False, DistributedSampler(d)))
+    """,
+    "list and batch sampler": """
+        def f(d):
+            x = [BatchSampler(DistributedSampler(d), 2, True)]
+            use(DataLoader(d, batch_sampler=x[0]))
+    """,
+    "known dict": """
+        def f(d):
+            k = {"sampler": DistributedSampler(d)}
+            use(DataLoader(d, **k))
+    """,
+    "updated dict": """
+        def f(d):
+            k = dict(sampler=DistributedSampler(d))
+            j = {}
+            j.update(k)
+            use(DataLoader(d, **j))
+    """,
+    "tuple returned": f"""
+        def g(d):
+            return d, {MADE}
+
+        def f(d):
+            _, x = g(d)
+            use(x)
+    """,
+    "dict returned": f"""
+        def g(d):
+            return {{"train": {MADE}}}
+
+        def f(d):
+            both = g(d)
+            use(both["train"])
+    """,
+    "attribute": f"""
+        class T:
+            def __init__(self, d):
+                self.x = {MADE}
+
+            def run(self):
+                use(self.x)
+    """,
+    "method of a known instance": f"""
+        class T:
+            def make(self, d):
+                return {MADE}
+
+        def f(d):
+            t = T()
+            use(t.make(d))
+    """,
+    "data class": f"""
+        from dataclasses import dataclass
+
+        @dataclass
+        class D:
+            loader: object
+            size: int = 0
+
+        def f(d):
+            x = D({MADE})
+            use(x.loader)
+    """,
+    "subclass": """
+        class L(DataLoader):
+            pass
+
+        def f(d):
+            use(L(d, sampler=DistributedSampler(d)))
+    """,
+    "keywords handed on": """
+        class P:
+            def __init__(self, **kwargs):
+                self.x = DataLoader(**kwargs)
+
+            def run(self):
+                use(self.x)
+
+        def f(d):
+            P(dataset=d, sampler=DistributedSampler(d))
+    """,
+    "comprehension": """
+        def f(d):
+            s = {k: DistributedSampler(d[k]) for k in d}
+            x = {k: DataLoader(d[k], sampler=s[k]) for k in d}
+            use(x["train"])
+    """,
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS.keys())
+def test_the_loader_is_seen_to_be_iterated(tmp_path: Path, program: str) -> None:
+    text = textwrap.dedent(program) + "\ndef use(loader):\n    for batch in loader: pass\n"
     found = flow(tmp_path, text)
     assert not found.escaped
-    assert iterated(found) == ["l"]
+    assert iterated(found) == ["loader"]
 
 
 def test_across_files(tmp_path: Path) -> None:
@@ -84,7 +156,9 @@ def test_a_module_variable_is_read_in_other_files(tmp_path: Path) -> None:
 
 
 def test_methods_are_noted(tmp_path: Path) -> None:
-    found = flow(tmp_path, "l = DataLoader(d, sampler=DistributedSampler(d))\nl.sampler.set_epoch(1)\nl.dataset\n")
+    found = flow(
+        tmp_path, "l = DataLoader(d, sampler=DistributedSampler(d))\nl.sampler.set_epoch(1)\nl.dataset\n"
+    )
     assert set(found.called) == {"set_epoch", "dataset"}
     assert [h.chain for h in found.holders] == [("sampler",)]
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from pathlib import Path
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft, Place
-from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.model import Certainty
 from torchrepro_lint.program import Module, Program
+from torchrepro_lint.program.cublas import used_before
 from torchrepro_lint.program.determinism import turned_on, turned_on_anywhere
 from torchrepro_lint.program.environment import EnvironmentSet, in_scripts, named_in, sets
-from torchrepro_lint.program.intent import block_of
 from torchrepro_lint.program.versions import may_be
 from torchrepro_lint.syntax import import_name, insert_before, replace
 
@@ -28,40 +26,22 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         return
     found = sets(program, module.facts, variable)
     if found and turned_on_anywhere(module, program):
-        yield from _wrong(module.facts, found, accepted)
+        yield from _wrong(module, found, accepted)
     elif not found:
         yield from _missing(module, program, variable, accepted[0])
 
 
-def _wrong(facts: ModuleFacts, found: list[EnvironmentSet], accepted: list[str]) -> Iterator[Draft]:
-    if any(s.value is None or (s.value in accepted and _first_use(facts, s) is None) for s in found):
+def _wrong(module: Module, found: list[EnvironmentSet], accepted: list[str]) -> Iterator[Draft]:
+    facts = module.facts
+    uses = {item: used_before(module, facts.statement(item.node)) for item in found}
+    if any(s.value is None or (s.value in accepted and uses[s] is None) for s in found):
         return
-    for item in found:
-        use = _first_use(facts, item)
+    for item, use in uses.items():
         if item.value not in accepted:
             edits = (replace(facts, item.written, f'"{accepted[0]}"'),)
             yield Draft(item.node, {"value": facts.text(item.written)}, "value", edits=edits)
         elif use is not None:
-            yield Draft(item.node, {}, "late", related=(Place(facts, use, "cuBLAS was used before"),))
-
-
-def _first_use(facts: ModuleFacts, item: EnvironmentSet) -> ast.AST | None:
-    """A backward pass that surely runs before the variable is set: it stands earlier in the same block."""
-    statement: ast.AST = facts.statement(item.node)
-    while not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
-        block = block_of(facts, statement)
-        for earlier in block[: block.index(statement)] if isinstance(statement, ast.stmt) and block else ():
-            if isinstance(earlier, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                continue
-            for node in ast.walk(earlier):
-                if (
-                    isinstance(node, ast.Call)
-                    and isinstance(node.func, ast.Attribute)
-                    and node.func.attr == "backward"
-                ):
-                    return node
-        statement = facts.parents[statement]
-    return None
+            yield Draft(item.node, {}, "late", related=(Place(facts, use, "cuBLAS is used here"),))
 
 
 def _missing(module: Module, program: Program, variable: str, value: str) -> Iterator[Draft]:

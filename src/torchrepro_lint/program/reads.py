@@ -113,21 +113,26 @@ def _calls(program: Program, call: ast.Call, scope: Scope, function: Scope) -> b
 
 def _files_with(program: Program, word: str, owner: Scope) -> list[ModuleFacts] | None:
     """The files that mention `word`, which is defined in `owner`; where those are many, only the ones that
-    also mention the class or the module that it belongs to."""
+    also mention the class that it belongs to, or import the module."""
     own = owner.facts
     here = Path(own.source.path)
     paths = program.text.mentioning(word)
     if paths is not None and len(paths) > MAX_FILES:
-        holder = owner if owner.kind == "class" else owner.parent
-        known_by = (
-            holder.name.rpartition(".")[2] if holder is not None and holder.kind == "class" else here.stem
-        )
-        others = program.text.mentioning(here.parent.name if known_by == "__init__" else known_by) or ()
-        paths = [p for p in paths if p in others or p == here]
+        known = _knowing(program, owner, here)
+        paths = [p for p in paths if p in known or p == here]
     if paths is None or len(paths) > MAX_FILES:
         return None
     loaded = [own if p == here else program.load(str(p)) for p in paths] or [own]
     return [facts for facts in loaded if facts is not None]
+
+
+def _knowing(program: Program, owner: Scope, here: Path) -> set[Path]:
+    holder = owner if owner.kind == "class" else owner.parent
+    if holder is not None and holder.kind == "class":
+        return set(program.text.mentioning(holder.name.rpartition(".")[2]) or ())
+    module = here.parent.name if here.stem == "__init__" else here.stem
+    words = (f"{module} import", f"import {module}", f".{module}")
+    return {path for word in words for path in program.text.mentioning(word) or ()}
 
 
 def is_self(name: str, scope: Scope) -> bool:
