@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Sequence
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.checks.argument_edit import switched_on
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.index import ModuleFacts
-from torchrepro_lint.model import Edit
-from torchrepro_lint.program import UNKNOWN, Argument, Call, Module, Program
+from torchrepro_lint.program import UNKNOWN, Call, Module, Program
 from torchrepro_lint.program.frameworks import calls_in, is_one_process, program_files
 from torchrepro_lint.program.loaders import is_dead, lacks_worker_init, loaders, workers
 from torchrepro_lint.program.versions import may_be
 from torchrepro_lint.program.worker_draws import WorkerDraw, worker_draws
-from torchrepro_lint.syntax import replace, with_argument
 
 FAMILIES = {"numpy": "numpy", "python": "`random`"}
 
@@ -42,12 +40,18 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     )
     for call in seeders:
         values = {"call": module.facts.text(call.node), "family": FAMILIES[draw.kind]}
-        yield Draft(call.node, values, "old" if is_old else None, related=related, edits=_edits(call))
+        edits = switched_on(call, *_workers(call))
+        yield Draft(call.node, values, "old" if is_old else None, related=related, edits=edits)
+
+
+def _workers(call: Call) -> tuple[str, int]:
+    """The argument that seeds workers too: its name and position."""
+    row = catalogue.names("frameworks", "worker_seeders")[call.name]
+    return row["argument"], row["position"]
 
 
 def _leaves_workers(call: Call) -> bool:
-    row = catalogue.names("frameworks", "worker_seeders")[call.name]
-    value = call.literal(row["argument"], row["position"], default=False)
+    value = call.literal(*_workers(call), default=False)
     return value is not UNKNOWN and not value
 
 
@@ -66,14 +70,3 @@ def _drawn_in_workers(files: Sequence[ModuleFacts], program: Program) -> Iterato
             draw = draws.first("numpy") or draws.first("python")
             if draw is not None:
                 yield loader, draw
-
-
-def _edits(call: Call) -> tuple[Edit, ...]:
-    row = catalogue.names("frameworks", "worker_seeders")[call.name]
-    passed = call.argument(row["argument"], row["position"])
-    if passed is None:
-        return (with_argument(call.facts, call.node, row["argument"], "True"),)
-    here = isinstance(passed, Argument) and passed.scope.facts is call.facts
-    if here and isinstance(passed, Argument) and isinstance(passed.node, ast.Constant):
-        return (replace(call.facts, passed.node, "True"),)
-    return ()

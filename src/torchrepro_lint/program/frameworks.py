@@ -18,8 +18,8 @@ MAX_FILES = 24
 
 
 def program_files(module: Module, program: Program) -> list[ModuleFacts]:
-    """The files that run together with this one: those of the programs that it starts, or else, of a small project,
-    those that load data."""
+    """The files that run together with this one: those of the programs that it starts, or else, of a small
+    project, those that load data."""
     seedings = program.seedings(module.facts)
     if seedings:
         return list(dict.fromkeys(f for s in seedings for f in s.visited))
@@ -33,6 +33,21 @@ def calls_in(files: Iterable[ModuleFacts], program: Program, *keys: str) -> Iter
     wanted = {name for key in keys for name in catalogue.names("frameworks", key)}
     for facts in files:
         yield from program.module(facts).calls(wanted)
+
+
+def seeds_torch(module: Module, program: Program) -> bool:
+    """Whether the programs that a file starts seed torch; of a file that starts none, whether it does itself."""
+    seedings = program.seedings(module.facts)
+    if seedings:
+        return any("torch" in s.families for found in seedings for s in found.seeders)
+    rows = catalogue.names("rng", "seeders")
+    return bool(module.calls({name for name, row in rows.items() if "torch" in row["families"]}))
+
+
+def asks_for_determinism(files: Iterable[ModuleFacts]) -> bool:
+    """Whether any of the files sets cuDNN's flag, or calls a function that asks for deterministic kernels."""
+    called = catalogue.table("frameworks")["requests"]["functions"]
+    return any("deterministic" in f.attribute_sets or any(name in f.calls for name in called) for f in files)
 
 
 def is_one_process(trainer: Call) -> bool:

@@ -1,0 +1,42 @@
+"""TRP602: a seeded program leaves the kernels of Lightning's Trainer to chance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.checks.argument_edit import switched_on
+from torchrepro_lint.checks.draft import Draft
+from torchrepro_lint.program import Call, Module, Program
+from torchrepro_lint.program.entries import is_test
+from torchrepro_lint.program.frameworks import asks_for_determinism, program_files, seeds_torch
+from torchrepro_lint.program.intent import unrequested
+
+ARGUMENT = "deterministic"
+
+
+def check(module: Module, program: Program) -> Iterator[Draft]:
+    """Report each Trainer without `deterministic` in a program that seeds torch and fits a model."""
+    rows = catalogue.names("frameworks", "trainers")
+    trainers = [c for c in module.calls(rows) if _leaves_kernels(c) and not _stays_off_gpu(c)]
+    if not trainers or "fit" not in module.facts.calls or is_test(module.facts):
+        return
+    files = program_files(module, program)
+    if not seeds_torch(module, program) or asks_for_determinism([module.facts, *files]):
+        return
+    for call in trainers:
+        if not unrequested(program, call.node, call.scope):
+            yield Draft(call.node, {"call": call.written}, edits=switched_on(call, ARGUMENT))
+
+
+def _leaves_kernels(call: Call) -> bool:
+    value = call.literal(ARGUMENT)
+    return value is None or value is False
+
+
+def _stays_off_gpu(call: Call) -> bool:
+    """On a CPU there is little to choose; a quick trial run is no result."""
+    row = catalogue.names("frameworks", "trainers")[call.name]
+    if call.literal("accelerator") in row["without_gpu"]:
+        return True
+    return call.literal("fast_dev_run", default=False) is not False
