@@ -9,15 +9,20 @@ from torchrepro_lint.program.verdicts import Verdict
 
 MAX_PLACES = 5
 
-_PASS = {"forward": "its forward pass", "backward": "its backward pass", "both": "its forward and backward pass"}
+_PASS = {
+    "forward": "its forward pass",
+    "backward": "its backward pass",
+    "both": "its forward and its backward pass",
+}
 
 
 def values_of(verdict: Verdict) -> Mapping[str, str]:
     """The placeholders of both cards' messages."""
     operation = verdict.operation
-    given = operation.condition or ", ".join(w if "=" not in w else f"with `{w}`" for w in verdict.decided)
+    given = operation.condition or " and ".join(verdict.decided)
+    with_given = given if operation.condition or not given else f"with {given}"
     return {
-        "call": f"`{verdict.call.written}`" + (f" {given}" if given else ""),
+        "call": f"`{verdict.call.written}` {with_given}".strip(),
         "pass": _PASS[operation.direction],
         "kernel": operation.kernel,
         "effect": operation.effect,

@@ -17,6 +17,10 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             continue
         message = "raises" if verdict.flag == "strict" else "open" if verdict.open else None
         yield Draft(
-            verdict.call.node, values_of(verdict), message, certainty=verdict.certainty, related=places_of(verdict),
+            verdict.call.node,
+            values_of(verdict),
+            message,
+            certainty=verdict.certainty,
+            related=places_of(verdict),
             properties={"operation": verdict.operation.id},
-        )  # fmt: skip
+        )

@@ -13,9 +13,15 @@ from torchrepro_lint.program.verdicts import verdicts
 def check(module: Module, program: Program) -> Iterator[Draft]:
     """Every call that the flag would make deterministic, in a program that does not set it."""
     for verdict in verdicts(module, program):
-        if verdict.behaviour.flag != "switches" or verdict.exact or verdict.flag is not None:
+        if verdict.behaviour.flag != "switches" or verdict.exact or verdict.flag == "strict":
             continue
+        if verdict.flag == "lenient" and not verdict.behaviour.lenient:
+            continue
+        message = "lenient" if verdict.flag == "lenient" else "open" if verdict.open else None
         yield Draft(
-            verdict.call.node, values_of(verdict), "open" if verdict.open else None, related=places_of(verdict),
+            verdict.call.node,
+            values_of(verdict),
+            message,
+            related=places_of(verdict),
             properties={"operation": verdict.operation.id},
-        )  # fmt: skip
+        )

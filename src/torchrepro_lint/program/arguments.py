@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from torchrepro_lint.index import Scope
 from torchrepro_lint.program.calls import UNKNOWN, Argument, Call, Opaque
+from torchrepro_lint.program.enclosing import ancestors, arm_of
 from torchrepro_lint.program.operations import METHOD, Signature
 from torchrepro_lint.program.tensors import Tensors
 from torchrepro_lint.program.traits import Traits
@@ -95,8 +96,23 @@ class CallSite:
         if not isinstance(found, Argument):
             default = self.signature.parameters[name][1]
             return [Value(UNREADABLE if default is None else ast.literal_eval(default))]
+        known = self._tested(found.node)
+        if known is not None:
+            return [Value(v) for v in known]
         values = [self._value(o) for o in self.call.program.origins(found.node, found.scope)]
         return [v for v in values if v.value is not None] or values or [Value(UNREADABLE)]
+
+    def _tested(self, node: ast.expr) -> list[object] | None:
+        """What `if mode == "linear":` around the call says of the value of `mode`."""
+        child: ast.AST = self.call.node
+        for block in ancestors(child, self.call.scope):
+            if isinstance(block, ast.If) and arm_of(block, child) == "body":
+                match block.test:
+                    case ast.Compare(left=left, ops=[ast.Eq()], comparators=[ast.Constant(value=value)]):
+                        if ast.dump(left) == ast.dump(node):
+                            return [value]
+            child = block
+        return None
 
     def _value(self, origin: Origin) -> Value:
         match origin:

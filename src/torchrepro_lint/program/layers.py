@@ -42,6 +42,18 @@ class Layers:
             for b in self.program.external_bases(owner)
         )
 
+    def learns(self, made: Made) -> bool:
+        """Whether the module has parameters of its own, as far as its class tells."""
+        if not isinstance(made.callee, Scope):
+            return True
+        bases = self.program.names.bases(made.callee)
+        if any(isinstance(b, str) and b not in ("torch.nn.Module", "builtins.object") for b in bases):
+            return True
+        attributes = [item for b in bases if isinstance(b, Scope) for items in b.attributes.values() for item in items]
+        calls = [(b.value, scope) for b, scope in attributes if isinstance(b.value, ast.Call)]
+        names = [self.program.resolve(call.func, scope) for call, scope in calls]
+        return any(isinstance(n, Scope) or (isinstance(n, str) and n.startswith("torch.nn.")) for n in names)
+
     def made(self, expr: ast.expr, scope: Scope) -> list[Made]:
         """The constructions of modules that `expr` may hold."""
         if id(expr) not in self._known:
@@ -94,12 +106,15 @@ class Layers:
         if isinstance(callee, Scope) and callee.kind == "function":
             for value in callee.returns[:3]:
                 yield from self._expression(value, callee, hops + 1)
-        elif isinstance(callee, Scope) and callee.kind == "class" and self.is_module(callee):
-            yield Made(callee, call, scope)
-        elif isinstance(callee, str) and callee.startswith("torch.nn.") and callee.rpartition(".")[2][:1].isupper():
+        elif isinstance(callee, str | Scope) and self._is_module_class(callee):
             yield Made(callee, call, scope)
         elif isinstance(call.func, ast.Attribute) and call.func.attr in _SAME_OBJECT:
             yield from self._expression(call.func.value, scope, hops + 1)
+
+    def _is_module_class(self, callee: str | Scope) -> bool:
+        if isinstance(callee, Scope):
+            return callee.kind == "class" and self.is_module(callee)
+        return callee.startswith("torch.nn.") and callee.rpartition(".")[2][:1].isupper()
 
     def _bound(self, binding: Binding, name: str, scope: Scope, hops: int) -> Iterator[Made]:
         if binding.kind == "assign":

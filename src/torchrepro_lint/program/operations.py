@@ -28,7 +28,8 @@ _CLAUSE = re.compile(r"(>=|<=|==|<|>)\s*(\d+(?:\.\d+)*)")
 class Behaviour:
     """What a range of versions does on a device: `flag` says what use_deterministic_algorithms(True) makes of it.
 
-    `exact` is true when the result does not vary even without the flag.
+    `exact` is true when the result does not vary even without the flag; `lenient` when it still varies under the
+    flag with warn_only=True.
     """
 
     torch: str
@@ -36,8 +37,8 @@ class Behaviour:
     flag: str
     device: str | None
     exact: bool
+    lenient: bool
     when: tuple[Condition, ...]
-    note: str
 
     def covers(self, release: tuple[int, ...], device: str) -> bool:
         """Whether it speaks of this release of PyTorch on this device."""
@@ -183,7 +184,7 @@ def _behaviour(row: Mapping[str, Any]) -> Behaviour:
     exact = row.get("default", "exact" if row["flag"] == "deterministic" else "varies") == "exact"
     return Behaviour(
         row.get("torch", ""), row.get("package", ""), row["flag"], row.get("device"), exact,
-        tuple(row.get("when", ())), row.get("note", ""),
+        row.get("lenient") == "varies", tuple(row.get("when", ())),
     )  # fmt: skip
 
 

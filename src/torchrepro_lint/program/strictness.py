@@ -6,10 +6,12 @@ A call that only an option leads to, or that nobody in the project makes, does n
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Literal
 
-from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint import catalogue
+from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.program.calls import UNKNOWN
 from torchrepro_lint.program.determinism import turned_on
 from torchrepro_lint.program.enclosing import ancestors, arm_of
@@ -17,8 +19,15 @@ from torchrepro_lint.program.flags import Setting
 from torchrepro_lint.program.program import Module, Program
 
 Flag = Literal["strict", "lenient"]
+FLAGS: tuple[Flag, ...] = ("strict", "lenient")
 MAX_FILES = 40
-_WORDS = ("use_deterministic_algorithms", "set_deterministic_debug_mode")
+_WORDS = (
+    "use_deterministic_algorithms",
+    "set_deterministic_debug_mode",
+    "enable_full_determinism",
+    "deterministic=True",
+    'deterministic="warn"',
+)
 
 
 def requested(module: Module, program: Program) -> Flag | None:
@@ -35,8 +44,19 @@ def _strictest(flags: set[Flag | None]) -> Flag | None:
 
 @lru_cache(maxsize=128)
 def _requested_in(facts: ModuleFacts, program: Program) -> Flag | None:
-    settings = [setting for setting, known in turned_on(program.module(facts)) if known]
-    return _strictest({_kind(s, program) for s in settings if _runs_by_default(s, program)})
+    module = program.module(facts)
+    settings = [setting for setting, known in turned_on(module) if known]
+    own = {_kind(s, program) for s in settings if _runs_by_default(s.node, s.scope, program)}
+    return _strictest(own | set(_through_frameworks(module, program)))
+
+
+def _through_frameworks(module: Module, program: Program) -> Iterator[Flag]:
+    for row in catalogue.table("strictness")["asks"]:
+        for call in module.calls(row["names"]):
+            value = call.literal(row["argument"], row.get("position"), row.get("default"))
+            asked = next((flag for flag in FLAGS if any(value == v and type(value) is type(v) for v in row[flag])), None)
+            if asked is not None and _runs_by_default(call.node, call.scope, program):
+                yield asked
 
 
 def _kind(setting: Setting, program: Program) -> Flag:
@@ -46,16 +66,16 @@ def _kind(setting: Setting, program: Program) -> Flag:
     return "lenient" if warns or mode == "warn" or (mode == 1 and mode is not True) else "strict"
 
 
-def _runs_by_default(setting: Setting, program: Program) -> bool:
+def _runs_by_default(node: ast.AST, scope: Scope, program: Program) -> bool:
     """Whether nothing keeps the program from getting there: no open condition, and somebody calls the function."""
-    child: ast.AST = setting.node
-    for block in ancestors(setting.node, setting.scope):
-        if isinstance(block, ast.If) and child is not block.test and block is not setting.facts.guard:
-            value = program.literal(block.test, setting.scope)
+    child = node
+    for block in ancestors(node, scope):
+        if isinstance(block, ast.If) and child is not block.test and block is not scope.facts.guard:
+            value = program.literal(block.test, scope)
             if value is UNKNOWN or bool(value) != (arm_of(block, child) == "body"):
                 return False
         child = block
-    function = setting.scope.function
+    function = scope.function
     if function.kind != "function" or function.name.rpartition(".")[2] in ("main", "__init__"):
         return True
     return bool(program.callers_of(function))

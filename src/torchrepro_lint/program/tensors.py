@@ -234,7 +234,8 @@ class Tensors:
         made = self.layers.made(call.func, scope)
         if functions:
             found = joined([self._expression(v, f, depth + 1) for f in functions for v in f.returns])
-            return replace(found, gradient=True) if made and found.gradient is None else found
+            learned = found.gradient is None and any(self.layers.learns(m) for m in made)
+            return replace(found, gradient=True) if learned else found
         if made:
             return joined([self._module_result(m, call, scope, depth) for m in made])
         return self._method(call, call.func, scope, depth) if isinstance(call.func, ast.Attribute) else UNKNOWN_TRAITS
@@ -295,7 +296,7 @@ class Tensors:
     def _module_result(self, made: Made, call: ast.Call, scope: Scope, depth: int) -> Traits:
         name = made.callee
         if not isinstance(name, str):
-            return Traits(gradient=True)
+            return Traits(gradient=True if self.layers.learns(made) else None)
         given = self._expression(call.args[0], scope, depth) if call.args else UNKNOWN_TRAITS
         if name == "torch.nn.Sequential":
             return self._sequence(made, given, depth)
