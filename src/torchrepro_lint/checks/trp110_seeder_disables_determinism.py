@@ -69,7 +69,7 @@ def _is_provided(row: Mapping[str, Any], program: Program) -> bool:
 
 
 def _is_undone(call: Call, row: Mapping[str, Any]) -> bool:
-    """Whether the call ends what an earlier one began: a seed was set in the same file, or a test is taken down."""
+    """Whether the call ends what an earlier one began: a seed set in the same file, or a test."""
     if call.scope.function.name.rpartition(".")[2].lower() in ("teardown", "teardownclass"):
         return True
     spelled = call.written.rpartition(".")[2]

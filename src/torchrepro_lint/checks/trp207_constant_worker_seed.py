@@ -1,0 +1,118 @@
+"""TRP207: a loader's workers are seeded from their numbers only, so that every epoch draws the same."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from torchrepro_lint.checks.draft import Draft, Place
+from torchrepro_lint.index import FunctionNode, Scope
+from torchrepro_lint.model import Edit
+from torchrepro_lint.program import UNKNOWN, Call, Module, Program
+from torchrepro_lint.program.reseeds import SeedCall, seed_calls
+from torchrepro_lint.program.samplers import evaluates
+from torchrepro_lint.program.steady import Steady
+from torchrepro_lint.program.values import Reference, Result
+from torchrepro_lint.syntax import import_module, replace
+
+_SEED = "{torch}.initial_seed() % 2**32"
+
+
+def check(module: Module, program: Program) -> Iterator[Draft]:
+    """Report the first repeating seed of each function that starts workers."""
+    by_function: dict[Scope, list[SeedCall]] = {}
+    for seeding in seed_calls(module, program):
+        function = _function(seeding.scope)
+        if function is not None and seeding.seed is not None and _repeats(seeding, function, program):
+            by_function.setdefault(function, []).append(seeding)
+    for function, seedings in by_function.items():
+        loader = next(_loaders(function, program), None)
+        if loader is not None:
+            yield _draft(function, seedings, loader)
+
+
+def _function(scope: Scope) -> Scope | None:
+    """The function or lambda that the call stands in."""
+    while scope.kind == "comprehension" and scope.parent is not None:
+        scope = scope.parent
+    return scope if scope.kind in ("function", "lambda") else None
+
+
+def _parameters(function: Scope) -> list[str]:
+    assert isinstance(function.node, FunctionNode | ast.Lambda)
+    arguments = function.node.args
+    return [a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+
+
+def _repeats(seeding: SeedCall, function: Scope, program: Program) -> bool:
+    assert seeding.seed is not None
+    steady = Steady(program, function, _parameters(function))  # a worker's number, and what `partial` adds
+    return steady.keeps(seeding.seed.node, seeding.seed.scope)
+
+
+# -- which loader runs it -----------------------------------------------------------------------------------------
+def _loaders(function: Scope, program: Program) -> Iterator[Call]:
+    """The training loaders that start new workers in every epoch, each with `function`."""
+    files = [function.facts]
+    if function.kind == "function":
+        others = program.text.mentioning(function.name.rpartition(".")[2]) or ()
+        own = str(function.facts.source.path)
+        files += [f for p in others if str(p) != own and (f := program.load(str(p))) is not None]
+    for facts in files:
+        if "worker_init_fn" not in facts.source.text:
+            continue
+        for sites in facts.calls.values():
+            for node, scope in sites:
+                call = Call(node, scope, "", program)
+                if _starts_with(call, function) and not _keeps_workers(call) and not evaluates(call):
+                    yield call
+
+
+def _starts_with(call: Call, function: Scope) -> bool:
+    passed = next((k.value for k in call.node.keywords if k.arg == "worker_init_fn"), None)
+    if passed is None:
+        return False
+    if isinstance(passed, ast.Lambda):
+        return call.scope.children.get(passed) is function
+    for origin in call.program.origins(passed, call.scope):
+        match origin:
+            case Reference(target=target) if target is function:
+                return True
+            case Result(callee="functools.partial", node=ast.Call(args=[inner, *_]), scope=scope):
+                if call.program.resolve(inner, scope) is function:
+                    return True
+    return False
+
+
+def _keeps_workers(call: Call) -> bool:
+    """Workers that live on keep drawing: they are seeded once."""
+    passed = call.literal("persistent_workers", default=False)
+    return passed is UNKNOWN or bool(passed)
+
+
+# -- what is reported ---------------------------------------------------------------------------------------------
+def _draft(function: Scope, seedings: Sequence[SeedCall], loader: Call) -> Draft:
+    first = seedings[0]
+    assert first.seed is not None
+    read = {n.id for n in ast.walk(first.seed.node) if isinstance(n, ast.Name)}
+    numbered = bool(read & set(_parameters(function)[:1])) or not isinstance(first.seed.node, ast.Constant)
+    return Draft(
+        first.node,
+        {"call": first.written, "seed": first.seed.scope.facts.text(first.seed.node)},
+        None if numbered else "same",
+        related=(Place(loader.facts, loader.node, "each of its epochs starts workers with this function"),),
+        edits=tuple(dict.fromkeys(e for s in seedings for e in _edits(s, function))),
+    )
+
+
+def _edits(seeding: SeedCall, function: Scope) -> tuple[Edit, ...]:
+    """Take the seed from the loader's own generator: at the call, or where a local variable is given its value."""
+    assert seeding.seed is not None
+    node, facts = seeding.seed.node, function.facts
+    if seeding.seed.scope.facts is not facts or node not in ast.walk(seeding.node):
+        return ()
+    bindings = function.bindings.get(node.id, []) if isinstance(node, ast.Name) else []
+    if len(bindings) == 1 and bindings[0].kind == "assign" and bindings[0].value is not None:
+        node = bindings[0].value
+    torch = import_module(facts, "torch", function)
+    return (replace(facts, node, _SEED.format(torch=torch.text)), *torch.edits)
