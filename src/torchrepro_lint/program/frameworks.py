@@ -36,7 +36,7 @@ def calls_in(files: Iterable[ModuleFacts], program: Program, *keys: str) -> Iter
 
 
 def seeds_torch(module: Module, program: Program) -> bool:
-    """Whether the programs that a file starts seed torch; of a file that starts none, whether it does itself."""
+    """Whether the programs that a file starts seed torch; of a file that starts none, whether it does so."""
     seedings = program.seedings(module.facts)
     if seedings:
         return any("torch" in s.families for found in seedings for s in found.seeders)

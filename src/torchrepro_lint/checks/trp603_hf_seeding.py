@@ -1,0 +1,99 @@
+"""TRP603: a model whose weights are drawn before transformers' Trainer, or `set_seed`, seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.checks.draft import Draft, Place
+from torchrepro_lint.model import Edit
+from torchrepro_lint.program import Argument, Call, Module, Program, Result
+from torchrepro_lint.program.fresh_weights import FreshWeights, fresh_weights
+from torchrepro_lint.program.loaders import outermost_loop
+from torchrepro_lint.program.rng import Seeder
+from torchrepro_lint.program.seeding import Seeding
+from torchrepro_lint.syntax import import_name, insert_before
+
+SEED = "transformers.set_seed"
+
+
+def check(module: Module, program: Program) -> Iterator[Draft]:
+    """Report each model with fresh weights that nothing seeds before the Trainer does."""
+    calls = module.calls(catalogue.names("frameworks", "hf_trainers"))
+    trainers = [c for c in calls if c.argument("model_init") is None]
+    if not trainers or "train" not in module.facts.calls:
+        return
+    for seeding in program.seedings(module.facts):
+        for call in trainers:
+            model = call.argument("model", 0)
+            if isinstance(model, Argument) and seeding.complete:
+                for fresh in fresh_weights(model, program):
+                    yield from _drafts(call, fresh, seeding)
+
+
+def _drafts(trainer: Call, fresh: FreshWeights, seeding: Seeding) -> Iterator[Draft]:
+    seeders = [s for s in (*seeding.seeders, *seeding.conditional.values()) if "torch" in s.families]
+    others = [s for s in seeders if not _is_made_by(s, trainer)]
+    if not all(_comes_after(s, fresh) for s in others):
+        return
+    facts, here = fresh.scope.facts, fresh.scope.facts is trainer.facts
+    makers = catalogue.names("frameworks", "hf_trainers")
+    late = [s for s in others if _name(s, trainer.program) not in makers]
+    seeded = Place(facts, late[0].node, "seeded only here") if late else None
+    values = {"model": facts.text(fresh.node.func), "what": fresh.what, "trainer": trainer.written}
+    values["seed"] = facts.text(late[0].node) if late else ""
+    related: tuple[Place, ...] = (seeded or Place(trainer.facts, trainer.node, "seeded only here"),)
+    if not here:
+        related = (*related, Place(facts, fresh.node, f"{fresh.what} are drawn here"))
+    yield Draft(
+        fresh.node if here else trainer.node,
+        values,
+        "late" if late else "full" if _is_fully_determined(trainer) else None,
+        related=related,
+        edits=_edits(trainer, fresh) if here and not late else (),
+        unsafe=outermost_loop(facts, fresh.node) is not None,
+    )
+
+
+def _name(seeder: Seeder, program: Program) -> str:
+    return (program.callee(seeder.node, seeder.scope) or "").removesuffix(".__init__")
+
+
+def _is_made_by(seeder: Seeder, trainer: Call) -> bool:
+    """Whether the seed is the one that the Trainer sets itself, maybe through a class of the project's."""
+    if seeder.node is trainer.node:
+        return True
+    in_constructor = seeder.scope.function.name.endswith("__init__")
+    return in_constructor and _name(seeder, trainer.program) in catalogue.names("frameworks", "hf_trainers")
+
+
+def _comes_after(seeder: Seeder, fresh: FreshWeights) -> bool:
+    """Whether a seed stands below the model in the same function: then it comes too late."""
+    return seeder.scope.function is fresh.scope.function and seeder.node.lineno > (fresh.node.end_lineno or 0)
+
+
+def _arguments(trainer: Call) -> Call | None:
+    """The call that made the Trainer's TrainingArguments."""
+    passed = trainer.argument("args", 1)
+    origins = trainer.program.origins(passed.node, passed.scope) if isinstance(passed, Argument) else []
+    known = catalogue.names("frameworks", "hf_arguments")
+    for origin in origins:
+        if isinstance(origin, Result) and origin.callee in known:
+            return Call(origin.node, origin.scope, str(origin.callee), trainer.program)
+    return None
+
+
+def _is_fully_determined(trainer: Call) -> bool:
+    made = _arguments(trainer)
+    return made is not None and made.literal("full_determinism") is True
+
+
+def _edits(trainer: Call, fresh: FreshWeights) -> tuple[Edit, ...]:
+    """Seed above the statement that builds the model, with the Trainer's own seed where it is known."""
+    facts = fresh.scope.facts
+    statement = facts.statement(fresh.node)
+    made = _arguments(trainer)
+    given = made.literal("seed") if made is not None else None
+    seed = str(given) if type(given) is int else trainer.program.seeds.expression(fresh.scope, statement)
+    name = import_name(facts, SEED, fresh.scope)
+    return (*name.edits, insert_before(facts, statement, f"{name.text}({seed})"))

@@ -1,0 +1,91 @@
+"""TRP604: accelerate shards a loader that shuffles without a sampler that is seeded for each epoch."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.checks.argument_edit import switched_on
+from torchrepro_lint.checks.draft import Draft, Place
+from torchrepro_lint.model import Edit
+from torchrepro_lint.program import UNKNOWN, Argument, Call, Module, Program, Result
+from torchrepro_lint.program.loaders import argument, lacks_generator, loaders, samplers, shuffling
+from torchrepro_lint.syntax import import_name, with_argument
+
+CONFIGURATION = "accelerate.utils.DataLoaderConfiguration"
+
+
+def check(module: Module, program: Program) -> Iterator[Draft]:
+    """Report each `prepare` of a loader that shuffles, by an Accelerator without a seedable sampler."""
+    for node, scope in module.facts.calls.get("prepare", ()):
+        if not isinstance(node.func, ast.Attribute):
+            continue
+        makers = catalogue.names("frameworks", "accelerators")
+        made = _made(Argument(node.func.value, scope), makers, program)
+        if len(made) != 1 or not _leaves_order(made[0]):
+            continue
+        passed = [Argument(a, scope) for a in node.args if not isinstance(a, ast.Starred)]
+        loader = next((c for p in passed for c in _made(p, loaders(), program) if _shuffles(c)), None)
+        if loader is not None:
+            accelerator = made[0]
+            values = {"prepare": module.facts.text(node.func), "loader": loader.written}
+            related = (
+                Place(loader.facts, loader.node, "shuffled without a generator of its own"),
+                Place(accelerator.facts, accelerator.node, "made without `use_seedable_sampler`"),
+            )
+            edits = _edits(accelerator) if accelerator.facts is module.facts else ()
+            yield Draft(node, values, related=related, edits=edits)
+
+
+def _made(value: Argument, names: Collection[str], program: Program) -> list[Call]:
+    """The calls of these names that the value may come from."""
+    return [
+        Call(o.node, o.scope, o.callee, program)
+        for o in program.origins(value.node, value.scope)
+        if isinstance(o, Result) and isinstance(o.callee, str) and o.callee in names
+    ]
+
+
+def _configurations(accelerator: Call) -> list[Call] | None:
+    """The calls that made the Accelerator's loader configuration; None where one may be out of sight."""
+    row = catalogue.names("frameworks", "accelerators")[accelerator.name]
+    passed = accelerator.argument(row["configuration"])
+    if passed is None:
+        return []
+    if passed is UNKNOWN:
+        return None
+    found = _made(passed, catalogue.names("frameworks", "loader_configurations"), accelerator.program)
+    return found if len(found) == 1 else None
+
+
+def _leaves_order(accelerator: Call) -> bool:
+    """Whether `use_seedable_sampler` is surely off, in the configuration and in the Accelerator itself."""
+    configurations = _configurations(accelerator)
+    if configurations is None:
+        return False
+    name = catalogue.names("frameworks", "accelerators")[accelerator.name]["argument"]
+    return all(call.literal(name, default=False) is False for call in (accelerator, *configurations))
+
+
+def _shuffles(loader: Call) -> bool:
+    """Whether a loader draws its order from the global generator, by itself or by its sampler."""
+    if shuffling(loader) is not None:
+        return lacks_generator(loader)
+    sampler = argument(loader, "sampler")
+    if not isinstance(sampler, Argument):
+        return False
+    return any(map(lacks_generator, _made(sampler, samplers(), loader.program)))
+
+
+def _edits(accelerator: Call) -> tuple[Edit, ...]:
+    row = catalogue.names("frameworks", "accelerators")[accelerator.name]
+    configurations = _configurations(accelerator)
+    if configurations:
+        made = configurations[0]
+        return switched_on(made, row["argument"]) if made.facts is accelerator.facts else ()
+    if accelerator.argument(row["argument"]) is not None:
+        return switched_on(accelerator, row["argument"])
+    name = import_name(accelerator.facts, CONFIGURATION, accelerator.scope)
+    value = f"{name.text}({row['argument']}=True)"
+    return (*name.edits, with_argument(accelerator.facts, accelerator.node, row["configuration"], value))
