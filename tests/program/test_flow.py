@@ -116,6 +116,27 @@ PROGRAMS = {
         def f(d):
             P(dataset=d, sampler=DistributedSampler(d))
     """,
+    "loop over a container": f"""
+        def f(d):
+            x = {{"train": {MADE}}}
+            for i, (name, loader) in enumerate(x.items()):
+                use(loader)
+            for key in x:
+                print(d[key])
+    """,
+    "tuple of another branch": f"""
+        def g(d, both):
+            if both:
+                return d, {MADE}
+            return d
+
+        def f(d):
+            _, x = g(d, True)
+            use(x)
+            one = g(d, False)
+            for image, label in enumerate(one):
+                pass
+    """,
     "comprehension": """
         def f(d):
             s = {k: DistributedSampler(d[k]) for k in d}

@@ -126,8 +126,9 @@ class _Follower:
                 self._returned(facts, scope, held)
             case ast.Attribute():
                 self._attribute(parent, facts, scope, held)
-            case ast.Subscript(value=value) if value is node:
-                self._item(parent, facts, held)
+            case ast.Subscript(value=value):
+                if value is node:
+                    self._item(parent, facts, held)
             case ast.For() | ast.AsyncFor() | ast.comprehension() | ast.YieldFrom():
                 self._iterated(node, parent, scope, held)
             case _ if not isinstance(parent, _IGNORED):
@@ -143,10 +144,10 @@ class _Follower:
     def _iterated(self, node: ast.AST, parent: ast.AST, scope: Scope, held: Held) -> None:
         if not held.path:
             self.flow.iterated.append((node, scope))
-        elif isinstance(parent, ast.For) and isinstance(parent.target, ast.Name):
-            opened = held.opened(ANY)
-            if opened is not None:
-                self._bind(parent.target, scope, opened)
+        elif isinstance(held.path[0], str) and held.path[0] != ANY:
+            return  # iterating a dict gives its keys
+        elif isinstance(parent, ast.For):
+            self._bind(parent.target, scope, Held(held.chain, held.path[1:]))
         else:
             self.flow.escaped = True
 
@@ -168,8 +169,9 @@ class _Follower:
                 found = held.opened(key.value if isinstance(key, ast.Constant) else ANY)
                 if found is not None:
                     self.enqueue(call, facts, found)
-            elif name in ("values", "items"):
-                self.flow.escaped = True
+            elif name in ("values", "items") and isinstance(call, ast.Call):
+                item = held.path[1:] if name == "values" else (1, *held.path[1:])
+                self.enqueue(call, facts, Held(held.chain, (ANY, *item)))
         elif held.chain and name == held.chain[0]:
             self.enqueue(attribute, facts, Held(held.chain[1:]))
         else:

@@ -142,13 +142,21 @@ def _external(given: Passed, callee: str) -> Iterator[Step]:
     elif callee in table["wrappers"]["names"]:
         if callee == "builtins.iter" and not given.held.path:
             yield Iterates()
-        yield Value(given.call, given.held if given.held.path else Held(None))
+        yield Value(given.call, _wrapped(given, callee))
     elif callee == "builtins.dict" and given.name is not None:
         yield Value(given.call, given.held.inside(given.name))
     elif callee in ("builtins.list", "builtins.tuple") and given.held.path:
         yield Value(given.call, given.held)
     elif callee not in table["lookers"]["names"] and not callee.startswith("logging."):
         yield Lost()
+
+
+def _wrapped(given: Passed, callee: str) -> Held:
+    """What iterates the argument; an item of an enumerated or zipped container comes in a tuple."""
+    if not given.held.path:
+        return Held(None)
+    place = {"builtins.enumerate": 1, "builtins.zip": given.position}.get(callee)
+    return given.held if place is None else Held(given.held.chain, (ANY, place, *given.held.path[1:]))
 
 
 def _keeper(callee: str, name: str | None, position: int | None) -> str | None:
