@@ -5,6 +5,7 @@ Every table is a TOML file of rows; each row, or the table's head, names its `so
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
@@ -17,11 +18,10 @@ CLASS_ENDINGS = ("Loader", "Sampler", "Generator", "Loader2")
 @lru_cache(maxsize=None)
 def table(name: str) -> Mapping[str, Any]:
     """The parsed table `rules/catalogue/<name>.toml`."""
-    try:
+    if sys.version_info >= (3, 11):
         import tomllib
-    except ModuleNotFoundError:  # Python 3.10
+    else:
         import tomli as tomllib
-
     with (rules_dir() / "catalogue" / f"{name}.toml").open("rb") as file:
         return tomllib.load(file)
 

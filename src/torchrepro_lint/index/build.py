@@ -6,7 +6,7 @@ import ast
 import sys
 import warnings
 from collections.abc import Callable, Iterable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from torchrepro_lint.index.facts import AttributeSet, Binding, FunctionNode, ModuleFacts, Scope, SubscriptSet, dotted
 from torchrepro_lint.index.fstrings import repair_positions
@@ -78,7 +78,7 @@ def _walk(facts: ModuleFacts) -> None:
         if handler is not None and handler(node, scope, pending):
             continue
         for name in fields[kind]:
-            value = getattr(node, name, None)
+            value: Any = getattr(node, name, None)
             if value.__class__ is list:
                 for item in reversed(value):
                     if item.__class__ not in leaves:

@@ -32,9 +32,9 @@ def first_kernel(files: Iterable[ModuleFacts], program: Program) -> tuple[ast.AS
             return node, scope
         if _MODELS.search(facts.source.text):
             imported = (b.node for b in facts.imports if b.target.partition(".")[0] in _LIBRARIES)
-            node = next(imported, None)
-            if node is not None:
-                return node, facts.scope
+            found = next(imported, None)
+            if found is not None:
+                return found, facts.scope
     return None
 
 

@@ -1,0 +1,72 @@
+"""An argument is added the way its author lays calls out."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from torchrepro_lint.fixing import apply_edits
+from torchrepro_lint.index import build
+from torchrepro_lint.model import Fix, Safety
+from torchrepro_lint.source import source_from_text
+from torchrepro_lint.syntax import with_argument
+
+
+def added(text: str, name: str = "generator", value: str = "g") -> str:
+    facts = build(source_from_text(text, Path("/p/m.py"), "m.py"))
+    call = facts.calls["DataLoader"][0][0]
+    edit = with_argument(facts, call, name, value)
+    return apply_edits(facts.source, [Fix(Safety.SAFE, "", (edit,))]).text
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("DataLoader()", "DataLoader(generator=g)"),
+        ("DataLoader(a)", "DataLoader(a, generator=g)"),
+        ("DataLoader(a,)", "DataLoader(a, generator=g,)"),
+        ("DataLoader(a,b=1)", "DataLoader(a,b=1, generator=g)"),
+        ("DataLoader( a )", "DataLoader( a, generator=g )"),
+        ("DataLoader(a, generator=None)", "DataLoader(a, generator=g)"),
+        ("DataLoader(a, *b, **c)", "DataLoader(a, *b, **c, generator=g)"),
+        ("x = [DataLoader(a) for a in b]", "x = [DataLoader(a, generator=g) for a in b]"),
+        ("DataLoader(\n    a,\n    b=1,\n)", "DataLoader(\n    a,\n    b=1,\n    generator=g,\n)"),
+        ("DataLoader(\n    a,\n    b=1\n)", "DataLoader(\n    a,\n    b=1,\n    generator=g\n)"),
+        ("DataLoader(\n    a,\n)", "DataLoader(\n    a,\n    generator=g,\n)"),
+        ("DataLoader(a,\n           b=1)", "DataLoader(a,\n           b=1,\n           generator=g)"),
+        (
+            "DataLoader(\n    a,  # the data\n    b=1,  # one\n)",
+            "DataLoader(\n    a,  # the data\n    b=1,  # one\n    generator=g,\n)",
+        ),
+        ("DataLoader(\r\n\ta,\r\n\tb=1,\r\n)", "DataLoader(\r\n\ta,\r\n\tb=1,\r\n\tgenerator=g,\r\n)"),
+        ("x = DataLoader(\n  f(a,\n    b),\n  c=1)", "x = DataLoader(\n  f(a,\n    b),\n  c=1,\n  generator=g)"),
+        ("f'{DataLoader(a)}'", "f'{DataLoader(a, generator=g)}'"),
+        ("é = DataLoader(ä)", "é = DataLoader(ä, generator=g)"),
+        ("torch . utils.DataLoader (a)", "torch . utils.DataLoader (a, generator=g)"),
+    ],
+)
+def test_layouts(before: str, after: str) -> None:
+    assert added(before) == after
+
+
+ARGUMENTS = st.lists(st.sampled_from(["a", "*b", "c=1", "d=f(x, y)", "**e", "e=[1,\n 2]"]), max_size=4, unique=True)
+
+
+@given(ARGUMENTS, st.sampled_from([", ", ",", ",\n    ", " , ", ",  # why\n  "]), st.booleans(), st.booleans())
+def test_whatever_the_layout_only_one_argument_is_new(args: list[str], comma: str, trailing: bool, wide: bool) -> None:
+    order = sorted(args, key=lambda a: (a.startswith("**"), "=" in a, a.startswith("*")))
+    inside = comma.join(order) + ("," if trailing and order else "")
+    text = f"x = DataLoader({chr(10) if wide else ''}{inside}{chr(10) if wide else ''})  # end\n"
+    try:
+        before = ast.parse(text)
+    except SyntaxError:
+        return
+    call = ast.parse(added(text)).body[0].value  # type: ignore[attr-defined]
+    original = before.body[0].value  # type: ignore[attr-defined]
+    assert ast.unparse(call.keywords.pop()) == "generator=g"
+    assert ast.dump(call) == ast.dump(original)
+    assert added(text).count("#") == text.count("#")
