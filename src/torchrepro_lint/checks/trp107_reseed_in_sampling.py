@@ -1,0 +1,56 @@
+"""TRP107: the global generators get the same seed again for each sample, batch, step or epoch."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from torchrepro_lint.checks.draft import Draft
+from torchrepro_lint.index import Scope
+from torchrepro_lint.program import Module, Program
+from torchrepro_lint.program.intent import branches
+from torchrepro_lint.program.repeated import repeated_by
+from torchrepro_lint.program.reseeds import seed_calls
+from torchrepro_lint.program.steady import Steady
+
+_RESTORES = ("setstate", "set_state", "set_rng_state", "set_rng_state_all", "fork_rng", "isolate_rng")
+_SEED = re.compile(r"seed", re.IGNORECASE)
+
+
+def check(module: Module, program: Program) -> Iterator[Draft]:
+    """Report the first such seed of each function."""
+    steady = Steady(program)
+    reported: set[Scope] = set()
+    for seeding in seed_calls(module, program):
+        function = seeding.scope.function
+        if seeding.seed is None or function in reported or _is_named_seeder(function):
+            continue
+        if not steady.keeps(seeding.seed.node, seeding.seed.scope):
+            continue
+        if _is_undone(function) or not _is_always_reached(seeding.node, seeding.scope):
+            continue
+        unit = repeated_by(seeding.node, seeding.scope, program)
+        if unit is not None:
+            reported.add(function)
+            seed = seeding.seed.scope.facts.text(seeding.seed.node)
+            yield Draft(seeding.node, {"call": seeding.written, "seed": seed, "unit": unit})
+
+
+def _is_named_seeder(function: Scope) -> bool:
+    """A helper is judged where it is called."""
+    return function.kind == "function" and bool(_SEED.search(function.name.rpartition(".")[2]))
+
+
+def _is_undone(function: Scope) -> bool:
+    """Whether the function puts an earlier state back."""
+    calls = function.facts.calls
+    return any(where.function is function for name in _RESTORES for _, where in calls.get(name, ()))
+
+
+def _is_always_reached(node: ast.AST, scope: Scope) -> bool:
+    """Whether no test but one about a seed keeps the call from being reached each time."""
+    tests = [owner.test for owner, _ in branches(scope.facts, node)]
+    return all(
+        any(_SEED.search(getattr(n, "attr", getattr(n, "id", ""))) for n in ast.walk(test)) for test in tests
+    )
