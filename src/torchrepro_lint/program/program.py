@@ -24,8 +24,8 @@ from torchrepro_lint.program.values import Constant, Display, Origin, Reference,
 if TYPE_CHECKING:
     from torchrepro_lint.program.seeding import Seeding
 
-MAX_LINES_HELD = 80_000  # about 85 MB of syntax trees
-MAX_LINES_READ = 150_000  # for the questions of one checked file; beyond, what lies in other files is unknown
+MAX_LINES_HELD = 60_000  # about 65 MB of syntax trees
+MAX_LINES_READ = 90_000  # for the questions of one checked file; beyond, what lies in other files is unknown
 MAX_CALLER_FILES = 12  # a name that more files mention (`forward`, `get`) has callers that nobody can list
 
 
@@ -59,6 +59,8 @@ class Program:
         self._dropped: list[ModuleFacts] = []
         self._callers: dict[Scope, list[tuple[ast.Call, Scope]] | None] = {}
         self._seedings: tuple[ModuleFacts, list[Seeding]] | None = None
+        self._cut_short: set[str] = set()  # files with a program whose walk was given up
+        self._files_unread = 0
 
     @cached_property
     def torch_version(self) -> str | None:
@@ -92,6 +94,7 @@ class Program:
     def release(self) -> None:
         """Free the files that were dropped, and what can be worked out again for the others. Call it between
         files only: a rule may still look at them."""
+        self._files_unread += self.is_exhausted
         self._lines_read = 0
         for facts in self._held.values():
             if facts is not None:
@@ -201,7 +204,18 @@ class Program:
 
         if self._seedings is None or self._seedings[0] is not facts:
             self._seedings = (facts, [seeding_of(entry, self) for entry in entries(facts, self)])
+            if not all(s.complete for s in self._seedings[1]):
+                self._cut_short.add(facts.source.rel)
         return self._seedings[1]
+
+    def bounds(self) -> dict[str, int]:
+        """How often a bound kept a question from being answered, by what was given up."""
+        counted = {
+            "files with a program not walked to its end": len(self._cut_short),
+            "files for which no more files were read": self._files_unread,
+            "values not followed to their origin": self.values.bounds_hit,
+        }
+        return {what: number for what, number in counted.items() if number}
 
     # -- calls ----------------------------------------------------------------------------------------------------
     def callers_of(self, function: Scope) -> list[tuple[ast.Call, Scope]] | None:
