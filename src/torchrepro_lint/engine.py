@@ -186,7 +186,7 @@ def finish(run: Run, findings: Mapping[Path, Sequence[Finding]]) -> Result:
     result.problems = tuple(f"{path}: {reason}" for path, reason in run.unreadable)
     source = lru_cache(maxsize=8)(result.source)
     result.findings = tuple(with_fingerprints(flat, source))
-    result.statistics = dict(sorted(Counter(f.code for f in flat).items()))
+    result.statistics = dict(sorted(Counter(f.code for f in flat).items())) | run.program.bounds()
     return result
 
 

@@ -34,6 +34,8 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
 def _drafts(trainer: Call, fresh: FreshWeights, seeding: Seeding) -> Iterator[Draft]:
     seeders = [s for s in (*seeding.seeders, *seeding.conditional.values()) if "torch" in s.families]
     others = [s for s in seeders if not _is_made_by(s, trainer)]
+    if any(m.seeder is None for m in seeding.met):  # an unknown function whose name says that it seeds
+        return
     if not all(_comes_after(s, fresh) for s in others):
         return
     facts, here = fresh.scope.facts, fresh.scope.facts is trainer.facts

@@ -57,6 +57,18 @@ class Late:
     seeder: Seeder
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class SeedMet:
+    """A seed call that the walk came by, how far it is believed, and the calls that lead to it. `seeder` is None
+    for a call that is believed to seed for its name."""
+
+    node: ast.Call
+    scope: Scope
+    seeder: Seeder | None
+    level: int
+    chain: tuple[Step, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class _Family:
     level: int = UNSEEDED
@@ -80,7 +92,11 @@ class Seeding:
     kinds: dict[str, set[str]] = field(default_factory=dict)
     visited: list[ModuleFacts] = field(default_factory=list)
     reached: set[str] = field(default_factory=set)
-    unknown_calls: int = 0
+    met: list[SeedMet] = field(default_factory=list)
+    drawn: dict[str, Witness] = field(default_factory=dict)  # the first draw of each family, seeded or not
+    tests: dict[ast.If, Truth] = field(default_factory=dict)
+    unfollowed: list[Step] = field(default_factory=list)
+    bounds: set[str] = field(default_factory=set)
     complete: bool = True
 
     @property
@@ -126,7 +142,10 @@ def seeding_of(entry: Entry, program: Program) -> Seeding:
         walk.run()
     except RecursionError:  # an expression nested a thousand deep
         walk.found.complete = False
-    walk.found.complete &= not program.is_exhausted
+        walk.found.bounds.add("nesting")
+    if program.is_exhausted:
+        walk.found.complete = False
+        walk.found.bounds.add("files")
     return walk.found
 
 
@@ -185,6 +204,8 @@ class _Walk:
         node = function.node
         self._calls += 1
         key = (function, call is None)
+        if len(self._chain) > MAX_DEPTH:
+            self.found.bounds.add("depth")
         if state is None or key in self._active or len(self._chain) > MAX_DEPTH or not self._within_bounds():
             return state
         signature = self._signature(function, call, frame, state)
@@ -207,6 +228,7 @@ class _Walk:
     def _within_bounds(self) -> bool:
         if self._calls > MAX_CALLS:
             self.found.complete = False
+            self.found.bounds.add("calls")
         return self.found.complete
 
     def _signature(self, function: Scope, call: ast.Call | None, frame: Frame, state: State) -> object:
@@ -271,7 +293,7 @@ class _Walk:
         if node is scope.facts.guard:
             return self._block(node.body, state, scope, frame)
         state = self._expression(node.test, state, scope, frame)
-        truth = self.options.truth(node.test, scope, frame)
+        truth = self.found.tests[node] = self.options.truth(node.test, scope, frame)
         if truth is Truth.ALWAYS:
             return self._block(node.body, state, scope, frame)
         if truth is Truth.NEVER:
@@ -329,7 +351,7 @@ class _Walk:
             self.found.reached.add(call.func.attr)
         callees = self._callees(call, scope, frame)
         if not callees:
-            self.found.unknown_calls += 1
+            self.found.unfollowed.append(Step(call, scope))
             return self._external(None, call, state, scope, frame)
         after = [self._enter(callee, call, state, scope, frame) for callee in callees]
         return _either(after) if len(after) > 1 else after[0]
@@ -408,6 +430,7 @@ class _Walk:
         if draw is not None:
             return self._draw(draw, state)
         if self._may_seed(name, call):
+            self.found.met.append(SeedMet(call, scope, None, SEEDED, tuple(self._chain)))
             return tuple(replace(f, level=SEEDED) for f in state or ()) if state is not None else None
         return state
 
@@ -502,6 +525,7 @@ class _Walk:
         if state is None:
             return None
         level = self._seed_level(seeder, scope, frame)
+        self.found.met.append(SeedMet(seeder.node, scope, seeder, level, tuple(self._chain)))
         if level > UNSEEDED:
             self.found.seeders.append(seeder)
         families = list(state)
@@ -541,9 +565,15 @@ class _Walk:
         old = state[i]
         if self._in_workers and draw.family != "torch":  # a worker seeds its own generators from torch's
             old = replace(old, level=max(old.level, state[FAMILIES.index("torch")].level))
-        if old.level == SEEDED or _chooses_seed(draw) or (draw.kind == "init" and self._overwritten(draw)):
+        seeded = old.level == SEEDED
+        if (seeded and draw.family in self.found.drawn) or _chooses_seed(draw):
+            return state
+        if draw.kind == "init" and self._overwritten(draw):
             return state
         witness = Witness(draw, (*self._chain, Step(draw.node, draw.scope)), old.level, self._process)
+        self.found.drawn.setdefault(draw.family, witness)
+        if seeded:
+            return state
         table = self.found.unseeded if old.level == UNSEEDED else self.found.maybe
         table.setdefault(draw.family, witness)
         self.found.kinds.setdefault(draw.family, set()).add(draw.kind)

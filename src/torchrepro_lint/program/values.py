@@ -90,7 +90,8 @@ class Values:
         self._callers_of = callers_of
         self._steps = 0
         self._answers: dict[tuple[ast.expr, Scope], list[Origin]] = {}
-        self.bounds_hit = 0
+        self._is_cut = False
+        self.bounds_hit = 0  # questions whose answer is Unknown because of a bound
 
     def forget(self) -> None:
         """Files have changed or were dropped: answers may speak of trees that are no more."""
@@ -100,8 +101,9 @@ class Values:
         """Every origin of `expr` evaluated in `scope`, in the order in which they are written."""
         key = (expr, scope)
         if key not in self._answers:
-            self._steps = 0
+            self._steps, self._is_cut = 0, False
             self._answers[key] = list(self._expression(expr, scope, 0))
+            self.bounds_hit += self._is_cut
         return self._answers[key]
 
     def single(self, expr: ast.expr, scope: Scope) -> Origin | None:
@@ -113,7 +115,7 @@ class Values:
     def _expression(self, expr: ast.expr, scope: Scope, depth: int) -> Iterator[Origin]:
         self._steps += 1
         if depth > MAX_DEPTH or self._steps > MAX_STEPS:
-            self.bounds_hit += 1
+            self._is_cut = True
             yield Unknown(expr, scope)
             return
         match expr:
