@@ -13,9 +13,7 @@ from torchrepro_lint.program.intent import branches
 from torchrepro_lint.syntax import import_name, insert_first
 
 
-def set_epoch(
-    program: Program, reported: ModuleFacts, call: Call, flow: Flow, loop: EpochLoop
-) -> tuple[Edit, ...]:
+def set_epoch(program: Program, reported: ModuleFacts, call: Call, flow: Flow, loop: EpochLoop) -> tuple[Edit, ...]:
     """The edits, or none where the sampler or the number of the epoch has no name in the loop, or where the
     loop is not in the file that is reported: a fix stays within one file."""
     if loop.scope.facts is not reported or not loop.sure:
@@ -58,10 +56,7 @@ def _self_name(scope: Scope | None) -> str | None:
 
 
 def _bound_before(holder: Holder, loop: EpochLoop) -> bool:
-    return all(
-        getattr(b.node, "end_lineno", 0) < loop.node.lineno
-        for b in holder.owner.bindings.get(holder.name, ())
-    )
+    return all(getattr(b.node, "end_lineno", 0) < loop.node.lineno for b in holder.owner.bindings.get(holder.name, ()))
 
 
 def _conditional(program: Program, call: Call, holder: Holder) -> bool:
@@ -106,9 +101,7 @@ def _guard(call: Call, loop: EpochLoop, expression: str) -> tuple[str, tuple[Edi
 
 
 def _condition(facts: ModuleFacts, test: ast.expr, way: bool) -> str | None:
-    if any(
-        isinstance(n, ast.NamedExpr | ast.Await | ast.Yield) for n in ast.walk(test)
-    ) or "\n" in facts.text(test):
+    if any(isinstance(n, ast.NamedExpr | ast.Await | ast.Yield) for n in ast.walk(test)) or "\n" in facts.text(test):
         return None
     if way:
         return facts.text(test)

@@ -46,11 +46,7 @@ def _told_well(program: Program, flow: Flow, loop: EpochLoop) -> bool:
         inside = epoch_loop(program, site, scope, flow) is not None
         if inside and program.literal(number, scope) is UNKNOWN:
             return True
-        if (
-            not inside
-            and scope.function is not loop.scope.function
-            and not _called(program, flow, scope.function)
-        ):
+        if not inside and scope.function is not loop.scope.function and not _called(program, flow, scope.function):
             return True
     return False
 
@@ -66,9 +62,7 @@ def _draft(program: Program, site: ast.Call, scope: Scope, call: Call, flow: Flo
     values = {"call": scope.facts.text(site), "number": scope.facts.text(number)}
     place = Place(loop.scope.facts, loop.node, "the epochs are counted here")
     if inside is None:
-        return Draft(
-            site, values, "outside", related=(place,), edits=set_epoch(program, scope.facts, call, flow, loop)
-        )
+        return Draft(site, values, "outside", related=(place,), edits=set_epoch(program, scope.facts, call, flow, loop))
     edits: tuple[Edit, ...] = ()
     if inside.variable is not None and inside.scope.function is scope.function:
         edits = (replace(scope.facts, number, inside.variable),)

@@ -48,4 +48,4 @@ def _inductor(module: Module) -> Iterator[Draft]:
 def _switched_off(module: Module, program: Program) -> bool:
     """Newer inductors do not time kernels while deterministic algorithms are on."""
     since = catalogue.table("backend_flags")["autotune"]["switched_off_by_determinism"]
-    return may_be(program.torch_version, since) and turned_on_anywhere(module, program)
+    return may_be(program.torch_version, since) and turned_on_anywhere(module, program, inductor=True)

@@ -14,9 +14,7 @@ from torchrepro_lint.index import Scope
 from torchrepro_lint.program.intent import block_of
 from torchrepro_lint.program.program import Module, Program
 
-PRODUCTS = frozenset(
-    f"torch.{n}" for n in ("matmul", "mm", "bmm", "addmm", "baddbmm", "einsum", "linalg.multi_dot")
-)
+PRODUCTS = frozenset(f"torch.{n}" for n in ("matmul", "mm", "bmm", "addmm", "baddbmm", "einsum", "linalg.multi_dot"))
 MAX_CALLS = 2  # how deep into called functions a product is looked for
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 

@@ -22,9 +22,7 @@ from torchrepro_lint.program.values import Constant, Result
 
 MAX_CALLERS = 6
 _EPOCH = re.compile(r"epoch", re.IGNORECASE)
-_OTHER_COUNT = re.compile(
-    r"fold|seed|rank|trial|task|split|client|worker|gpu|model|repeat|attack", re.IGNORECASE
-)
+_OTHER_COUNT = re.compile(r"fold|seed|rank|trial|task|split|client|worker|gpu|model|repeat|attack", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -185,11 +183,7 @@ def _sites(facts: ModuleFacts) -> Iterator[tuple[ast.expr | None, Scope]]:
     for node, scope in facts.calls.get("set_epoch", ()):
         yield (node.func.value if isinstance(node.func, ast.Attribute) else None), scope
     for node, scope in facts.calls.get("getattr", ()):
-        if (
-            len(node.args) > 1
-            and isinstance(node.args[1], ast.Constant)
-            and node.args[1].value == "set_epoch"
-        ):
+        if len(node.args) > 1 and isinstance(node.args[1], ast.Constant) and node.args[1].value == "set_epoch":
             yield node.args[0], scope
 
 

@@ -126,9 +126,7 @@ def follows_request(program: Program, setting: Setting) -> bool:
 
 def _was_saved(origin: object) -> bool:
     return (
-        isinstance(origin, Reference)
-        and isinstance(origin.target, str)
-        and origin.target.startswith("torch.backends")
+        isinstance(origin, Reference) and isinstance(origin.target, str) and origin.target.startswith("torch.backends")
     )
 
 
@@ -144,9 +142,7 @@ def reads_switch(program: Program, setting: Setting, owner: str, name: str) -> b
     )
 
 
-def undone(
-    program: Program, setting: Setting, here: bool, others: Sequence[tuple[Setting, bool | None]]
-) -> bool:
+def undone(program: Program, setting: Setting, here: bool, others: Sequence[tuple[Setting, bool | None]]) -> bool:
     """Whether a later setting in the same function gives a switch that is set to `here` the other value
     before it matters: at once, or wherever determinism is asked for."""
     for other, value in others:

@@ -187,11 +187,7 @@ def _constructed(program: Program, given: Passed, owner: Scope) -> Iterator[Step
 def _field(given: Passed, owner: Scope) -> Iterator[Step]:
     """A data class or named tuple keeps the argument under the field's name."""
     assert isinstance(owner.node, ast.ClassDef)
-    names = [
-        s.target.id
-        for s in owner.node.body
-        if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)
-    ]
+    names = [s.target.id for s in owner.node.body if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)]
     place = given.position if given.position is not None else len(names)
     name = given.name or (names[place] if place < len(names) else None)
     if name is None:

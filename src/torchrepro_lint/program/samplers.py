@@ -105,11 +105,7 @@ def _by_constructor(call: Call, constructor: Scope) -> bool | None:
     parameter = constructor.bindings.get("shuffle")
     if parameter is not None:
         default = parameter[0].value
-        return (
-            _truth(call, Argument(default, constructor.parent or constructor))
-            if default is not None
-            else None
-        )
+        return _truth(call, Argument(default, constructor.parent or constructor)) if default is not None else None
     for node, scope in constructor.facts.calls.get("__init__", ()):
         if scope is constructor:
             given = next((k.value for k in node.keywords if k.arg == "shuffle"), None)

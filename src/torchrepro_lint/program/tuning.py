@@ -28,9 +28,7 @@ def compile_modes(module: Module) -> Iterator[tuple[Setting, str]]:
     """Tuning compile modes, and for each the mode that does the same without tuning."""
     found = list(passed(module, catalogue.names("backend_flags", "compile_mode")))
     known = {id(s.node) for s in found}
-    for call, scope in module.facts.calls.get(
-        "compile", ()
-    ):  # `model.compile(mode=...)`, whatever `model` is
+    for call, scope in module.facts.calls.get("compile", ()):  # `model.compile(mode=...)`, whatever `model` is
         mode = next((k.value for k in call.keywords if k.arg == "mode"), None)
         if mode is not None and id(call) not in known and isinstance(call.func, ast.Attribute):
             found.append(Setting(call, mode, scope, scope, call=call, keyword="mode"))
@@ -50,9 +48,7 @@ def options(module: Module) -> Iterator[Setting]:
                 yield setting
     for call in module.calls({"torch.compile", f"{row['config']}.patch"}):
         for name, argument in _tuned(call, module.program, row["options"]):
-            setting = Setting(
-                call.node, argument.node, call.scope, argument.scope, call=call.node, keyword=name
-            )
+            setting = Setting(call.node, argument.node, call.scope, argument.scope, call=call.node, keyword=name)
             if state(module.program, setting):
                 yield setting
 
@@ -87,9 +83,7 @@ def tuned_kernels(module: Module) -> Iterator[tuple[ast.Call, ast.FunctionDef]]:
 
 def _single(call: Call) -> bool:
     configs = call.argument("configs", 0)
-    return (
-        isinstance(configs, Argument) and isinstance(configs.node, ast.List) and len(configs.node.elts) == 1
-    )
+    return isinstance(configs, Argument) and isinstance(configs.node, ast.List) and len(configs.node.elts) == 1
 
 
 def _reduces(kernel: ast.FunctionDef, scope: Scope, program: Program, names: list[str]) -> bool:
