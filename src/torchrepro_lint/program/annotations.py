@@ -7,7 +7,9 @@ import re
 
 from torchrepro_lint.program.traits import NOT_A_TENSOR, TENSOR, WHOLE_NUMBERS, Traits
 
-_PLAIN = frozenset({"int", "float", "str", "bool", "dict", "list", "tuple", "bytes", "set", "ndarray", "None", "Optional"})
+_PLAIN = frozenset(
+    {"int", "float", "str", "bool", "dict", "list", "tuple", "bytes", "set", "ndarray", "None", "Optional"}
+)
 _TENSORS = frozenset({"Tensor", "FloatTensor", "HalfTensor", "Parameter"})
 _WHOLE = frozenset({"LongTensor", "IntTensor", "BoolTensor"})
 _HOLDERS = frozenset({"list", "List", "dict", "Dict", "Sequence", "tuple", "Tuple", "Iterable", "Mapping", "Callable"})

@@ -125,7 +125,9 @@ class CallSite:
             case Unknown(node=ast.JoinedStr(values=parts)):
                 ends = (parts[0], parts[-1]) if parts else ()
                 return Value(Pattern(*(str(p.value) if isinstance(p, ast.Constant) else "" for p in ends)))
-            case Unknown(node=ast.BinOp(left=ast.Tuple(elts=items), op=ast.Mult(), right=ast.Constant(value=int() as n))):
+            case Unknown(
+                node=ast.BinOp(left=ast.Tuple(elts=items), op=ast.Mult(), right=ast.Constant(value=int() as n))
+            ):
                 return Value([UNREADABLE] * (len(items) * n))
         return Value(UNREADABLE)
 

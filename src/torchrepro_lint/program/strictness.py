@@ -25,8 +25,7 @@ _WORDS = (
     "use_deterministic_algorithms",
     "set_deterministic_debug_mode",
     "enable_full_determinism",
-    "deterministic=True",
-    'deterministic="warn"',
+    "deterministic=",
 )
 
 
@@ -54,7 +53,9 @@ def _through_frameworks(module: Module, program: Program) -> Iterator[Flag]:
     for row in catalogue.table("strictness")["asks"]:
         for call in module.calls(row["names"]):
             value = call.literal(row["argument"], row.get("position"), row.get("default"))
-            asked = next((flag for flag in FLAGS if any(value == v and type(value) is type(v) for v in row[flag])), None)
+            asked = next(
+                (flag for flag in FLAGS if any(value == v and type(value) is type(v) for v in row[flag])), None
+            )
             if asked is not None and _runs_by_default(call.node, call.scope, program):
                 yield asked
 

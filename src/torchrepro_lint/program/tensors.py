@@ -242,7 +242,9 @@ class Tensors:
 
     def _external(self, name: str, call: ast.Call, scope: Scope, depth: int) -> Traits:
         root, last = name.partition(".")[0], name.rpartition(".")[2]
-        if root in _NOT_TENSORS or (root == "builtins" and last in ("int", "float", "len", "str", "list", "dict", "range")):
+        if root in _NOT_TENSORS or (
+            root == "builtins" and last in ("int", "float", "len", "str", "list", "dict", "range")
+        ):
             return NOT_A_TENSOR
         if name in ("torch.nn.Parameter", "torch.nn.parameter.Parameter"):
             inner = self._expression(call.args[0], scope, depth) if call.args else TENSOR

@@ -152,6 +152,8 @@ def indexed(tensor: Traits, key: ast.expr) -> Traits:
 
 def _result(name: str, tensor: Traits, arguments: Sequence[ast.expr], call: ast.Call) -> Traits:
     known = replace(tensor, tensor=True)
+    if name == "nonzero" or (name == "where" and len(call.args) == 1):
+        return known.ranked(2)  # also right for what `[0]` makes of the tuple of indices
     if name in listed("methods", "shape"):
         return _shaped(name, known, arguments)
     if name in listed("methods", "swap"):
@@ -199,7 +201,9 @@ def _created(
     if name in listed("methods", "create"):
         return replace(_sized(arguments, call), floating=not whole, gradient=gradient)
     if name in listed("methods", "vector"):
-        counts = name == "arange" and not any(isinstance(a, ast.Constant) and isinstance(a.value, float) for a in arguments)
+        counts = name == "arange" and not any(
+            isinstance(a, ast.Constant) and isinstance(a.value, float) for a in arguments
+        )
         typed = any(k.arg == "dtype" for k in call.keywords)
         floating = None if typed and not whole else not (whole or counts)
         return Traits(True, 1, 1, floating, gradient)
@@ -216,7 +220,7 @@ def _sized(arguments: Sequence[ast.expr], call: ast.Call) -> Traits:
     if sizes and isinstance(sizes[0], ast.Tuple | ast.List):
         sizes = list(sizes[0].elts)
     plain = sizes and all(isinstance(s, ast.Constant | ast.BinOp) for s in sizes)
-    if plain or len(sizes) > 1 and not any(isinstance(s, ast.Starred) for s in sizes):
+    if plain or (len(sizes) > 1 and not any(isinstance(s, ast.Starred) for s in sizes)):
         return TENSOR.ranked(len(sizes))
     return TENSOR
 
@@ -262,7 +266,8 @@ def _names_whole_numbers(arguments: Sequence[ast.expr], call: ast.Call) -> bool:
     values = [*arguments, *(k.value for k in call.keywords if k.arg == "dtype")]
     whole = ("long", "int", "int8", "int16", "int32", "int64", "uint8", "bool", "short")
     return any(
-        (isinstance(v, ast.Attribute) and v.attr in whole) or (isinstance(v, ast.Name) and v.id in whole) for v in values
+        (isinstance(v, ast.Attribute) and v.attr in whole) or (isinstance(v, ast.Name) and v.id in whole)
+        for v in values
     )
 
 

@@ -21,6 +21,7 @@ from torchrepro_lint.program.conditions import Holds, Judged, judge
 from torchrepro_lint.program.context import NOTHING, Context, context
 from torchrepro_lint.program.enclosing import parent
 from torchrepro_lint.program.instances import calls_of
+from torchrepro_lint.program.layers import is_self
 from torchrepro_lint.program.operations import (
     METHOD,
     Behaviour,
@@ -100,6 +101,8 @@ class _Reader:
         function = call.func
         if not isinstance(function, ast.Attribute) or self.program.resolve(function, scope) is not None:
             return False  # torch.median, np.median, or a method that the project defines
+        if is_self(function.value, scope):
+            return False
         known = self.tensors.traits(function.value, scope).tensor
         return known is True or (known is None and function.attr in catalogue.table("tensors")["only_tensors"])
 

@@ -1,0 +1,139 @@
+"""What runs a piece of code: with gradients or without, training or not."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+from small_project import SmallProject
+
+from torchrepro_lint.program.context import NOTHING, Context, context
+
+HEAD = """
+import torch
+import torchvision
+from packaging import version
+from pytorch_lightning import LightningModule
+from torch import nn
+from torch.utils.data import Dataset
+"""
+NO_GRADIENT = Context(False, None)
+
+
+def found(folder: Path, text: str, name: str = "train.py", **files: str) -> Context:
+    """The context of the only `op(...)` in the file `name`."""
+    others = {f"{other}.py": HEAD + textwrap.dedent(body) for other, body in files.items()}
+    project = SmallProject(folder, {name: HEAD + textwrap.dedent(text), **others})
+    node, scope = project.call("op", name)
+    return context(node, scope, project.program)
+
+
+IDLE = {
+    "decorator": ("@torch.no_grad()\ndef f(x):\n    op(x)", NO_GRADIENT),
+    "bare decorator": ("@torch.inference_mode\ndef f(x):\n    op(x)", NO_GRADIENT),
+    "with": ("def f(x):\n    with torch.no_grad():\n        op(x)", NO_GRADIENT),
+    "one of several": ("def f(x):\n    with open(x) as y, torch.inference_mode():\n        op(x)", NO_GRADIENT),
+    "switch": ("def f(x):\n    with torch.set_grad_enabled(False):\n        op(x)", NO_GRADIENT),
+    "inner function": ("@torch.no_grad()\ndef f(x):\n    def g():\n        op(x)\n    g()", NO_GRADIENT),
+    "autograd": ("class F(torch.autograd.Function):\n    def forward(ctx, x):\n        op(x)", NO_GRADIENT),
+    "hook": (
+        "class M(LightningModule):\n    def validation_step(self, batch):\n        op(batch)",
+        Context(False, "evaluation"),
+    ),
+    "not training": (
+        "class M(nn.Module):\n    def forward(self, x):\n        if not self.training:\n            op(x)",
+        Context(None, "evaluation"),
+    ),
+    "else of training": (
+        "class M(nn.Module):\n    def forward(self, x):\n        if self.training:\n            y = 1\n"
+        "        else:\n            op(x)",
+        Context(None, "evaluation"),
+    ),
+    "after training left": (
+        "class M(nn.Module):\n    def forward(self, x):\n        if self.training:\n            return x\n        op(x)",
+        Context(None, "evaluation"),
+    ),
+    "expression": (
+        "class M(nn.Module):\n    def forward(self, x):\n        return x if self.training else op(x)",
+        Context(None, "evaluation"),
+    ),
+    "name": ("def evaluate(x):\n    op(x)", Context(None, "evaluation")),
+    "post-processing": ("def post_process(x):\n    op(x)", Context(None, "evaluation")),
+    "data": ("class Photos(Dataset):\n    def __getitem__(self, i):\n        op(i)", Context(None, "data")),
+    "transform": ("class RandomWarpTransform:\n    def apply(self, x):\n        op(x)", Context(None, "data")),
+    "loading": ("def load_weights(x):\n    op(x)", Context(None, "loading")),
+    "loaded": ("def resize(checkpoint):\n    op(checkpoint)", Context(None, "loading")),
+    "import": ("op(1)", Context(None, "import")),
+    "older release": (
+        "def f(x):\n    if version.parse(torchvision.__version__) < version.parse('0.7'):\n        op(x)",
+        Context(None, "old"),
+    ),
+    "caller": ("def f(x):\n    op(x)\n\n@torch.no_grad()\ndef g(x):\n    f(x)", NO_GRADIENT),
+    "caller's caller": ("def f(x):\n    op(x)\n\ndef g(x):\n    f(x)\n\ndef predict(x):\n    g(x)", Context(None, "evaluation")),
+    "static method": (
+        "class M(nn.Module):\n    @staticmethod\n    def resize(x):\n        op(x)\n\n"
+        "    def _load_from_state_dict(self, x):\n        self.resize(x)",
+        Context(None, "loading"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "wanted"), IDLE.values(), ids=IDLE.keys())
+def test_code_that_no_training_runs(tmp_path: Path, text: str, wanted: Context) -> None:
+    assert found(tmp_path, text) == wanted
+    assert wanted.idle
+
+
+BUSY = {
+    "forward": "class M(nn.Module):\n    def forward(self, x):\n        op(x)",
+    "function": "def f(x):\n    op(x)",
+    "gradients on": "def f(x):\n    with torch.set_grad_enabled(True):\n        op(x)",
+    "not known": "def f(x, on):\n    with torch.set_grad_enabled(on):\n        op(x)",
+    "training": "class M(nn.Module):\n    def forward(self, x):\n        if self.training:\n            op(x)",
+    "either": (
+        "class M(nn.Module):\n    def forward(self, x):\n        if self.training and x:\n            return x\n"
+        "        op(x)"
+    ),
+    "test that trains": "def test_time_training(x):\n    op(x).backward()",
+    "script": "for x in range(3):\n    op(x).backward()",
+    "one caller trains": "def f(x):\n    op(x)\n\n@torch.no_grad()\ndef g(x):\n    f(x)\n\ndef step(x):\n    f(x)",
+    "newer release": (
+        "def f(x):\n    if version.parse(torchvision.__version__) >= version.parse('0.7'):\n        op(x)"
+    ),
+    "neural transform": "class AffineTransform(nn.Module):\n    def forward(self, x):\n        op(x)",
+    "recursion": "def f(x):\n    op(x)\n    f(x)",
+}
+
+
+@pytest.mark.parametrize("text", BUSY.values(), ids=BUSY.keys())
+def test_code_that_training_may_run(tmp_path: Path, text: str) -> None:
+    assert found(tmp_path, text) == NOTHING
+
+
+def test_a_caller_in_another_file(tmp_path: Path) -> None:
+    caller = "from train import f\n\ndef validate(x):\n    f(x)"
+    assert found(tmp_path, "def f(x):\n    op(x)", runner=caller) == Context(None, "evaluation")
+
+
+@pytest.mark.parametrize(
+    ("name", "idle"),
+    [
+        ("tests/helpers.py", True),
+        ("test_model.py", True),
+        ("evaluate.py", True),
+        ("lib/metrics/score.py", True),
+        ("lib/pipelines/text.py", True),
+        ("image_processing_detr.py", True),
+        ("model.py", False),
+        ("testing_grounds/model.py", False),
+        ("evaluation_free.py", True),
+    ],
+)
+def test_files_by_their_names(tmp_path: Path, name: str, idle: bool) -> None:
+    assert found(tmp_path, "class M(nn.Module):\n    def forward(self, x):\n        op(x)", name).idle is idle
+
+
+def test_an_evaluation_script_that_trains_is_none(tmp_path: Path) -> None:
+    text = "def probe(x):\n    op(x)\n    loss.backward()"
+    assert found(tmp_path, text, "eval_linear.py") == NOTHING

@@ -1,0 +1,229 @@
+"""Which calls run an operation of the catalogue: receivers, conditions, versions, the program's own flag."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+from small_project import SmallProject
+
+from torchrepro_lint.program.verdicts import Verdict, verdicts
+
+HEAD = """
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+"""
+
+
+def judged(folder: Path, text: str, torch: str | None = None, **files: str) -> list[Verdict]:
+    others = {f"{name}.py": HEAD + textwrap.dedent(body) for name, body in files.items()}
+    project = SmallProject(folder, {"train.py": HEAD + textwrap.dedent(text), **others})
+    project.program.torch_version = torch
+    return list(verdicts(project.module(), project.program))
+
+
+def outcome(found: list[Verdict]) -> list[tuple[str, str]]:
+    return [(v.operation.id, v.behaviour.flag) for v in found]
+
+
+ONE_FILE = """
+class Net(nn.Module):
+    def __init__(self):
+        self.up = nn.Upsample(scale_factor=2, mode="bilinear")
+        self.volume = nn.Upsample(scale_factor=2, mode="trilinear")
+        self.edge = nn.ReflectionPad2d(1)
+        self.copy = nn.ReplicationPad1d(1)
+        self.pool = nn.MaxPool3d(3, stride=1)
+
+    def forward(self, x: torch.Tensor, index, values: torch.Tensor):
+        total = torch.cumsum(torch.rand(8), 0)
+        middle = x.kthvalue(3)
+        return x.scatter_add(0, index, values), total, middle
+"""
+AT_VERSION = {
+    "2.0": "raises raises raises raises raises raises raises switches",
+    "2.4": "switches raises raises switches raises raises raises switches",
+    "2.9": "switches switches switches switches raises switches raises switches",
+    "2.13": "switches switches switches switches switches switches deterministic switches",
+}
+
+
+@pytest.mark.parametrize("version", AT_VERSION)
+def test_the_version_decides(tmp_path: Path, version: str) -> None:
+    rows = ["interpolate-bilinear", "interpolate-trilinear", "reflection-pad2d-module", "replication-pad1d-module",
+            "max-pool3d", "cumsum", "kthvalue", "scatter-add"]  # fmt: skip
+    found = outcome(judged(tmp_path, ONE_FILE, version))
+    assert found == list(zip(rows, AT_VERSION[version].split(), strict=True))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x = np.median(x, axis=0)",
+        "x = np.bincount(x, weights=w)",
+        "x = frame.median(dim=0)",
+        "queue.put(1)",
+        "queue.take(1)",
+        "x = asyncio.gather(x)",
+        "x = series.cumsum(0)",
+        "x = self.scatter_add(0, i, v)",
+    ],
+)
+def test_other_things_of_the_same_name(tmp_path: Path, text: str) -> None:
+    method = "    def scatter_add(self, *values):\n        return values\n"
+    assert judged(tmp_path, f"class Net(nn.Module):\n    def forward(self, x):\n        {text}\n\n{method}") == []
+
+
+@pytest.mark.parametrize(
+    ("call", "operation"),
+    [
+        ("F.interpolate(x, mode='bilinear')", "interpolate-bilinear"),
+        ("F.interpolate(x, 8, None, 'bicubic')", "interpolate-bicubic"),
+        ("F.interpolate(x, mode=MODE)", "interpolate-linear"),
+        ("F.interpolate(x, **OPTIONS)", "interpolate-trilinear"),
+        ("F.interpolate(x, mode='bilinear', antialias=True)", "interpolate-bilinear-antialias"),
+        ("F.interpolate(x, mode='area')", "interpolate-area"),
+        ("F.interpolate(x)", None),
+        ("F.interpolate(x, mode='nearest-exact')", None),
+        ("F.interpolate(x, **unknown)", None),
+        ("F.pad(x, (1, 1), mode='reflect')", "reflection-pad1d"),
+        ("F.pad(x, [1] * 4, 'reflect')", "reflection-pad2d"),
+        ("F.pad(x, (1, 1, 1, 1, 1, 1), mode='reflect')", "reflection-pad3d"),
+        ("F.pad(x, (p,) * 2, mode='reflect')", "reflection-pad1d"),
+        ("F.pad(x, p, mode='reflect')", "reflection-pad2d"),
+        ("F.pad(x, (1, 1), mode='replicate')", "replication-pad"),
+        ("F.pad(x, (1, 1))", None),
+        ("F.adaptive_avg_pool2d(x, 7)", "adaptive-avg-pool2d"),
+        ("F.adaptive_avg_pool2d(x, (1, None))", "adaptive-avg-pool2d"),
+        ("F.adaptive_avg_pool2d(x, (1, 1))", None),
+        ("F.adaptive_avg_pool2d(x, output_size=1)", None),
+        ("F.grid_sample(x, g)", "grid-sample-2d"),
+        ("F.grid_sample(x, g, padding_mode='border', align_corners=True)", "grid-sample-2d"),
+        ("F.grid_sample(x, g, align_corners=True)", "grid-sample-cudnn"),
+        ("torch.bincount(i, weights=w)", "bincount"),
+        ("torch.bincount(i, None)", "bincount-unweighted"),
+        ("torch.median(x, dim=1)", "median"),
+        ("torch.median(x)", None),
+        ("x.scatter_(0, i, 1.0)", None),
+        ("x.scatter_(0, i, w, reduce='add')", "scatter-add-kwarg"),
+        ("x.scatter_reduce_(0, i, w, reduce='prod')", "scatter-reduce-prod"),
+        ("x.scatter_reduce_(0, i, w, reduce=f'a{kind}')", None),
+        ("torch.cumsum(x, 1)", None),
+        ("torch.cumsum(i.long().flatten(), 0)", None),
+        ("torch.cumsum(torch.rand(8), 0)", "cumsum"),
+        ("F.cross_entropy(x.permute(0, 2, 1), t)", "nll-loss2d"),
+        ("F.cross_entropy(x.permute(0, 2, 1), t, reduction='none')", None),
+        ("F.cross_entropy(x.view(-1, 8), t)", None),
+        ("F.cross_entropy(x, t)", None),
+        ("F.cross_entropy(x, t, ignore_index=255)", "nll-loss2d"),
+        ("F.cross_entropy(x.permute(0, 2, 1), F.softmax(t, 1))", None),
+        ("F.embedding_bag(i, x, mode='max')", "embedding-bag-max"),
+        ("F.embedding_bag(i, x)", None),
+        ("F.scaled_dot_product_attention(x, x, x)", "sdpa"),
+        ("F.embedding(i, x)", None),
+        ("torch.gather(x, 1, i)", None),
+        ("torch.einsum('ij,jk', x, x)", None),
+        ("F.conv2d(x, w)", None),
+    ],
+)
+def test_the_arguments_decide(tmp_path: Path, call: str, operation: str | None) -> None:
+    text = f"""
+        MODE = "linear"
+        OPTIONS = {{"size": 8, "mode": "trilinear"}}
+
+        class Net(nn.Module):
+            def forward(self, x: torch.Tensor, i, w: torch.Tensor, g, t, p, kind, unknown):
+                return {call}
+    """
+    assert [v.operation.id for v in judged(tmp_path, text)] == ([operation] if operation else [])
+
+
+def test_results_that_do_not_vary_although_they_alert(tmp_path: Path) -> None:
+    found = judged(
+        tmp_path,
+        """
+        class Net(nn.Module):
+            def __init__(self, size):
+                self.apart = nn.AvgPool3d(2)
+                self.same = nn.AvgPool3d(size, stride=size)
+                self.over = nn.AvgPool3d(3, 2)
+                self.peak = nn.AdaptiveMaxPool2d(1)
+
+            def forward(self, x: torch.Tensor, index):
+                x = x.scatter_add(0, index, torch.ones(8))
+                return torch.histc(x)
+        """,
+    )
+    assert [(v.operation.id, v.exact) for v in found] == [
+        ("avg-pool3d", True), ("avg-pool3d", True), ("avg-pool3d", False), ("adaptive-max-pool2d", True),
+        ("scatter-add", True), ("histc", True),
+    ]  # fmt: skip
+
+
+def test_callers_decide_and_are_shown(tmp_path: Path) -> None:
+    found = judged(
+        tmp_path,
+        "def resize(x, mode='nearest'):\n    return F.interpolate(x, scale_factor=2, mode=mode)",
+        model="""
+        from train import resize
+
+        class Net(nn.Module):
+            def forward(self, x):
+                return resize(resize(x), mode="bilinear")
+        """,
+    )
+    assert [(v.operation.id, v.open) for v in found] == [("interpolate-bilinear", ('`mode="bilinear"`',))]
+    witness = found[0].witnesses[0]
+    assert witness.scope.facts.text(witness.node) == 'resize(resize(x), mode="bilinear")'
+
+
+def test_callers_that_only_evaluate_do_not_count(tmp_path: Path) -> None:
+    caller = "from train import resize\n\ndef predict(x):\n    return resize(x, mode='bilinear')"
+    text = "def resize(x, mode='nearest'):\n    return F.interpolate(x, scale_factor=2, mode=mode)"
+    assert judged(tmp_path, text, runner=caller) == []
+
+
+def test_a_module_is_judged_by_its_calls(tmp_path: Path) -> None:
+    found = judged(
+        tmp_path,
+        """
+        class Net(nn.Module):
+            def __init__(self):
+                self.conv = nn.Conv2d(3, 2, 1)
+                self.dense = nn.CrossEntropyLoss()
+                self.flat = nn.CrossEntropyLoss()
+                self.fused = nn.MultiheadAttention(8, 2)
+                self.plain = nn.MultiheadAttention(8, 2)
+
+            def forward(self, x, y):
+                self.fused(x, x, x, need_weights=False)
+                self.plain(x, x, x)
+                return self.dense(self.conv(x), y) + self.flat(x.view(-1, 2), y)
+        """,
+    )
+    assert [(v.operation.id, v.call.node.lineno) for v in found] == [("nll-loss2d", 10), ("attention-module", 12)]
+
+
+@pytest.mark.parametrize(
+    ("flag", "wanted"),
+    [
+        ("torch.use_deterministic_algorithms(True)", "strict"),
+        ("torch.use_deterministic_algorithms(True, warn_only=True)", "lenient"),
+        ("torch.use_deterministic_algorithms(False)", None),
+        ("torch.set_deterministic_debug_mode('error')", "strict"),
+        ("torch.set_deterministic_debug_mode(1)", "lenient"),
+        ("if args.exact:\n    torch.use_deterministic_algorithms(True)", None),
+        ("def never():\n    torch.use_deterministic_algorithms(True)", None),
+        ("def now(exact=True):\n    if exact:\n        torch.use_deterministic_algorithms(True)\n\nnow()", "strict"),
+        ("from pytorch_lightning import Trainer\ntrainer = Trainer(deterministic=True)", "strict"),
+        ("from pytorch_lightning import Trainer\ntrainer = Trainer(deterministic='warn')", "lenient"),
+        ("from transformers import enable_full_determinism\nenable_full_determinism(0)", "strict"),
+    ],
+)
+def test_what_the_program_asks_for(tmp_path: Path, flag: str, wanted: str | None) -> None:
+    model = "from setup_run import go\n\nup = nn.Upsample(mode='bilinear')"
+    project = SmallProject(tmp_path, {"train.py": HEAD + model, "setup_run.py": HEAD + flag + "\n"})
+    assert [v.flag for v in verdicts(project.module(), project.program)] == [wanted]
