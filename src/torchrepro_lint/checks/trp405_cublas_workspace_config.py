@@ -22,6 +22,8 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         return
     row = catalogue.table("backend_flags")["cublas"]
     variable, accepted = row["variable"], row["accepted"]
+    if variable not in module.facts.source.text and next(turned_on(module), None) is None:
+        return
     if not may_be(program.torch_version, row["until"]):
         return
     found = sets(program, module.facts, variable)

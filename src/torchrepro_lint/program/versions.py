@@ -43,6 +43,8 @@ def effective(setting: str | None) -> Version:
 
 def may_be(setting: str | None, specifier: str) -> bool:
     """Whether the PyTorch that `setting` stands for lies in `specifier`, e.g. "<2.10"."""
+    if not setting and specifier.startswith(("<", ">")):
+        return specifier.startswith(">")  # the newest release is above every bound; no need to import `packaging`
     from packaging.specifiers import SpecifierSet
 
     return SpecifierSet(specifier).contains(effective(setting), prereleases=True)
