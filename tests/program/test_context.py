@@ -51,7 +51,8 @@ IDLE = {
         Context(None, "evaluation"),
     ),
     "after training left": (
-        "class M(nn.Module):\n    def forward(self, x):\n        if self.training:\n            return x\n        op(x)",
+        "class M(nn.Module):\n    def forward(self, x):\n        if self.training:\n            return x\n"
+        "        op(x)",
         Context(None, "evaluation"),
     ),
     "expression": (
@@ -70,7 +71,10 @@ IDLE = {
         Context(None, "old"),
     ),
     "caller": ("def f(x):\n    op(x)\n\n@torch.no_grad()\ndef g(x):\n    f(x)", NO_GRADIENT),
-    "caller's caller": ("def f(x):\n    op(x)\n\ndef g(x):\n    f(x)\n\ndef predict(x):\n    g(x)", Context(None, "evaluation")),
+    "caller's caller": (
+        "def f(x):\n    op(x)\n\ndef g(x):\n    f(x)\n\ndef predict(x):\n    g(x)",
+        Context(None, "evaluation"),
+    ),
     "static method": (
         "class M(nn.Module):\n    @staticmethod\n    def resize(x):\n        op(x)\n\n"
         "    def _load_from_state_dict(self, x):\n        self.resize(x)",

@@ -1,4 +1,4 @@
-"""Which of a name's bindings a read of it can see, within one function. Reads statements only; in doubt, all of them."""
+"""Which of a name's bindings a read of it can see, within one function. In doubt, all of them."""
 
 from __future__ import annotations
 

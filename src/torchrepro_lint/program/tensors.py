@@ -9,11 +9,12 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import replace
+from functools import partial
 
-from torchrepro_lint import catalogue
 from torchrepro_lint.index import Binding, Scope
 from torchrepro_lint.program.annotations import annotated, dimensions_of_pattern, literal_text
-from torchrepro_lint.program.layers import Layers, Made, is_self
+from torchrepro_lint.program.layer_results import module_result, ranks
+from torchrepro_lint.program.layers import Layers, is_self
 from torchrepro_lint.program.program import Program
 from torchrepro_lint.program.reaching import reaching, shape_names
 from torchrepro_lint.program.traits import (
@@ -237,7 +238,9 @@ class Tensors:
             learned = found.gradient is None and any(self.layers.learns(m) for m in made)
             return replace(found, gradient=True) if learned else found
         if made:
-            return joined([self._module_result(m, call, scope, depth) for m in made])
+            given = self._expression(call.args[0], scope, depth) if call.args else UNKNOWN_TRAITS
+            read = partial(self._expression, depth=depth + 1)
+            return joined([module_result(m, given, self.layers, read) for m in made])
         return self._method(call, call.func, scope, depth) if isinstance(call.func, ast.Attribute) else UNKNOWN_TRAITS
 
     def _external(self, name: str, call: ast.Call, scope: Scope, depth: int) -> Traits:
@@ -270,7 +273,7 @@ class Tensors:
             mode = next((literal_text(k.value) for k in call.keywords if k.arg == "mode"), None)
             rank = _MODES.get(mode or "")
         else:
-            rank = _ranks().get(name)
+            rank = ranks().get(name)
         return found if rank is None else replace(found.ranked(rank), tensor=True)
 
     def _first(self, call: ast.Call, scope: Scope, depth: int) -> Traits:
@@ -293,50 +296,6 @@ class Tensors:
         if receiver.tensor is None and name not in listed("methods", "tensor_like"):
             return UNKNOWN_TRAITS
         return result(name, receiver, call.args, call)
-
-    # -- modules --------------------------------------------------------------------------------------------------
-    def _module_result(self, made: Made, call: ast.Call, scope: Scope, depth: int) -> Traits:
-        name = made.callee
-        if not isinstance(name, str):
-            return Traits(gradient=True if self.layers.learns(made) else None)
-        given = self._expression(call.args[0], scope, depth) if call.args else UNKNOWN_TRAITS
-        if name == "torch.nn.Sequential":
-            return self._sequence(made, given, depth)
-        gradient = given.gradient if name in listed("modules", "without_parameters") else True
-        found = Traits(tensor=True, floating=True, gradient=gradient)
-        if name in _ranks():
-            return found.ranked(_ranks()[name])
-        if name == "torch.nn.Embedding":
-            return replace(given, tensor=True, floating=True, gradient=True).shifted(1, 1)
-        if name in listed("modules", "same"):
-            return replace(given, tensor=True, floating=True, gradient=gradient)
-        return replace(found, tensor=None) if name in listed("modules", "tuples") else found
-
-    def _sequence(self, made: Made, given: Traits, depth: int) -> Traits:
-        """A chain of modules: the last one that fixes the number of dimensions decides it."""
-        found = replace(given, tensor=True, floating=True, gradient=True)
-        if not made.node.args or any(isinstance(a, ast.Starred) for a in made.node.args):
-            return found.unranked()
-        for layer in made.node.args:
-            rank = self._rank_after(layer, made.scope, found.rank, depth)
-            found = found.unranked() if rank is None else found.ranked(rank)
-        return found
-
-    def _rank_after(self, layer: ast.expr, scope: Scope, before: int | None, depth: int) -> int | None:
-        ranks: set[int | None] = set()
-        for made in self.layers.made(layer, scope):
-            forward = self.layers.forward(made)
-            if forward is not None:
-                ranks.add(joined([self._expression(v, forward, depth + 1) for v in forward.returns]).rank)
-            else:
-                same = made.callee in listed("modules", "same")
-                ranks.add(before if same else _ranks().get(str(made.callee)))
-        return ranks.pop() if len(ranks) == 1 else None
-
-
-def _ranks() -> dict[str, int]:
-    ranks: dict[str, int] = catalogue.table("tensors")["ranks"]
-    return ranks
 
 
 def _is_batch(node: ast.expr) -> bool:

@@ -216,7 +216,7 @@ def _created(
 
 def _sized(arguments: Sequence[ast.expr], call: ast.Call) -> Traits:
     """`zeros(2, 3)`, `zeros((2, 3))`, `zeros(size=(2, 3))`."""
-    sizes = [a for a in arguments] or [k.value for k in call.keywords if k.arg in _SHAPE_KEYWORDS]
+    sizes = list(arguments) or [k.value for k in call.keywords if k.arg in _SHAPE_KEYWORDS]
     if sizes and isinstance(sizes[0], ast.Tuple | ast.List):
         sizes = list(sizes[0].elts)
     plain = sizes and all(isinstance(s, ast.Constant | ast.BinOp) for s in sizes)
@@ -239,7 +239,7 @@ def _shaped(name: str, tensor: Traits, arguments: Sequence[ast.expr]) -> Traits:
 def _reduced(tensor: Traits, arguments: Sequence[ast.expr], call: ast.Call) -> Traits:
     keeps = any(k.arg == "keepdim" and _is(k.value, True) for k in call.keywords)
     keeps = keeps or (len(arguments) > 1 and _is(arguments[1], True))
-    dims = [a for a in arguments[:1]] + [k.value for k in call.keywords if k.arg in ("dim", "axis")]
+    dims = list(arguments[:1]) + [k.value for k in call.keywords if k.arg in ("dim", "axis")]
     if not dims:
         return tensor.ranked(0)
     if keeps:
