@@ -29,7 +29,9 @@ _FIRST = re.compile(
     r"(?:_(?:process|proc|rank|node|worker))?$",
     re.IGNORECASE,
 )
-_ZERO_ONLY = frozenset({"rank_zero_only", "on_main_process", "main_process_only", "master_only", "on_local_main_process"})
+_ZERO_ONLY = frozenset(
+    {"rank_zero_only", "on_main_process", "main_process_only", "master_only", "on_local_main_process"}
+)
 
 
 def _last(node: ast.expr) -> str:
@@ -106,11 +108,11 @@ def _set_before(expr: ast.Attribute, scope: Scope) -> Iterator[ast.expr]:
     """What the same function assigned to an attribute above."""
     written = ast.dump(expr.value)
     for item in scope.facts.attribute_sets.get(expr.attr, ()):
-        if item.scope.function is scope.function and ast.dump(item.target.value) == written:
-            if item.statement.lineno < expr.lineno:
-                value = item.statement.value if isinstance(item.statement, ast.AugAssign) else item.value
-                if value is not None:
-                    yield value
+        if item.scope.function is not scope.function or ast.dump(item.target.value) != written:
+            continue
+        value = item.statement.value if isinstance(item.statement, ast.AugAssign) else item.value
+        if value is not None and item.statement.lineno < expr.lineno:
+            yield value
 
 
 # -- tests ----------------------------------------------------------------------------------------------------

@@ -1,0 +1,81 @@
+"""TRP106: only the first process seeds, and the others draw unseeded."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from torchrepro_lint.checks.draft import Draft, Place
+from torchrepro_lint.index import Scope
+from torchrepro_lint.program import Module, Program
+from torchrepro_lint.program.chosen_seeds import seeds_by_name
+from torchrepro_lint.program.ranks import first_only
+from torchrepro_lint.program.reseeds import SeedCall, seed_calls
+from torchrepro_lint.program.rng import draw_of
+
+
+def check(module: Module, program: Program) -> Iterator[Draft]:
+    """Report the first seed call of each branch that one process alone takes."""
+    if not any(word in module.facts.source.text for word in ("rank", "main", "master", "chief", "primary")):
+        return
+    found = [(s, guard) for s in seed_calls(module, program) if (guard := first_only(s.node, s.scope)) is not None]
+    free = _seeded_everywhere(module, program) if found else frozenset()
+    reported: set[ast.AST] = set()
+    for seeding, guard in found:
+        if guard in reported or seeding.families <= free:
+            continue
+        if not _draws_inside(guard, seeding, program) and _draws_elsewhere(guard, seeding, program):
+            reported.add(guard)
+            text = module.facts.text(guard.test) if isinstance(guard, ast.If) else _guard_name(guard)
+            yield Draft(
+                seeding.node,
+                {"call": seeding.written, "test": text},
+                related=(Place(module.facts, guard, "only the first process gets here"),),
+            )
+
+
+def _seeded_everywhere(module: Module, program: Program) -> frozenset[str]:
+    """The families that every process seeds, in this file or in one that it works with; a helper counts where it
+    is called."""
+    own = Path(module.facts.source.path)
+    users = program.text.mentioning(own.stem) or ()
+    files = [module.facts]
+    for path in program.text.mentioning("seed") or ():
+        if path != own and (path in users or path.stem in module.facts.source.text):
+            other = program.load(str(path))
+            files += [other] if other is not None else []
+    return frozenset(
+        family
+        for facts in files
+        for seeding in seed_calls(program.module(facts), program)
+        if not seeds_by_name(seeding.scope.function) and first_only(seeding.node, seeding.scope) is None
+        for family in seeding.families
+    )
+
+
+def _guard_name(guard: ast.AST) -> str:
+    """The decorators of a function that runs in one process."""
+    decorators = guard.decorator_list if isinstance(guard, ast.FunctionDef) else []
+    return ", ".join(f"@{ast.unparse(d)}" for d in decorators)
+
+
+def _draws(seeding: SeedCall, program: Program) -> Iterator[tuple[ast.Call, Scope]]:
+    """The draws in the file from the generators that the call seeds."""
+    for sites in seeding.scope.facts.calls.values():
+        for node, scope in sites:
+            draw = draw_of(program, program.callee(node, scope), node, scope)
+            if draw is not None and draw.family in seeding.families:
+                yield node, scope
+
+
+def _draws_inside(guard: ast.AST, seeding: SeedCall, program: Program) -> bool:
+    """Whether what is seeded is for this process alone, such as a split that it hands to the others."""
+    inside = set(ast.walk(guard))
+    return any(node in inside for node, _ in _draws(seeding, program))
+
+
+def _draws_elsewhere(guard: ast.AST, seeding: SeedCall, program: Program) -> bool:
+    """Whether the processes that are not seeded draw, or train."""
+    calls = seeding.scope.facts.calls
+    return "backward" in calls or any(first_only(n, s) is None for n, s in _draws(seeding, program))
