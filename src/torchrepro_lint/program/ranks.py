@@ -62,8 +62,10 @@ def rank_in(expr: ast.expr, scope: Scope, program: Program, depth: int = 0) -> a
     if depth > MAX_DEPTH:
         return None
     match expr:
-        case ast.BinOp() | ast.UnaryOp():
-            parts = [Passed(n, scope) for n in ast.iter_child_nodes(expr) if isinstance(n, ast.expr)]
+        case ast.BinOp(left=left, op=ast.Add() | ast.Mult() | ast.BitXor() | ast.BitOr(), right=right):
+            parts = [Passed(left, scope), Passed(right, scope)]
+        case ast.BinOp(left=left, op=ast.Sub() | ast.Mod()) if not is_rank(left):
+            parts = [Passed(left, scope)]  # what is taken off again, and groups of ranks, are no rank
         case ast.Call(func=ast.Name(id="int" | "abs")):
             parts = [Passed(a, scope) for a in expr.args]
         case ast.Name():
