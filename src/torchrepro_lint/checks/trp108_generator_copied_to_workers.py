@@ -1,0 +1,38 @@
+"""TRP108: a data set draws from a generator object, of which every worker has the same copy."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.checks.draft import Draft, Place
+from torchrepro_lint.model import Certainty
+from torchrepro_lint.program import Call, Module, Program
+from torchrepro_lint.program.loaders import is_dead
+from torchrepro_lint.program.shared_generators import Drawn, drawn_in_workers
+
+
+def check(module: Module, program: Program) -> Iterator[Draft]:
+    """Report each generator where it is made, with the first draw from it."""
+    for call in module.calls(catalogue.names("loaders", "generators").keys()):
+        if call.subclass is None and not is_dead(call.facts, call.node):
+            drawn = drawn_in_workers(call, program)
+            if drawn is not None:
+                yield _draft(call, drawn)
+
+
+def _draft(call: Call, drawn: Drawn) -> Draft:
+    facts = call.facts
+    holder = facts.statement(call.node)
+    target = holder.targets[0] if isinstance(holder, ast.Assign) else getattr(holder, "target", call.node)
+    loader = drawn.loader
+    places = [Place(drawn.scope.facts, drawn.node, "drawn from here")]
+    if loader is not None:
+        places.append(Place(loader.facts, loader.node, "its workers get the copies"))
+    return Draft(
+        call.node,
+        {"generator": facts.text(target), "method": drawn.method},
+        certainty=Certainty.LIKELY if loader is not None else Certainty.DEPENDS,
+        related=tuple(places),
+    )
