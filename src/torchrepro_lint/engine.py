@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from torchrepro_lint import cards, checks
 from torchrepro_lint.completion import complete, tool_finding, unused_suppression, with_fingerprints
@@ -22,6 +23,9 @@ from torchrepro_lint.program import Program
 from torchrepro_lint.settings import Settings, SettingsResolver, project_torch
 from torchrepro_lint.source import SourceError, SourceFile, read_source, source_from_text
 from torchrepro_lint.suppression import Suppressor
+
+if TYPE_CHECKING:
+    from torchrepro_lint.program.belief import ProgramBelief
 
 Progress = Callable[[int, int], None]
 ENGINE_CODES = ("TRP001", "TRP002", "TRP003")
@@ -123,6 +127,11 @@ class Run:
             self._failures[path] = tool_finding("TRP001", rel, where, error.message)
             return None
 
+    def failure(self, path: Path) -> str:
+        """Why the file could not be read."""
+        found = self._failures.get(path)
+        return f"line {found.location.range.start.line}: {found.message}" if found is not None else "not read"
+
     def change(self, path: Path, text: str | None) -> None:
         """Let `text` stand in for the file from now on; None for what is on disk."""
         if text is None:
@@ -148,11 +157,42 @@ class Run:
                     for draft in check(module, self.program)
                     if not suppressor.silences(code, _line(facts, draft))
                 ]
-            except Exception as error:  # noqa: BLE001 - the one boundary: a crash of one check on one file
+            except Exception as error:
                 findings.append(_crash(code, facts, error))
         if "TRP002" in enabled:
             findings += [unused_suppression(facts.source, unused) for unused in suppressor.unused()]
         return findings
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """What is believed about the programs that start in the files asked for; `idle` are those that start none."""
+
+    root: Path
+    programs: tuple[ProgramBelief, ...]
+    idle: tuple[str, ...]
+    problems: tuple[str, ...]
+
+
+def explain(request: Request) -> Explained:
+    """Walk every program that starts in a file that the paths name."""
+    from torchrepro_lint.program.belief import belief
+
+    run = Run(request)
+    programs: list[ProgramBelief] = []
+    idle: list[str] = []
+    problems = [f"no such file or folder: {path}" for path in run.missing]
+    problems += [f"{path}: {reason}" for path, reason in run.unreadable]
+    for path in run.files:
+        facts = run.program.load(str(path))
+        if facts is None:
+            problems.append(f"{run.rel(path)}: {run.failure(path)}")
+            continue
+        found = [belief(seeding, run.program) for seeding in run.program.seedings(facts)]
+        programs += found
+        idle += [] if found else [run.rel(path)]
+        run.program.release()
+    return Explained(run.root, tuple(programs), tuple(idle), tuple(problems))
 
 
 def check(request: Request, progress: Progress | None = None) -> Result:

@@ -11,6 +11,7 @@ import click
 
 from torchrepro_lint import __version__
 from torchrepro_lint.cli.check import check
+from torchrepro_lint.cli.explain import explain
 from torchrepro_lint.cli.help import Epilog
 from torchrepro_lint.cli.rule import rule
 
@@ -23,6 +24,7 @@ Examples:
   torchrepro-lint src/ --diff          what the safe fixes would change
   torchrepro-lint src/ --fix           make the safe fixes
   torchrepro-lint rule TRP201          why a rule exists and what to write instead
+  torchrepro-lint explain train.py     what is believed about a program's seeds
 
 A bare path goes to check; a path that is named like a command is given as ./rule.
 `torchrepro-lint check --help` lists every option.
@@ -68,4 +70,5 @@ def program() -> None:
 
 
 program.add_command(check)
+program.add_command(explain)
 program.add_command(rule)

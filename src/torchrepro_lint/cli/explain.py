@@ -1,0 +1,80 @@
+"""`torchrepro-lint explain`: what is believed about the programs in some files, on which findings rest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from torchrepro_lint.cli.help import Command, Option
+
+_EPILOG = """\
+Examples:
+  torchrepro-lint explain train.py
+  torchrepro-lint explain scripts/ --output-format json
+
+Exit codes:
+  0  explained, also when no program starts in the files
+  2  a path is missing, or a file cannot be read or parsed
+"""
+
+
+@click.command("explain", cls=Command, epilog=_EPILOG)
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATHS]...")
+@click.option(
+    "--output-format",
+    cls=Option,
+    section="Output",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="json: one object with everything that the text says.",
+)
+@click.option(
+    "--color",
+    cls=Option,
+    section="Output",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    show_default=True,
+    help="auto: colours on a terminal only.",
+)
+@click.option(
+    "--config",
+    cls=Option,
+    section="Settings",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Take the settings from this TOML file, and from no other.",
+)
+@click.option("--isolated", cls=Option, section="Settings", is_flag=True, help="Ignore all configuration files.")
+def explain(paths: tuple[Path, ...], output_format: str, color: str, config: Path | None, isolated: bool) -> int:
+    """Show what is believed about each program: where it starts, what it seeds and when, what it draws first.
+
+    For whoever doubts a finding on seeds, or misses one. PATHS are files and folders, by default the current
+    folder; imports are followed through the whole project.
+    """
+    if isolated and config:
+        raise click.UsageError("--isolated reads no configuration file, --config names one")
+    from torchrepro_lint import cards
+    from torchrepro_lint.cli import streams
+    from torchrepro_lint.engine import Request
+    from torchrepro_lint.engine import explain as explained_by
+    from torchrepro_lint.report import Context
+    from torchrepro_lint.report.explanation import render_json, render_text
+    from torchrepro_lint.settings import SettingsError, SettingsResolver
+
+    try:
+        resolver = SettingsResolver(cards.codes(), isolated=isolated, config=config)
+        explained = explained_by(Request(paths or (Path(),), resolver))
+    except SettingsError as error:
+        raise streams.Failure(str(error)) from None
+    if output_format == "json":
+        streams.as_utf8()
+        streams.write(render_json(explained))
+    else:
+        context = Context(streams.wants_color(color), streams.width(), Path.cwd(), fixing=False)
+        streams.write(render_text(explained, context))
+    for problem in explained.problems:
+        streams.complain(problem)
+    return 2 if explained.problems else 0
