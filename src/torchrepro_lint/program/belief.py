@@ -151,7 +151,7 @@ def _of_value(met: SeedMet) -> Iterator[str]:
     elif met.level == MAYBE:
         yield f"`{met.scope.facts.text(seed)}` is None by default"
     else:
-        yield f"`{met.scope.facts.text(seed)}` is None"
+        yield "its seed is None" if isinstance(seed, ast.Constant) else f"`{met.scope.facts.text(seed)}` is None"
 
 
 def _of_tests(met: SeedMet, seeding: Seeding, truths: tuple[Truth, Truth]) -> Iterator[str]:

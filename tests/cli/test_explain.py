@@ -1,0 +1,237 @@
+"""`explain`: what is believed about a program, on which findings about seeds rest."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import Run
+
+MAIN = """\
+import argparse
+import random
+
+import numpy as np
+import torch
+
+from helpers import seed_all
+from model import Net
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seed", type=int, default=None)
+    args = parser.parse_args()
+    order = np.random.permutation(10)
+    if args.seed is not None:
+        seed_all(args.seed)
+    net = Net()
+    for step in order:
+        net(step).sum().backward()
+    random.seed(0)
+    args.callback(random.random())
+
+
+if __name__ == "__main__":
+    main()
+"""
+HELPERS = """\
+import numpy as np
+import torch
+
+
+def seed_all(seed):
+    torch.manual_seed(seed)
+    np.random.seed(seed)
+"""
+MODEL = """\
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(1, 1)
+
+    def forward(self, x):
+        return self.layer(x)
+"""
+
+
+@pytest.fixture
+def program(project: Path) -> Path:
+    (project / "train.py").unlink()
+    (project / "clean.py").unlink()
+    for name, text in (("main.py", MAIN), ("helpers.py", HELPERS), ("model.py", MODEL)):
+        (project / name).write_text(text)
+    return project
+
+
+def explained(run: Run, *paths: str) -> dict[str, Any]:
+    done = run("explain", *paths, "--output-format", "json")
+    assert done.exit_code == 0, done.output
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+TEXT = """\
+main.py:25:1  a program, from its main guard
+  3 files of the project run in it
+    main.py
+    helpers.py
+    model.py
+  seeds, in the order in which they are met
+    helpers.py:6:5  torch.manual_seed(seed)  torch: conditional
+      `seed` is None by default
+      only where `args.seed is not None` is true, which is not the default
+      through main.py:26:5  main()
+      through main.py:17:9  seed_all(args.seed)
+    helpers.py:7:5  np.random.seed(seed)  numpy: conditional
+      `seed` is None by default
+      only where `args.seed is not None` is true, which is not the default
+      through main.py:26:5  main()
+      through main.py:17:9  seed_all(args.seed)
+    main.py:21:5  random.seed(0)  python: certain
+      through main.py:26:5  main()
+  torch: drawn from, and seeded before only under a condition (TRP101)
+    model.py:7:22  nn.Linear(1, 1)  first drawn from
+      through main.py:26:5  main()
+      through main.py:18:11  Net()
+  numpy: drawn from, and no seed comes before (TRP101)
+    main.py:15:13  np.random.permutation(10)  first drawn from
+      through main.py:26:5  main()
+  python: seeded before it is first drawn from
+    main.py:22:19  random.random()  first drawn from
+      through main.py:26:5  main()
+"""
+
+
+def test_a_program_is_told_from_its_start_to_its_bounds(run: Run, program: Path) -> None:
+    done = run("explain", "main.py")
+    assert done.exit_code == 0
+    assert done.stdout.startswith(TEXT)
+    assert "  it trains, and does not load weights\n" in done.stdout
+    assert "    main.py:22:5  args.callback\n" in done.stdout
+    assert "given up" not in done.stdout
+    assert done.stderr == ""
+
+
+def test_json_says_the_same(run: Run, program: Path) -> None:
+    found = explained(run, ".")
+    assert found["idle"] == ["helpers.py", "model.py"]
+    (told,) = found["programs"]
+    assert told["kind"] == "main guard"
+    assert told["files"] == ["main.py", "helpers.py", "model.py"]
+    assert [s["certainty"] for s in told["seeds"]] == ["conditional", "conditional", "certain"]
+    families = told["families"]
+    assert {f: families[f]["state"] for f in families} == {
+        "torch": "conditional",
+        "numpy": "unseeded",
+        "python": "seeded",
+    }
+    assert families["numpy"]["first_draw"]["line"] == 15
+    assert families["numpy"]["rule"] == "TRP101"
+    assert "args.callback" in [s["text"] for s in told["unfollowed"]["first"]]
+    assert (told["trains"], told["loads_weights"], told["bounds"]) == (True, False, [])
+
+
+def test_what_explain_says_is_what_check_reports(run: Run, program: Path) -> None:
+    (told,) = explained(run, "main.py")["programs"]
+    done = run("check", "main.py", "--select", "TRP101,TRP103", "--output-format", "json")
+    reported = {(f["code"], f["properties"]["family"]) for f in json.loads(done.stdout)}
+    believed = {(b["rule"], family) for family, b in told["families"].items() if b["rule"]}
+    assert reported == believed == {("TRP101", "torch"), ("TRP101", "numpy")}
+
+
+def test_a_seed_that_comes_too_late(run: Run, program: Path) -> None:
+    (program / "late.py").write_text(
+        "import torch\n\nlayer = torch.nn.Linear(1, 1)\ntorch.manual_seed(0)\nlayer(torch.rand(1)).sum().backward()\n"
+    )
+    (told,) = explained(run, "late.py")["programs"]
+    torch = told["families"]["torch"]
+    assert (torch["state"], torch["rule"], torch["late_seed"]["line"]) == ("late", "TRP103", 4)
+    assert torch["first_draw"]["line"] == 3
+    assert told["kind"] == "script"
+
+
+def test_a_seed_that_does_not_count_says_why(run: Run, program: Path) -> None:
+    (program / "none.py").write_text("import numpy as np\n\nnp.random.seed(None)\nnp.random.shuffle([1, 2])\n")
+    (told,) = explained(run, "none.py")["programs"]
+    assert [(s["certainty"], s["reasons"]) for s in told["seeds"]] == [("none", ["its seed is None"])]
+    assert told["families"]["numpy"]["state"] == "unseeded"
+
+
+def test_a_function_that_is_believed_for_its_name(run: Run, program: Path) -> None:
+    (program / "named.py").write_text(
+        "import torch\nfrom lab import fix_seeds\n\nif input():\n    fix_seeds(3)\ntorch.rand(1).backward()\n"
+    )
+    (told,) = explained(run, "named.py")["programs"]
+    (seed,) = told["seeds"]
+    assert seed["certainty"] == "certain"
+    assert seed["reasons"] == [
+        "believed to seed everything, for its name",
+        "only where `input()` is true, which is believed",
+    ]
+
+
+def test_a_draw_that_is_not_reported(run: Run, program: Path) -> None:
+    (program / "trial.py").write_text("import torch\n\nprint(torch.rand(3))\n")
+    assert "torch: drawn from without a seed; not reported" in run("explain", "trial.py").stdout
+
+
+def test_methods_of_libraries_are_followed_well_enough(run: Run, program: Path) -> None:
+    (program / "known.py").write_text(
+        "import argparse\n\nparser = argparse.ArgumentParser()\nparser.add_argument('--a')\nprint('{}'.format(1))\n"
+    )
+    assert "every call was followed" in run("explain", "known.py").stdout
+
+
+def test_a_file_that_starts_nothing(run: Run, program: Path) -> None:
+    done = run("explain", "model.py")
+    assert done.exit_code == 0
+    assert done.stdout.startswith("No program starts in model.py: it only defines")
+
+
+def test_a_notebook(run: Run, program: Path) -> None:
+    cells = [{"cell_type": "code", "source": s, "metadata": {}, "outputs": []} for s in ("import torch", "torch.rand(1)")]
+    (program / "a.ipynb").write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+    (told,) = explained(run, "a.ipynb")["programs"]
+    assert told["kind"] == "notebook"
+    assert (told["start"]["cell"], told["start"]["line"]) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "problem"),
+    [("gone.py", None, "gone.py\n"), ("broken.py", "x = (\n", "broken.py: line 1:")],
+)
+def test_what_cannot_be_read_exits_with_2(run: Run, program: Path, name: str, text: str | None, problem: str) -> None:
+    if text is not None:
+        (program / name).write_text(text)
+    done = run("explain", name, "main.py")
+    assert done.exit_code == 2
+    assert problem in done.stderr
+    assert ("no such file or folder" in done.stderr) == (text is None)
+    assert "main.py:25:1  a program" in done.stdout
+
+
+def test_bounds_are_told_and_counted(run: Run, program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torchrepro_lint.program.seeding.MAX_CALLS", 1)
+    done = run("explain", "main.py")
+    assert "given up, so no finding rests on it: more calls than are followed" in done.stdout
+    assert "numpy: drawn from, whether after a seed is not known" in done.stdout
+    counted = run("check", "main.py", "--statistics", "--select", "TRP101")
+    assert "files with a program not walked to its end: 1\n" in counted.stdout
+
+
+def test_settings_name_the_project_s_own_seeder(run: Run, program: Path) -> None:
+    (program / "torchrepro-lint.toml").write_text('seed-functions = ["helpers.seed_all"]\n')
+    (told,) = explained(run, "main.py")["programs"]
+    assert told["seeds"][0]["text"] == "seed_all(args.seed)"
+    (bare,) = json.loads(run("explain", "main.py", "--isolated", "--output-format", "json").stdout)["programs"]
+    assert bare["seeds"][0]["text"] == "torch.manual_seed(seed)"
+
+
+def test_color(run: Run, program: Path) -> None:
+    assert "\x1b[1mmain.py:25:1  a program" in run("explain", "main.py", "--color", "always").stdout
