@@ -195,8 +195,10 @@ def test_a_file_that_starts_nothing(run: Run, program: Path) -> None:
 
 
 def test_a_notebook(run: Run, program: Path) -> None:
-    cells = [{"cell_type": "code", "source": s, "metadata": {}, "outputs": []} for s in ("import torch", "torch.rand(1)")]
-    (program / "a.ipynb").write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+    sources = ("import torch", "torch.rand(1)")
+    cells = [{"cell_type": "code", "source": s, "metadata": {}, "outputs": ()} for s in sources]
+    notebook = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (program / "a.ipynb").write_text(json.dumps(notebook))
     (told,) = explained(run, "a.ipynb")["programs"]
     assert told["kind"] == "notebook"
     assert (told["start"]["cell"], told["start"]["line"]) == (2, 1)
