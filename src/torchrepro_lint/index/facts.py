@@ -150,9 +150,11 @@ class ModuleFacts:
 
     def release(self) -> None:
         """Break the cycles between scopes, so that the tree is freed at once. The facts are of no use afterwards."""
+        gone = ast.Module([], [])
         for scope in list(self.scope.descend()):
             scope.children, scope.bindings, scope.attributes, scope.parent = {}, {}, {}, None
-        self.tree = self.scope.node = ast.Module([], [])
+            scope.node, scope.returns = gone, []
+        self.tree = gone
         self.calls, self.attribute_sets, self.subscript_sets, self._parents = {}, {}, {}, None
         self.imports, self.star_imports, self.guard = [], [], None
 
@@ -160,6 +162,11 @@ class ModuleFacts:
         """Whether `node` lies in an `except` clause."""
         line: int = getattr(node, "lineno", 0)
         return any(first <= line <= last for first, last in self.handlers)
+
+    @property
+    def lines(self) -> int:
+        """How long the file is."""
+        return self.source.text.count("\n")
 
     # -- places -------------------------------------------------------------------------------------------
     def range(self, node: ast.AST) -> Range:

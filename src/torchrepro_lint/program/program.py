@@ -5,8 +5,6 @@ is understood. Files are read when a question leads to them, and forgotten again
 from __future__ import annotations
 
 import ast
-import os
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +13,7 @@ from typing import TYPE_CHECKING
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.program.calls import UNKNOWN, Argument, Call, Opaque, entries_of
+from torchrepro_lint.program.files import Files
 from torchrepro_lint.program.modules import ModuleFinder
 from torchrepro_lint.program.names import Names, Target
 from torchrepro_lint.program.project import ProjectText
@@ -24,8 +23,6 @@ from torchrepro_lint.program.values import Constant, Display, Origin, Reference,
 if TYPE_CHECKING:
     from torchrepro_lint.program.seeding import Seeding
 
-MAX_LINES_HELD = 60_000  # about 65 MB of syntax trees
-MAX_LINES_READ = 90_000  # for the questions of one checked file; beyond, what lies in other files is unknown
 MAX_CALLER_FILES = 12  # a name that more files mention (`forward`, `get`) has callers that nobody can list
 
 
@@ -48,15 +45,11 @@ class Program:
         self.seed = seed
         self.seeds = Seeds(self, seed)
         self.seed_functions = frozenset(seed_functions)
+        self.files = Files(read)
         self.finder = ModuleFinder(root, sources)
         self.names = Names(self.finder, self.load, catalogue.canonical)
         self.values = Values(self.names, self.callers_of)
         self.text = ProjectText(files)
-        self._read = read
-        self._held: OrderedDict[str, ModuleFacts | None] = OrderedDict()
-        self._lines_held = 0
-        self._lines_read = 0
-        self._dropped: list[ModuleFacts] = []
         self._callers: dict[Scope, list[tuple[ast.Call, Scope]] | None] = {}
         self._seedings: tuple[ModuleFacts, list[Seeding]] | None = None
         self._cut_short: set[str] = set()  # files with a program whose walk was given up
@@ -70,53 +63,29 @@ class Program:
     # -- files ------------------------------------------------------------------------------------------------
     def load(self, path: str) -> ModuleFacts | None:
         """The facts of a file of the project; None for a folder, a file that cannot be read, or one too many."""
-        if path in self._held:
-            self._held.move_to_end(path)
-            return self._held[path]
-        if self.is_exhausted:
-            return None
-        facts = None if os.path.isdir(path) else self._read(Path(path))
-        self._held[path] = facts
-        self._lines_held += _lines(facts)
-        self._lines_read += _lines(facts)
-        while self._lines_held > MAX_LINES_HELD and len(self._held) > 1:
-            _, dropped = self._held.popitem(last=False)
-            self._lines_held -= _lines(dropped)
-            self._dropped += [dropped] if dropped is not None else []
-            self._forget_answers()
-        return facts
+        return self.files.load(path)
 
     @property
     def is_exhausted(self) -> bool:
         """Whether so many files were read for the file now checked that no more are."""
-        return self._lines_read > MAX_LINES_READ
+        return self.files.is_exhausted
 
     def release(self) -> None:
-        """Free the files that were dropped, and what can be worked out again for the others. Call it between
-        files only: a rule may still look at them."""
+        """Free what was read for one checked file. Call it between files only: a rule may still look at it."""
         self._files_unread += self.is_exhausted
-        self._lines_read = 0
-        for facts in self._held.values():
-            if facts is not None:
-                facts.forget_parents()
-        if not self._dropped:
-            return
-        held = {id(f) for f in self._held.values()}
-        for facts in self._dropped:
-            if id(facts) not in held:
-                facts.release()
-        self._dropped.clear()
+        self._forget_answers()
+        self.files.release()
 
     def forget(self, path: Path) -> None:
         """The file has changed: read it anew when it is next asked for."""
-        self._lines_held -= _lines(self._held.pop(str(path), None))
-        self._seedings = None
+        self.files.forget(str(path))
         self._forget_answers()
 
     def _forget_answers(self) -> None:
         self.names.forget()
         self.values.forget()
         self._callers.clear()
+        self._seedings = None
 
     def module(self, facts: ModuleFacts) -> Module:
         """The view of one file that a rule gets."""
@@ -318,9 +287,6 @@ class Module:
                         found.append((node, scope, target, bases))
         return found
 
-
-def _lines(facts: ModuleFacts | None) -> int:
-    return facts.source.text.count("\n") if facts is not None else 0
 
 
 def _all_constant(found: list[Origin]) -> bool:

@@ -187,14 +187,24 @@ class _Walk:
             base = node.module or ""
             names = [f"{base}.{a.name}".strip(".") for a in node.names if a.name != "*"] or [base]
             wanted = [(n, node.level) for n in names]
+        return self._run_imports(wanted, str(scope.facts.source.path), Step(node, scope), state)
+
+    def _run_imports(self, wanted: Iterable[tuple[str, int]], importer: str, step: Step, state: State) -> State:
+        """A module that does nothing at its top level is passed by, but not what it imports."""
         for name, level in wanted:
-            found = self.program.finder.find(name, level, str(scope.facts.source.path))
-            if found is None or found[0] in self._imported:
+            found = self.program.finder.find(name, level, importer)
+            if found is None or found[0] in self._imported or state is None:
                 continue
             self._imported.add(found[0])
+            outline = self.program.files.outline(found[0])
+            if outline is None:
+                continue
+            if not outline.active:
+                state = self._run_imports(outline.imports, found[0], step, state)
+                continue
             facts = self.program.load(found[0])
-            if facts is not None and state is not None:
-                self._chain.append(Step(node, scope))
+            if facts is not None:
+                self._chain.append(step)
                 state = self._module(facts, state, guard=False) or state
                 self._chain.pop()
         return state
