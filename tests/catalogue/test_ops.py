@@ -16,7 +16,7 @@ from packaging.version import Version
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.cards import rules_dir
-from torchrepro_lint.program import operations
+from torchrepro_lint.program import operations, triggers
 
 ROOT = Path(__file__).parents[2]
 FAMILIES = sorted(path.stem for path in (rules_dir() / "catalogue" / "ops").glob("*.toml"))
@@ -89,7 +89,7 @@ def test_triggers_list_exactly_what_the_rows_report() -> None:
             if name not in wanted.setdefault(family, []):
                 wanted[family].append(name)
     found: dict[str, list[str]] = {}
-    for name, families in operations.triggers().items():
+    for name, families in triggers.triggers().items():
         for family in families:
             found.setdefault(family, []).append(name)
     assert {f: sorted(names) for f, names in found.items()} == {f: sorted(n) for f, n in wanted.items() if n}
@@ -158,7 +158,7 @@ def test_the_spelling_exists(name: str) -> None:
     assert callable(named(name))
 
 
-@pytest.mark.parametrize("name", [n for n in TORCH_NAMES if n.startswith("torch.nn.") and n in operations.triggers()])
+@pytest.mark.parametrize("name", [n for n in TORCH_NAMES if n.startswith("torch.nn.") and n in triggers.triggers()])
 def test_the_signature_agrees(name: str) -> None:
     """Of what is written in Python; what C++ defines has none to compare with."""
     try:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from torchrepro_lint.checks.draft import Place
-from torchrepro_lint.program.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from torchrepro_lint.program.verdicts import Verdict
 
 MAX_PLACES = 5
 

@@ -1,26 +1,20 @@
-"""The catalogue of operations as typed rows, and which calls of a file one of them may describe.
-
-`triggers.txt` names every spelling, so that a family's table is read only when one of its names is called. Knows
-no conditions and no context.
-"""
+"""The catalogue of operations as typed rows. Knows no conditions and no context."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.cards import rules_dir
-from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.program.triggers import triggers
 
 Condition = Mapping[str, Mapping[str, Any]]
 """Parameter (or fact of the call) -> what must hold of it, e.g. `{"mode": {"in": ["bicubic"]}}`."""
 
-METHOD = "torch.Tensor."
 _CLAUSE = re.compile(r"(>=|<=|==|<|>)\s*(\d+(?:\.\d+)*)")
 
 
@@ -72,58 +66,6 @@ class Signature:
 
     parameters: Mapping[str, tuple[int | None, ast.expr | None]]
     called: Mapping[str, tuple[int | None, ast.expr | None]]
-
-
-@cache
-def triggers() -> Mapping[str, tuple[str, ...]]:
-    """Spelling -> the families that have a reported row for it."""
-    found: dict[str, tuple[str, ...]] = {}
-    text = (rules_dir() / "catalogue" / "ops" / "triggers.txt").read_text(encoding="utf-8")
-    for line in text.splitlines():
-        if line and not line.startswith("#"):
-            family, _, names = line.partition(":")
-            for name in names.split():
-                found[name] = (*found.get(name, ()), family)
-    return found
-
-
-@cache
-def _by_last_part() -> tuple[Mapping[str, frozenset[str]], Mapping[str, str]]:
-    """Last part -> functions and modules; last part -> tensor method."""
-    functions: dict[str, set[str]] = {}
-    methods: dict[str, str] = {}
-    for name in triggers():
-        last = name.rpartition(".")[2]
-        if name.startswith(METHOD):
-            methods[last] = name
-        else:
-            functions.setdefault(last, set()).add(name)
-    return {last: frozenset(names) for last, names in functions.items()}, methods
-
-
-def mentioned(facts: ModuleFacts) -> frozenset[str]:
-    """The functions and modules of the catalogue that this file may call, by the last part of what it writes."""
-    functions, _ = _by_last_part()
-    written = facts.calls.keys() | facts.aliases.keys() | _base_names(facts)
-    return frozenset(name for last in functions.keys() & written for name in functions[last])
-
-
-def _base_names(facts: ModuleFacts) -> set[str]:
-    """The last parts of the bases of the classes at the top of the file."""
-    found: set[str] = set()
-    for node in facts.scope.children:
-        for base in node.bases if isinstance(node, ast.ClassDef) else ():
-            found.add(base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", ""))
-    return found
-
-
-def method_calls(facts: ModuleFacts) -> Iterator[tuple[str, ast.Call, Any]]:
-    """(method, call, scope) of the calls written like a method of the catalogue."""
-    _, methods = _by_last_part()
-    for last in sorted(methods.keys() & facts.calls.keys()):
-        for call, scope in facts.calls[last]:
-            if isinstance(call.func, ast.Attribute):
-                yield methods[last], call, scope
 
 
 def rows(name: str) -> list[Operation]:

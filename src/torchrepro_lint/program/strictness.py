@@ -45,8 +45,8 @@ def _strictest(flags: set[Flag | None]) -> Flag | None:
 def _requested_in(facts: ModuleFacts, program: Program) -> Flag | None:
     module = program.module(facts)
     settings = [setting for setting, known in turned_on(module) if known]
-    own = {_kind(s, program) for s in settings if _runs_by_default(s.node, s.scope, program)}
-    return _strictest(own | set(_through_frameworks(module, program)))
+    found: set[Flag | None] = {_kind(s, program) for s in settings if _runs_by_default(s.node, s.scope, program)}
+    return _strictest(found.union(_through_frameworks(module, program)))
 
 
 def _through_frameworks(module: Module, program: Program) -> Iterator[Flag]:

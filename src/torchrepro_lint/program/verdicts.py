@@ -22,20 +22,16 @@ from torchrepro_lint.program.context import NOTHING, Context, context
 from torchrepro_lint.program.enclosing import parent
 from torchrepro_lint.program.instances import calls_of
 from torchrepro_lint.program.layers import is_self
-from torchrepro_lint.program.operations import (
-    METHOD,
-    Behaviour,
-    Operation,
-    mentioned,
-    method_calls,
-    rows,
-    signature,
-)
+from torchrepro_lint.program.operations import Behaviour, Operation, rows, signature
 from torchrepro_lint.program.program import Module, Program
 from torchrepro_lint.program.strictness import Flag, requested
 from torchrepro_lint.program.tensors import Tensors
+from torchrepro_lint.program.triggers import METHOD, mentioned, method_calls
 from torchrepro_lint.program.uses import Uses
 from torchrepro_lint.program.versions import effective
+
+
+NEWEST = (99,)  # newer than every release that a row speaks of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,8 +66,6 @@ class _Fit:
 @lru_cache(maxsize=1)
 def verdicts(module: Module, program: Program) -> tuple[Verdict, ...]:
     """The verdicts of a file, in source order."""
-    if "torch" not in module.facts.source.text:
-        return ()
     reader = _Reader(module, program)
     found = [v for call in reader.candidates() if (v := reader.verdict(call)) is not None]
     return tuple(sorted(found, key=lambda v: (v.call.node.lineno, v.call.node.col_offset)))
@@ -83,6 +77,12 @@ class _Reader:
         self.program = program
         self.tensors = Tensors(program)
         self.uses = Uses(program)
+
+    @cached_property
+    def release(self) -> tuple[int, ...]:
+        """The release of PyTorch that the program is judged by."""
+        setting = self.program.torch_version
+        return effective(setting).release if setting else NEWEST
 
     @cached_property
     def flag(self) -> Flag | None:
@@ -128,9 +128,8 @@ class _Reader:
         judged = judge(row.when, site)
         if judged.holds is Holds.NO:
             return None
-        release = effective(self.program.torch_version).release
         for behaviour in row.behaviour:
-            if not behaviour.covers(release, "cuda"):
+            if not behaviour.covers(self.release, "cuda"):
                 continue
             further = judge(behaviour.when, site)
             if further.holds is not Holds.NO:
