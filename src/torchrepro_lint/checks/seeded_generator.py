@@ -71,9 +71,5 @@ def _cuda_by_default(program: Program) -> bool:
 
 
 def _free_name(function: Scope) -> str:
-    taken = {name for scope in function.descend() for name in scope.bindings} | set(
-        function.facts.scope.bindings
-    )
-    return next(
-        n for n in ("generator", "loader_generator", "data_generator", "seeded_generator_") if n not in taken
-    )
+    taken = {name for scope in function.descend() for name in scope.bindings} | set(function.facts.scope.bindings)
+    return next(n for n in ("generator", "loader_generator", "data_generator", "seeded_generator_") if n not in taken)

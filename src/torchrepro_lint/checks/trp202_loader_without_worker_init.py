@@ -51,9 +51,7 @@ def _draft(call: Call, draws: WorkerDraws, first: Call, families: set[str], prog
     edits = seeded_workers(call, first, families, program)
     numpy = draws.first("numpy")
     if numpy is not None and may_be(program.torch_version, "<1.9"):
-        return Draft(
-            call.node, values, "old", Level.WARNING, Certainty.CERTAIN, related=_place(numpy), edits=edits
-        )
+        return Draft(call.node, values, "old", Level.WARNING, Certainty.CERTAIN, related=_place(numpy), edits=edits)
     if draws.found:
         values["families"] = " and ".join(f for f in FAMILIES if draws.first(f))
         related = tuple(p for f in FAMILIES if (d := draws.first(f)) is not None for p in _place(d))

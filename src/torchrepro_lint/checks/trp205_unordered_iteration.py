@@ -6,14 +6,11 @@ import ast
 from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft, Place
-from torchrepro_lint.index import ModuleFacts
-from torchrepro_lint.model import Edit
+from torchrepro_lint.checks.sorting import sorted_items
 from torchrepro_lint.program import Module, Program
 from torchrepro_lint.program.order import Order
 from torchrepro_lint.program.sets import taken_from, text_sets
 from torchrepro_lint.program.texts import Evidence
-from torchrepro_lint.program.uses import Uses
-from torchrepro_lint.syntax import replace, wrap
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
@@ -28,21 +25,11 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             if decision is None:
                 continue
             reported.add(id(site.node))
+            is_popped = isinstance(module.facts.parents[site.node], ast.Attribute)
             yield Draft(
                 site.node,
                 {"set": module.facts.text(site.node), "why": decision.why},
                 related=(Place(decision.facts, decision.node, f"its order {decision.why} here"),),
-                edits=_edits(module.facts, site.node),
+                edits=() if is_popped else sorted_items(module.facts, site.node),
                 unsafe=held.evidence is not Evidence.SURE,
             )
-
-
-def _edits(facts: ModuleFacts, node: ast.expr) -> tuple[Edit, ...]:
-    """Sort the items where they are taken."""
-    parent = facts.parents[node]
-    match parent:
-        case ast.Attribute():  # `.pop()`: which item is meant is for a person to say
-            return ()
-        case ast.Call(func=ast.Name(id="list") as function, args=[_], keywords=[]):
-            return (replace(facts, function, "sorted"),)
-    return wrap(facts, node, "sorted(", ")")

@@ -74,9 +74,7 @@ def _takes_one(node: ast.AST) -> bool:
     return required <= 1 <= len(positional) and not any(d is None for d in node.args.kw_defaults)
 
 
-def _inserted(
-    call: Call, first: Call, name: str, body: Sequence[str], imports: Sequence[Import]
-) -> tuple[Edit, ...]:
+def _inserted(call: Call, first: Call, name: str, body: Sequence[str], imports: Sequence[Import]) -> tuple[Edit, ...]:
     edits = {edit: None for used in imports for edit in used.edits}
     place = _above(first.facts, first.node, name, body)
     return (place, with_argument(call.facts, call.node, "worker_init_fn", name), *edits)

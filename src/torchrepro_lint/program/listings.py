@@ -50,7 +50,7 @@ def _is_on_path(call: ast.Call, scope: Scope, program: Program) -> bool:
     made = {o.callee for o in program.origins(function.value, scope) if isinstance(o, Result)}
     named = {c for c in made if isinstance(c, str)}
     if named:
-        return all(c.startswith("pathlib.") or c.startswith("builtins.super") for c in named)
+        return all(c.startswith(("pathlib.", "builtins.super")) for c in named)
     if function.attr != "glob":
         return True
     words = ast.unparse(function.value).lower().replace(".", "_").split("_")

@@ -83,9 +83,9 @@ def _updates(name: str, scope: Scope) -> list[tuple[ast.expr, Scope]]:
     found = []
     for call, where in scope.facts.calls.get("update", ()):
         owner = call.func.value if isinstance(call.func, ast.Attribute) else None
-        if isinstance(owner, ast.Name) and owner.id == name:
-            if where.binding_scope(name) is scope.binding_scope(name):
-                found += [(a, where) for a in call.args]
+        is_named = isinstance(owner, ast.Name) and owner.id == name
+        if is_named and where.binding_scope(name) is scope.binding_scope(name):
+            found += [(a, where) for a in call.args]
     return found
 
 
@@ -107,9 +107,7 @@ def _sampler_given(call: Call) -> bool | None:
     answers = []
     for name in ("sampler", "batch_sampler"):
         found = argument(call, name)
-        answers.append(
-            _is_given(found, call.program) if isinstance(found, Argument) else None if found else False
-        )
+        answers.append(_is_given(found, call.program) if isinstance(found, Argument) else None if found else False)
     return True if True in answers else None if None in answers else False
 
 
@@ -128,9 +126,7 @@ def _truth(value: Argument, program: Program) -> bool | None:
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             inner = _truth(Argument(operand, value.scope), program)
             return None if inner is None else not inner
-        case ast.Compare(
-            left=left, ops=[ast.Is() | ast.IsNot() as op], comparators=[ast.Constant(value=None)]
-        ):
+        case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot() as op], comparators=[ast.Constant(value=None)]):
             given = _is_given(Argument(left, value.scope), program)
             return None if given is None else given is isinstance(op, ast.IsNot)
         case ast.BoolOp(op=op, values=parts):
@@ -143,7 +139,7 @@ def _truth(value: Argument, program: Program) -> bool | None:
 
 # -- generators and workers ------------------------------------------------------------------------------------
 def lacks_generator(call: Call) -> bool:
-    """Whether a loader or sampler surely draws from the global generator: none is passed, or None, or the global one."""
+    """Whether a loader or sampler surely draws from the global generator: it is passed none, None, or that one."""
     passed = argument(call, "generator")
     if passed is None:
         return True
@@ -182,9 +178,10 @@ def is_dead(facts: ModuleFacts, node: ast.AST) -> bool:
     """Whether `node` lies in the arm of a constant test that never runs, e.g. the `else` of `if True:`."""
     child = node
     for parent in facts.ancestors(node):
-        if isinstance(parent, ast.If) and isinstance(parent.test, ast.Constant):
-            if child in (parent.orelse if parent.test.value else parent.body):
-                return True
+        match parent:
+            case ast.If(test=ast.Constant(value=value), body=body, orelse=orelse):
+                if child in (orelse if value else body):
+                    return True
         child = parent
     return False
 

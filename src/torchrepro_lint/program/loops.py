@@ -15,13 +15,14 @@ Kind = Literal["decides", "sequence", "mapping", "lists", "last", "yield", "call
 Loop = ast.For | ast.AsyncFor
 _FILLS = frozenset({"append", "extend", "insert", "appendleft", "extendleft", "put"})
 _WRITES = frozenset({"write", "writelines", "writerow", "writerows"})
-_NOT_A_FILE = ("log", "std", "tqdm", "bar", "console", "writer", "out")
+_NOT_A_FILE = ("log", "std", "tqdm", "bar", "console")
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Effect:
-    """`target` is filled in the order of the rounds as `kind` says; or `why` it matters at once; or a call to look into."""
+    """`target` is filled in the order of the rounds as `kind` says; or it matters at once, as `why` says; or a call
+    is to be looked into."""
 
     kind: Kind
     node: ast.AST
@@ -41,13 +42,9 @@ def nodes(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
 
 def index_name(target: ast.expr, iterable: ast.expr) -> str | None:
     """The counting variable of `for i, x in enumerate(...)`."""
-    if (
-        isinstance(iterable, ast.Call)
-        and isinstance(iterable.func, ast.Name)
-        and iterable.func.id == "enumerate"
-    ):
-        if isinstance(target, ast.Tuple) and isinstance(target.elts[0], ast.Name):
-            return target.elts[0].id
+    match iterable, target:
+        case ast.Call(func=ast.Name(id="enumerate")), ast.Tuple(elts=[ast.Name(id=name), *_]):
+            return name
     return None
 
 
@@ -69,9 +66,7 @@ def effects(facts: ModuleFacts, owner: Loop | ast.FunctionDef | ast.AsyncFunctio
                     yield Effect("sequence", node, target)
             case ast.Yield(value=ast.expr()) | ast.YieldFrom():
                 yield Effect("yield", node)
-            case ast.Return(value=ast.expr() as value) if reader.is_loop and not isinstance(
-                value, ast.Constant
-            ):
+            case ast.Return(value=ast.expr() as value) if reader.is_loop and not isinstance(value, ast.Constant):
                 if not reader.is_picked(node):
                     yield Effect("decides", node, why="decides which item comes first")
             case ast.Break() if reader.stops_by_count(node):
@@ -100,9 +95,7 @@ class _Body:
             index = index_name(owner.target, owner.iter)
             self.counters |= {index} if index else set()
         self.local = self.items | {
-            n.id
-            for n in body
-            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and not self._continues(n)
+            n.id for n in body if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and not self._continues(n)
         }
 
     def _continues(self, target: ast.Name) -> bool:
@@ -123,17 +116,13 @@ class _Body:
         if isinstance(function, ast.Attribute) and function.attr in _FILLS:
             receiver, kind = self._container(function.value)
             if receiver is not None and not self.is_local(receiver) and not self.is_first_round(call):
-                numbered = any(self.numbers(a) for a in call.args)
-                yield (
-                    Effect("decides", call, why="decides the numbering")
-                    if numbered
-                    else Effect(kind, call, receiver)
-                )
+                if any(self.numbers(a) for a in call.args):
+                    yield Effect("decides", call, why="decides the numbering")
+                else:
+                    yield Effect(kind, call, receiver)
         elif isinstance(function, ast.Attribute) and function.attr in _WRITES:
-            handle = function.value
-            if isinstance(handle, ast.Name) and not self.is_local(handle):
-                if not any(word in handle.id.lower() for word in _NOT_A_FILE):
-                    yield Effect("decides", call, why="is the order in which they are written")
+            if self.is_file(function.value):
+                yield Effect("decides", call, why="is the order in which they are written")
         else:
             yield Effect("call", call)
 
@@ -146,7 +135,9 @@ class _Body:
                 own = isinstance(key, ast.Name) and key.id in self.items
                 return None if own else owner, "lists"
             case ast.Call(func=ast.Attribute(attr="setdefault", value=ast.Name() | ast.Attribute() as owner)):
-                own = bool(receiver.args) and isinstance(receiver.args[0], ast.Name) and receiver.args[0].id in self.items
+                own = (
+                    bool(receiver.args) and isinstance(receiver.args[0], ast.Name) and receiver.args[0].id in self.items
+                )
                 return None if own else owner, "lists"
         return None, "sequence"
 
@@ -160,9 +151,19 @@ class _Body:
             case ast.Name(id=name) if self.is_loop and not isinstance(value, ast.Constant):
                 if isinstance(value, ast.BinOp) and _mentions(value, {name}):
                     yield Effect("sequence", node, target)
-                elif self.is_chosen(node) and not self.is_picked(node, name):
-                    if _mentions(value, self.items | self.local) and not _mentions(value, {name}):
-                        yield Effect("last", node, target)
+                elif self.keeps_one(node, name, value):
+                    yield Effect("last", node, target)
+
+    def keeps_one(self, node: ast.stmt, name: str, value: ast.expr) -> bool:
+        """Whether `name` is given one of several items of some kind, whichever comes last."""
+        is_item = _mentions(value, self.items | self.local) and not _mentions(value, {name})
+        return is_item and self.is_chosen(node) and not self.is_picked(node, name)
+
+    def is_file(self, handle: ast.expr) -> bool:
+        """Whether something with a `write` is a file, opened before the loop; a log is none."""
+        if not isinstance(handle, ast.Name) or self.is_local(handle):
+            return False
+        return not any(word in handle.id.lower() for word in _NOT_A_FILE)
 
     def numbers(self, node: ast.AST) -> bool:
         """Whether a value counts the rounds so far: `i`, or `len(found)`."""

@@ -10,7 +10,6 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from torchrepro_lint.index import Scope
 from torchrepro_lint.program.program import Module, Program
 from torchrepro_lint.program.texts import Evidence, Texts
 from torchrepro_lint.program.uses import Site, Uses

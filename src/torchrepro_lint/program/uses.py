@@ -26,9 +26,7 @@ class Uses:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self._read: dict[
-            int, tuple[ModuleFacts, dict[str, list[ast.Name]], dict[str, list[ast.Attribute]]]
-        ] = {}
+        self._read: dict[int, tuple[ModuleFacts, dict[str, list[ast.Name]], dict[str, list[ast.Attribute]]]] = {}
 
     # -- names and attributes -----------------------------------------------------------------------------------
     def _reads(self, facts: ModuleFacts) -> tuple[dict[str, list[ast.Name]], dict[str, list[ast.Attribute]]]:
@@ -51,18 +49,14 @@ class Uses:
         found = []
         for node in self._reads(facts)[0].get(name, ()):
             scope = facts.scope_of(node)
-            if scope.binding_scope(name) is owner and (
-                since is None or _reaches(since, node, name, owner, scope)
-            ):
+            if scope.binding_scope(name) is owner and (since is None or _reaches(since, node, name, owner, scope)):
                 found.append(Site(node, scope))
         return found
 
     def of_attribute(self, owner: Scope, attr: str) -> list[Site]:
         """Where methods of the class, its bases and its subclasses in the same file read `self.attr`."""
         classes = [c for c in self.program.names.bases(owner) if isinstance(c, Scope)]
-        classes += [
-            c for c in _classes(owner.facts) if c not in classes and owner in self.program.names.bases(c)
-        ]
+        classes += [c for c in _classes(owner.facts) if c not in classes and owner in self.program.names.bases(c)]
         found = []
         for facts in {id(c.facts): c.facts for c in classes}.values():
             for node in self._reads(facts)[1].get(attr, ()):
@@ -124,9 +118,7 @@ class Uses:
         """A dataclass has no constructor to look into: its fields are what is passed."""
         fields = [n for n, b in owner.bindings.items() if b[0].kind == "assign"]
         body = owner.node.body if isinstance(owner.node, ast.ClassDef) else []
-        annotated = [
-            n.target.id for n in body if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)
-        ]
+        annotated = [n.target.id for n in body if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)]
         names = annotated or fields
         for keyword in call.keywords:
             if keyword.value is passed and keyword.arg:
@@ -146,11 +138,7 @@ def parameter_for(call: ast.Call, passed: ast.expr, function: Scope) -> str | No
             known = keyword.arg in positional or keyword.arg in [a.arg for a in node.args.kwonlyargs]
             return keyword.arg if known else None
     place = next((i for i, a in enumerate(call.args) if a is passed), None)
-    if (
-        place is None
-        or any(isinstance(a, ast.Starred) for a in call.args[:place])
-        or place >= len(positional)
-    ):
+    if place is None or any(isinstance(a, ast.Starred) for a in call.args[:place]) or place >= len(positional):
         return None
     return positional[place]
 

@@ -8,12 +8,13 @@ generators of their own, it copies into every worker as they are. What cannot be
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope
+from torchrepro_lint.program.augmentations import draws_by_itself
 from torchrepro_lint.program.calls import Argument, Call
 from torchrepro_lint.program.loaders import argument
 from torchrepro_lint.program.program import Program
@@ -111,11 +112,7 @@ class _Search:
         for base in self.program.names.bases(owner):
             for binding, scope in base.attributes.get(attr, []) if isinstance(base, Scope) else []:
                 name = binding.value.id if isinstance(binding.value, ast.Name) else ""
-                if (
-                    binding.kind == "assign"
-                    and scope.binding_scope(name) is scope
-                    and scope.name.endswith("__init__")
-                ):
+                if binding.kind == "assign" and scope.binding_scope(name) is scope and scope.name.endswith("__init__"):
                     passed = argument_for(made.node, scope, name)
                     return Argument(passed, made.scope) if isinstance(passed, ast.expr) else None
         return None
@@ -135,7 +132,7 @@ class _Search:
                 case Result(callee=Scope(kind="class") as owner):
                     self.classes.append(owner)
                     self._made[id(owner)] = origin
-                    if not any([self._entered(owner, n) for n in _ITEMS]):
+                    if sum(self._entered(owner, name) for name in _ITEMS) == 0:
                         self._inherited(origin, owner)
                 case Result(callee=str() as name, node=made, scope=where):
                     self._known_dataset(name, made, where)
@@ -202,7 +199,7 @@ class _Search:
             draw = draw_of(self.program, name, call, scope)
             if draw is not None and draw.family in ("numpy", "python"):
                 self.found.append(WorkerDraw(draw.family, scope.facts, call))  # type: ignore[arg-type]
-            self._augmentation(name, call, scope)
+            self._augments(name, call, scope)
             return
         for origin in self._origins(call.func, scope):
             if isinstance(origin, Result | Reference | Element):
@@ -220,7 +217,7 @@ class _Search:
                     else:
                         self._held(function.value, origin, scope)
                 case Result(callee=str() as name, node=made, scope=where):
-                    self._augmentation(name, made, where)
+                    self._augments(name, made, where)
                 case Result(callee=Scope(kind="class") as owner):
                     self._made[id(owner)] = origin
                     self._methods(owner, (function.attr,))
@@ -272,7 +269,7 @@ class _Search:
                 self.unseen = True
 
     def _transform(self, name: str, made: ast.Call, scope: Scope) -> None:
-        if self._augmentation(name, made, scope) or not self._is_new(made):
+        if self._augments(name, made, scope) or not self._is_new(made):
             return
         if name.startswith(("torchvision.transforms.", "functools.partial", "torch.nn.Sequential")):
             for part in made.args:
@@ -289,32 +286,9 @@ class _Search:
                 if isinstance(origin, Display):
                     self._origin(origin)
 
-    def _augmentation(self, name: str, call: ast.Call, scope: Scope) -> bool:
+    def _augments(self, name: str, call: ast.Call, scope: Scope) -> bool:
         """Whether a name belongs to a library with random numbers of its own; notes the draw, if it is one."""
-        for row in catalogue.table("loaders")["augmentations"]:
-            if name.startswith(row["package"] + "."):
-                if self._is_random(row, name.rpartition(".")[2], call, scope):
-                    self.found.append(WorkerDraw("own", scope.facts, call.func))
-                return True
-        return False
-
-    def _is_random(self, row: Mapping[str, Any], last: str, call: ast.Call, scope: Scope) -> bool:
-        if {k.arg for k in call.keywords} & set(row["unless"]):
-            return False
-        if last not in row["containers"]:
-            return (
-                last.startswith(row["random_prefix"]) if "random_prefix" in row else last not in row["plain"]
-            )
-        parts = [o for a in call.args[:1] for o in self.program.origins(a, scope) if isinstance(o, Display)]
-        for part in parts:
-            for item in part.node.elts if isinstance(part.node, ast.List | ast.Tuple) else ():
-                for made in self.program.origins(item, part.scope):
-                    name = made.callee if isinstance(made, Result) else None
-                    if (
-                        isinstance(made, Result)
-                        and isinstance(name, str)
-                        and name.startswith(row["package"] + ".")
-                    ):
-                        if self._is_random(row, name.rpartition(".")[2], made.node, made.scope):
-                            return True
-        return False
+        random = draws_by_itself(name, call, scope, self.program)
+        if random:
+            self.found.append(WorkerDraw("own", scope.facts, call.func))
+        return random is not None

@@ -1,0 +1,71 @@
+"""The fix of TRP204 and TRP205: sort items where they are listed or taken.
+
+Writes what reads best there: `list(x)` becomes `sorted(x)`, an iterator that is advanced by hand stays one.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.model import Edit
+from torchrepro_lint.program.listings import Listing
+from torchrepro_lint.program.uses import Uses
+from torchrepro_lint.program.walks import WalkOrder
+from torchrepro_lint.syntax import insert_first, replace, wrap
+
+_BY_NAME = ", key=lambda entry: entry.name)"
+
+
+def sorted_items(facts: ModuleFacts, node: ast.expr) -> tuple[Edit, ...]:
+    """Sort what `node` gives."""
+    match facts.parents[node]:
+        case ast.Call(func=ast.Name(id="list") as function, args=[_], keywords=[]):
+            return (replace(facts, function, "sorted"),)
+        case ast.Call(func=ast.Name(id="next")):
+            return wrap(facts, node, "iter(sorted(", "))")
+    return wrap(facts, node, "sorted(", ")")
+
+
+def sorted_listing(listing: Listing, uses: Uses) -> tuple[Edit, ...]:
+    """Sort a listing where it is made."""
+    facts, node = listing.scope.facts, listing.node
+    parent = facts.parents[node]
+    if listing.items == "entries":
+        return _sorted_entries(listing, uses)
+    if listing.lazy and isinstance(parent, ast.Assign):
+        read = [s for t in parent.targets for s in uses.of_target(t, parent, listing.scope)]
+        if any(_is_advanced(s.node, s.scope.facts) for s in read):
+            return wrap(facts, node, "iter(sorted(", "))")
+    return sorted_items(facts, node)
+
+
+def _sorted_entries(listing: Listing, uses: Uses) -> tuple[Edit, ...]:
+    """Entries have no order of their own; inside `with`, they are sorted where they are read."""
+    facts, node = listing.scope.facts, listing.node
+    parent = facts.parents[node]
+    if not isinstance(parent, ast.withitem):
+        return wrap(facts, node, "sorted(", _BY_NAME)
+    target, statement = parent.optional_vars, facts.parents[parent]
+    read = uses.of_target(target, statement, listing.scope) if target is not None else []
+    loops = [s.node for s in read if isinstance(facts.parents[s.node], ast.For | ast.comprehension)]
+    return tuple(e for n in loops for e in wrap(facts, n, "sorted(", _BY_NAME)) if len(loops) == len(read) else ()
+
+
+def _is_advanced(node: ast.expr, facts: ModuleFacts) -> bool:
+    call = facts.parents[node]
+    return isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "next"
+
+
+def sorted_walk(listing: Listing, walked: WalkOrder) -> tuple[Edit, ...]:
+    """Sort the folders before they are visited, and the names where they are read."""
+    facts = listing.scope.facts
+    edits: list[Edit] = []
+    if walked.visit is not None:
+        if walked.loop is not None and walked.dirs is not None:
+            edits.append(insert_first(facts, walked.loop, f"{walked.dirs}.sort()"))
+        else:
+            edits += wrap(facts, walked.visit, "sorted(", ")")
+    for name in walked.lists:
+        edits += wrap(facts, name, "sorted(", ")")
+    return tuple(edits)

@@ -1,0 +1,21 @@
+"""What `order` answers with, and what it says of the items that it follows."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from torchrepro_lint.index import ModuleFacts
+
+# What holds the items: a list or iterator, a dict whose keys are in that order, or a dict of such lists.
+Holder: TypeAlias = Literal["sequence", "mapping", "lists"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decision:
+    """The place where the order decides something, and what: "its order ..."."""
+
+    facts: ModuleFacts
+    node: ast.AST
+    why: str
