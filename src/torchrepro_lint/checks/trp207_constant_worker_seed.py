@@ -50,7 +50,7 @@ def _repeats(seeding: SeedCall, function: Scope, program: Program) -> bool:
     return steady.keeps(seeding.seed.node, seeding.seed.scope)
 
 
-# -- which loader runs it -----------------------------------------------------------------------------------------
+# -- which loader runs it --------------------------------------------------------------------
 def _loaders(function: Scope, program: Program) -> Iterator[Call]:
     """The training loaders that start new workers in every epoch, each with `function`."""
     files = [function.facts]
@@ -78,9 +78,10 @@ def _starts_with(call: Call, function: Scope) -> bool:
         match origin:
             case Reference(target=target) if target is function:
                 return True
-            case Result(callee="functools.partial", node=ast.Call(args=[inner, *_]), scope=scope):
+            case Result(callee="functools.partial", node=ast.Call(args=[inner, *more]) as made, scope=scope):
                 if call.program.resolve(inner, scope) is function:
-                    return True
+                    steady = Steady(call.program)
+                    return all(steady.keeps(p, scope) for p in (*more, *(k.value for k in made.keywords)))
     return False
 
 
@@ -90,7 +91,7 @@ def _keeps_workers(call: Call) -> bool:
     return passed is UNKNOWN or bool(passed)
 
 
-# -- what is reported ---------------------------------------------------------------------------------------------
+# -- what is reported ------------------------------------------------------------------------
 def _draft(function: Scope, seedings: Sequence[SeedCall], loader: Call) -> Draft:
     first = seedings[0]
     assert first.seed is not None
@@ -106,7 +107,7 @@ def _draft(function: Scope, seedings: Sequence[SeedCall], loader: Call) -> Draft
 
 
 def _edits(seeding: SeedCall, function: Scope) -> tuple[Edit, ...]:
-    """Take the seed from the loader's own generator: at the call, or where a local variable is given its value."""
+    """Take the seed from the loader's own generator, at the call or where its variable is assigned."""
     assert seeding.seed is not None
     node, facts = seeding.seed.node, function.facts
     if seeding.seed.scope.facts is not facts or node not in ast.walk(seeding.node):
