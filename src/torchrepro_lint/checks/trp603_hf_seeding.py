@@ -23,17 +23,20 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     trainers = [c for c in calls if c.argument("model_init") is None]
     if not trainers or "train" not in module.facts.calls:
         return
+    reported: set[int] = set()
     for seeding in program.seedings(module.facts):
         for call in trainers:
             model = call.argument("model", 0)
             if isinstance(model, Argument) and seeding.complete:
                 for fresh in fresh_weights(model, program):
-                    yield from _drafts(call, fresh, seeding)
+                    drafts = [] if id(fresh.node) in reported else list(_drafts(call, fresh, seeding))
+                    reported |= {id(fresh.node)} if drafts else set()
+                    yield from drafts
 
 
 def _drafts(trainer: Call, fresh: FreshWeights, seeding: Seeding) -> Iterator[Draft]:
     seeders = [s for s in (*seeding.seeders, *seeding.conditional.values()) if "torch" in s.families]
-    others = [s for s in seeders if not _is_made_by(s, trainer)]
+    others = [s for s in seeders if not _is_made_by(s, trainer, fresh)]
     if any(m.seeder is None for m in seeding.met):  # an unknown function whose name says that it seeds
         return
     if not all(_comes_after(s, fresh) for s in others):
@@ -61,10 +64,10 @@ def _name(seeder: Seeder, program: Program) -> str:
     return (program.callee(seeder.node, seeder.scope) or "").removesuffix(".__init__")
 
 
-def _is_made_by(seeder: Seeder, trainer: Call) -> bool:
+def _is_made_by(seeder: Seeder, trainer: Call, fresh: FreshWeights) -> bool:
     """Whether the seed is the one that the Trainer sets itself, maybe through a class of the project's."""
-    if seeder.node is trainer.node:
-        return True
+    if seeder.node is trainer.node:  # above the model it is another model's: a name may be bound again
+        return seeder.scope.function is not fresh.scope.function
     in_constructor = seeder.scope.function.name.endswith("__init__")
     return in_constructor and _name(seeder, trainer.program) in catalogue.names("frameworks", "hf_trainers")
 
