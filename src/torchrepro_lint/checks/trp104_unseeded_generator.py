@@ -66,7 +66,7 @@ def _certainty(seed: object, program: Program) -> Certainty | None:
         return Certainty.CERTAIN
     if seed is UNKNOWN or not isinstance(seed, Argument):
         return None
-    values = Options(program, lambda: [seed.scope.facts]).values(seed.node, seed.scope, None)
+    values = Options(program, [seed.scope.facts]).values(seed.node, seed.scope, None)
     if not values or any(v.value is not None for v in values):
         return None
     return Certainty.LIKELY if any(v.settable for v in values) else Certainty.CERTAIN

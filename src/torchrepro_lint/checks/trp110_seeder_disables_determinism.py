@@ -51,7 +51,7 @@ def _certainty(passed: object, row: Mapping[str, Any], program: Program) -> Cert
         return Certainty.CERTAIN if row.get("absent") else None
     if passed is UNKNOWN or not isinstance(passed, Argument):
         return None
-    values = Options(program, lambda: [passed.scope.facts]).values(passed.node, passed.scope, None)
+    values = Options(program, [passed.scope.facts]).values(passed.node, passed.scope, None)
     if not values or not all(_applies(value, row) for value in values):
         return None
     return Certainty.LIKELY if any(v.settable for v in values) else Certainty.CERTAIN

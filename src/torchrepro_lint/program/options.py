@@ -7,7 +7,7 @@ can be set by the user, so a test on one is usually true or usually false, never
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -103,9 +103,9 @@ def _constant(node: ast.expr) -> object | Opaque:
 
 
 class Options:
-    """Evaluates expressions under the defaults declared in the files that `visited` gives."""
+    """Evaluates expressions under the defaults declared in the files of `visited`, which may grow."""
 
-    def __init__(self, program: Program, visited: Callable[[], Iterable[ModuleFacts]]) -> None:
+    def __init__(self, program: Program, visited: Sequence[ModuleFacts]) -> None:
         self._program = program
         self._visited = visited
         self._declared: dict[int, dict[str, Default]] = {}
@@ -160,11 +160,11 @@ class Options:
 
     def _configured(self, name: str, scope: Scope) -> list[Default] | None:
         """`args.name` or `cfg["name"]`: an option of that name in this file, then in any file visited."""
-        for facts in (scope.facts, *self._visited()):
+        for facts in (scope.facts, *self._visited):
             option = self._options(facts).get(name)
             if option is not None:
                 return None if self._chosen_at_run_time(facts, name) else [option]
-        for facts in (scope.facts, *self._visited()):
+        for facts in (scope.facts, *self._visited):
             assigned = [_constant(s.value) for s in facts.attribute_sets.get(name, ()) if s.value is not None]
             if UNKNOWN in assigned:
                 return None

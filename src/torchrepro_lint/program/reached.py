@@ -66,7 +66,7 @@ def _comes_out(test: ast.expr, taken: bool, scope: Scope, program: Program) -> b
 
 
 def _options(facts: ModuleFacts, program: Program) -> Options:
-    return Options(program, lambda: [facts])
+    return Options(program, [facts])
 
 
 def _question(test: ast.expr) -> tuple[ast.expr, Holds]:

@@ -153,7 +153,7 @@ class _Walk:
     def __init__(self, entry: Entry, program: Program) -> None:
         self.program = program
         self.found = Seeding(entry)
-        self.options = Options(program, lambda: self.found.visited)
+        self.options = Options(program, self.found.visited)
         self._imported: set[str] = set()
         self._active: set[tuple[Scope, bool]] = set()
         self._memo: dict[object, tuple[tuple[int, ...], State]] = {}
