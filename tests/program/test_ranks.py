@@ -1,0 +1,60 @@
+"""Values that are made of the rank of a process, and tests that only the first process passes."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from pathlib import Path
+
+import pytest
+from small_project import SmallProject
+
+from torchrepro_lint.program.ranks import passes_first_only, rank_in
+
+
+def rank(folder: Path, text: str) -> str | None:
+    """The rank in the argument of the only `op(...)`."""
+    project = SmallProject(folder, {"train.py": "import os\nimport torch\n" + textwrap.dedent(text)})
+    node, scope = project.call("op", "train.py")
+    found = rank_in(node.args[0], scope, project.program)
+    return ast.unparse(found) if found is not None else None
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("op(7 + torch.distributed.get_rank())", "torch.distributed.get_rank()"),
+        ("def f(args):\n    op((args.seed + args.local_rank) % 2**32)", "args.local_rank"),
+        ("seed = 3\nseed += int(os.environ['RANK'])\nop(seed)", "int(os.environ['RANK'])"),
+        ("def f(seed):\n    op(seed)\ndef g(rank):\n    f(1 + rank)", "rank"),
+        ("op(7)", None),
+        ("def f(seed, rank):\n    op(seed - rank)", None),
+        ("def f(seed, rank):\n    op(seed + rank // 8)", None),
+        ("def f(seed, tp_rank):\n    op(seed + tp_rank)", None),
+        ("def f(seed, rank):\n    op(seed)\n    seed = seed + rank", None),
+        ("a = b\nb = a\nop(a)", None),
+    ],
+)
+def test_rank_in_a_value(text: str, found: str | None, tmp_path: Path) -> None:
+    assert rank(tmp_path, text) == found
+
+
+@pytest.mark.parametrize(
+    ("test", "first"),
+    [
+        ("rank == 0", True),
+        ("rank != 0", False),
+        ("not rank", True),
+        ("args.local_rank in (-1, 0)", True),
+        ("accelerator.is_main_process", True),
+        ("not is_main_process()", False),
+        ("dist.get_rank() == 0 and args.verbose", True),
+        ("rank", False),
+        ("rank == 1", None),
+        ("rank >= 0", None),
+        ("world_size > 1", None),
+        ("is_main_process(group)", None),
+    ],
+)
+def test_who_passes(test: str, first: bool | None) -> None:
+    assert passes_first_only(ast.parse(test, mode="eval").body) is first
