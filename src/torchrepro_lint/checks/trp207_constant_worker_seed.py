@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.index import FunctionNode, Scope
 from torchrepro_lint.model import Edit
-from torchrepro_lint.program import UNKNOWN, Call, Module, Program
+from torchrepro_lint.program import UNKNOWN, Argument, Call, Module, Program
 from torchrepro_lint.program.reseeds import SeedCall, seed_calls
 from torchrepro_lint.program.samplers import evaluates
 from torchrepro_lint.program.steady import Steady
@@ -69,12 +69,12 @@ def _loaders(function: Scope, program: Program) -> Iterator[Call]:
 
 
 def _starts_with(call: Call, function: Scope) -> bool:
-    passed = next((k.value for k in call.node.keywords if k.arg == "worker_init_fn"), None)
-    if passed is None:
+    passed = call.argument("worker_init_fn") if call.node.keywords else None
+    if not isinstance(passed, Argument):
         return False
-    if isinstance(passed, ast.Lambda):
-        return call.scope.children.get(passed) is function
-    for origin in call.program.origins(passed, call.scope):
+    if isinstance(passed.node, ast.Lambda):
+        return passed.scope.children.get(passed.node) is function
+    for origin in call.program.origins(passed.node, passed.scope):
         match origin:
             case Reference(target=target) if target is function:
                 return True

@@ -134,11 +134,24 @@ def passes_first_only(test: ast.expr) -> bool | None:
             return True if {ast.unparse(e) for e in allowed.elts} <= {"0", "-1"} else None
         case ast.BoolOp(op=ast.And(), values=values):
             return True if any(passes_first_only(v) for v in values) else None
+        case ast.BoolOp(op=ast.Or(), values=values):  # `not args.distributed or args.rank == 0`
+            first = [passes_first_only(v) or _runs_alone(v) for v in values]
+            return True if all(first) and any(passes_first_only(v) for v in values) else None
         case ast.Call(func=ast.Name() | ast.Attribute()):
             return True if _FIRST.search(_last(test.func)) and not test.args else None
         case ast.Name() | ast.Attribute():
             return True if _FIRST.search(_last(test)) else False if is_rank(test) else None
     return None
+
+
+def _runs_alone(test: ast.expr) -> bool:
+    """`not args.distributed`, `world_size == 1`"""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return "dist" in ast.unparse(operand).lower() or "ddp" in ast.unparse(operand).lower()
+        case ast.Compare(left=left, ops=[ast.Eq() | ast.LtE()], comparators=[ast.Constant(value=1)]):
+            return "world_size" in ast.unparse(left).lower()
+    return False
 
 
 def first_only(node: ast.AST, scope: Scope) -> ast.AST | None:
