@@ -15,6 +15,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.index import Scope
 from torchrepro_lint.program import order_loops, order_taken
 from torchrepro_lint.program.decisions import Decision, Holder
+from torchrepro_lint.program.loops import Loop
 from torchrepro_lint.program.program import Program
 from torchrepro_lint.program.uses import Site, Uses
 
@@ -23,7 +24,7 @@ DATA = ("data", "sample", "image", "label", "class", "split", "corpus")
 
 
 class Order:
-    """One check's questions. `decided_by` asks; the other public methods are the steps of its search."""
+    """One check's questions. `decided_by` and `decided_in` ask; the other methods are steps of its search."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -35,8 +36,16 @@ class Order:
 
     def decided_by(self, node: ast.expr, scope: Scope) -> Decision | None:
         """The first thing that the order of the items of `node` decides."""
-        self._seen, self.entered, self.asked = set(), {}, node
+        self._begin(node)
         return self.follow(Site(node, scope), "sequence")
+
+    def decided_in(self, loop: Loop, scope: Scope) -> Decision | None:
+        """The first thing that the order of a loop's rounds decides."""
+        self._begin(loop.iter)
+        return order_loops.loop(self, loop, scope)
+
+    def _begin(self, asked: ast.expr) -> None:
+        self._seen, self.entered, self.asked = set(), {}, asked
 
     def is_new(self, node: object, question: str) -> bool:
         """Whether this was not looked at yet; the search ends where it comes round, and after many steps."""

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from torchrepro_lint.index import Scope
 from torchrepro_lint.program.decisions import Decision
 from torchrepro_lint.program.order import Order
-from torchrepro_lint.program.order_loops import loop as loop_decides
 from torchrepro_lint.program.uses import Site
 
 FIRST_LISTS = 1  # (root, dirs, files): the two lists stand at 1 and 2
@@ -87,7 +86,7 @@ def _looped(
     sites = {n: _reads(order, n, loop, scope) for n in names}
     fixed = {n for n in names if any(_is_sorted_here(scope, s, loop) for s in sites[n])}
     in_order = is_sorted or (bool(names) and names[0] in fixed)
-    visit = None if in_order else loop_decides(order, loop, scope)
+    visit = None if in_order else order.decided_in(loop, scope)
     lists = _decided(order, [s for n in names if n not in fixed for s in sites[n]])
     decision = visit or (lists[0][1] if lists else None)
     if decision is None:

@@ -1,0 +1,108 @@
+"""Fixes of the data loading rules in layouts that a card need not show."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from torchrepro_lint import cards
+from torchrepro_lint.engine import Request
+from torchrepro_lint.repair import fix
+from torchrepro_lint.settings import SettingsResolver
+
+
+def fixed(folder: Path, code: str, text: str, *, unsafe: bool = False) -> str:
+    """The text after the fixes of one rule."""
+    (folder / "pyproject.toml").write_text("")
+    path = folder / "train.py"
+    path.write_bytes(text.encode())
+    resolver = SettingsResolver(cards.codes(), isolated=True, overrides={"select": [code]})
+    fix(Request((folder,), resolver), unsafe=unsafe, write=True)
+    after = path.read_bytes().decode()
+    assert isinstance(ast.parse(after), ast.Module)
+    return after
+
+
+HEAD = "import torch\nfrom torch.utils.data import *\n"
+SAFE = {
+    "name taken": (
+        "TRP201",
+        HEAD + "generator = None\nwhile True:\n    DataLoader(d, shuffle=True)\n",
+        HEAD + "generator = None\nloader_generator = torch.Generator().manual_seed(0)\nwhile True:\n"
+        "    DataLoader(d, shuffle=True, generator=loader_generator)\n",
+    ),
+    "from-import": (
+        "TRP201",
+        "from torch import Generator\nfrom torch.utils.data import DataLoader\nDataLoader(d, shuffle=True)\n",
+        "from torch import Generator\nfrom torch.utils.data import DataLoader\n"
+        "DataLoader(d, shuffle=True, generator=Generator().manual_seed(0))\n",
+    ),
+    "CRLF": (
+        "TRP203",
+        "import torch\r\nfrom torch.utils.data import *\r\nfor k in ks:\r\n\ta, b = random_split(d, [1, 2])\r\n",
+        "import torch\r\nfrom torch.utils.data import *\r\ngenerator = torch.Generator().manual_seed(0)\r\n"
+        "for k in ks:\r\n\ta, b = random_split(d, [1, 2], generator=generator)\r\n",
+    ),
+    "called in a loop": (
+        "TRP201",
+        HEAD + "def f():\n    return DataLoader(d, shuffle=True)\nfor e in es:\n    f()\n",
+        HEAD + "def f():\n    return DataLoader(d, shuffle=True)\nfor e in es:\n    f()\n",
+    ),
+    "given from outside": (
+        "TRP203",
+        HEAD + "def f(g=None):\n    return RandomSampler(d, generator=g)\nf()\n",
+        HEAD + "def f(g=None):\n    return RandomSampler(d, generator=g)\nf()\n",
+    ),
+    "tabs and comments": (
+        "TRP202",
+        HEAD + "import random\n\n# What is loaded,\n# and how.\ndef f(ds):\n\treturn DataLoader(ds, num_workers=n)\n",
+        HEAD + "import random\n\n\ndef seed_worker(worker_id):\n\tworker_seed = torch.initial_seed() % 2**32\n"
+        "\trandom.seed(worker_seed)\n\n\n# What is loaded,\n# and how.\ndef f(ds):\n"
+        "\treturn DataLoader(ds, num_workers=n, worker_init_fn=seed_worker)\n",
+    ),
+    "name in use": (
+        "TRP202",
+        HEAD + "import random\nseed_worker = 1\nDataLoader(read(), num_workers=2)\n",
+        HEAD + "import random\nseed_worker = 1\nDataLoader(read(), num_workers=2)\n",
+    ),
+    "list": (
+        "TRP204",
+        "import glob\nx = list( glob.glob(p) )\ny = x[0]\n",
+        "import glob\nx = sorted( glob.glob(p) )\ny = x[0]\n",
+    ),
+    "iterator advanced by hand": (
+        "TRP204",
+        "from pathlib import Path\nx = Path(d).iterdir()\ny = next(x)\n",
+        "from pathlib import Path\nx = iter(sorted(Path(d).iterdir()))\ny = next(x)\n",
+    ),
+    "two walks": (
+        "TRP204",
+        "import os\nx = []\nfor r, d, f in os.walk(a):\n    x += f\nfor r, d, f in os.walk(b):\n    x += f\ny = x[0]\n",
+        "import os\nx = []\nfor r, d, f in sorted(os.walk(a)):\n    x += sorted(f)\n"
+        "for r, d, f in sorted(os.walk(b)):\n    x += sorted(f)\ny = x[0]\n",
+    ),
+    "top folder": (
+        "TRP204",
+        "import os\n_, dirs, _ = next(os.walk(d))\nx = {c: i for i, c in enumerate(dirs)}\n",
+        "import os\n_, dirs, _ = next(os.walk(d))\nx = {c: i for i, c in enumerate(sorted(dirs))}\n",
+    ),
+    "starred set": ("TRP205", "x = {'a', 'b'}\ny = [*x][0]\n", "x = {'a', 'b'}\ny = [*sorted(x)][0]\n"),
+}
+
+
+@pytest.mark.parametrize(("code", "before", "after"), SAFE.values(), ids=SAFE)
+def test_safe_fixes(code: str, before: str, after: str, tmp_path: Path) -> None:
+    assert fixed(tmp_path, code, before) == after
+
+
+def test_a_loader_in_a_function_that_is_called_in_a_loop_is_fixed_when_asked(tmp_path: Path) -> None:
+    before = HEAD + "def f():\n    return DataLoader(d, shuffle=True)\nfor e in es:\n    f()\n"
+    after = fixed(tmp_path, "TRP201", before, unsafe=True)
+    assert "shuffle=True, generator=torch.Generator().manual_seed(0))" in after
+
+
+def test_tensors_made_on_the_gpu_need_a_person(tmp_path: Path) -> None:
+    before = HEAD + "torch.set_default_device('cuda')\nDataLoader(d, shuffle=True)\n"
+    assert fixed(tmp_path, "TRP201", before) == before

@@ -1,0 +1,178 @@
+"""What the order of a listing decides, and where it decides nothing."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+from small_project import SmallProject
+
+from torchrepro_lint.program.decisions import Decision
+from torchrepro_lint.program.order import Order
+
+HEAD = "import glob, itertools, json, os, random\nimport numpy as np\nimport torch\nfrom tqdm import tqdm\n"
+
+
+def decision(folder: Path, text: str, **files: str) -> Decision | None:
+    """What the order of the first `os.listdir(...)` decides."""
+    others = {f"{name}.py": HEAD + textwrap.dedent(body) for name, body in files.items()}
+    project = SmallProject(folder, {"train.py": HEAD + textwrap.dedent(text), **others})
+    node, scope = project.call("os.listdir")
+    return Order(project.program).decided_by(node, scope)
+
+
+DECIDES = {
+    "first": ("x = os.listdir(d)[0]", "decides which item is taken"),
+    "last": ("x = list(os.listdir(d))[-1]", "decides which item is taken"),
+    "slice": ("x = os.listdir(d)\ny = x[:10]", "decides what is in which part"),
+    "progress": ("x = [f for f in tqdm(os.listdir(d))]\nprint(x[0])", "decides which item is taken"),
+    "shuffled": ("x = os.listdir(d)\nrandom.shuffle(x)", "decides what a seeded shuffle gives"),
+    "chosen": ("x = random.choice(os.listdir(d))", "decides what a random draw picks"),
+    "numbered": ("x = {c: i for i, c in enumerate(os.listdir(d))}", "decides the numbering"),
+    "numbered dict": ("x = dict(zip(os.listdir(d), itertools.count()))", "decides the numbering"),
+    "numbered in a loop": ("x = {}\nfor f in os.listdir(d):\n    x[f] = len(x)", "decides the numbering"),
+    "counted": ("n = 0\nfor f in os.listdir(d):\n    x[f] = n\n    n += 1", "decides the numbering"),
+    "position": ("x = os.listdir(d)\nn = x.index('a')", "decides the numbering"),
+    "array": ("for i, f in enumerate(os.listdir(d)):\n    x[i] = read(f)", "decides the numbering"),
+    "first few": (
+        "for i, f in enumerate(os.listdir(d)):\n    if i == 5:\n        break",
+        "decides which items come first",
+    ),
+    "paired": ("for a, b in zip(os.listdir(d), glob.glob(e)):\n    f(a, b)", "decides what is paired with what"),
+    "paired with sorted": ("x = zip(sorted(y), os.listdir(d))", "decides what is paired with what"),
+    "found": (
+        "def f(d):\n    for n in os.listdir(d):\n        if n.endswith('.pt'):\n            return n",
+        "decides which item comes first",
+    ),
+    "kept": (
+        "for n in os.listdir(d):\n    if n.endswith('.pt'):\n        best = n\nload(best)",
+        "decides which item is kept",
+    ),
+    "drawn": ("for f in os.listdir(d):\n    x = np.random.rand()", "decides which item gets which random number"),
+    "drawn in a list": ("x = [random.random() for f in os.listdir(d)]", "decides which item gets which random number"),
+    "written": (
+        "with open(p, 'w') as out:\n    for f in os.listdir(d):\n        out.write(f)",
+        "is the order in which they are written",
+    ),
+    "joined": ("out.write('\\n'.join(os.listdir(d)))", "is the order in which they are written"),
+    "saved": ("json.dump(os.listdir(d), out)", "is saved"),
+    "unpacked": ("a, b = os.listdir(d)", "decides which item gets which name"),
+    "stacked": ("x = np.stack([read(f) for f in os.listdir(d)])\ny = x[3:]", "decides what is in which part"),
+    "extended": ("x = []\nx.extend(os.listdir(d))\ny = x[i]", "decides which item an index means"),
+    "added": ("x = []\nx += os.listdir(d)\ny = x[i]", "decides which item an index means"),
+    "concatenated": ("x = ['a'] + os.listdir(d)\ny = x[i]", "decides which item an index means"),
+    "by class": (
+        "x = {}\nfor f in os.listdir(d):\n    x.setdefault(kind(f), []).append(f)\n"
+        "for k, v in x.items():\n    test = v[:10]",
+        "decides what is in which part",
+    ),
+    "lists in a dict": ("x = {}\nx['train'] = os.listdir(d)\ny = x['train'][0]", "decides which item is taken"),
+    "keys": ("x = {f: 1 for f in os.listdir(d)}\ny = list(x)[0]", "decides which item is taken"),
+    "values": (
+        "x = {}\nfor f in os.listdir(d):\n    x[f] = read(f)\ny = list(x.values())[i]",
+        "decides which item an index means",
+    ),
+    "generator": (
+        "def read():\n    for f in os.listdir(d):\n        yield f\nx = list(read())\nprint(x[0])",
+        "decides which item is taken",
+    ),
+    "method": (
+        "class A:\n    def fill(self):\n        for f in os.listdir(d):\n            self.add(f)\n"
+        "    def add(self, f):\n        self.x.append(f)\n    def get(self, i):\n        return self.x[i]",
+        "decides which item an index means",
+    ),
+    "one of two results": (
+        "def f():\n    return os.listdir(d), 3\nnames, n = f()\nx = names[0]",
+        "decides which item is taken",
+    ),
+    "dataclass": (
+        "from dataclasses import dataclass\n@dataclass\nclass A:\n    names: list\n"
+        "    def get(self, i):\n        return self.names[i]\nA(os.listdir(d))",
+        "decides which item an index means",
+    ),
+    "base class": (
+        "class Base:\n    def get(self, i):\n        return self.x[i]\n"
+        "class A(Base):\n    def __init__(self):\n        self.x = os.listdir(d)",
+        "decides which item an index means",
+    ),
+    "data frame": (
+        "import pandas as pd\nx = pd.DataFrame(os.listdir(d))\ny = x.iloc[i]",
+        "decides which item an index means",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "why"), DECIDES.values(), ids=DECIDES)
+def test_an_order_that_is_seen(text: str, why: str, tmp_path: Path) -> None:
+    found = decision(tmp_path, text)
+    assert found is not None
+    assert found.why == why
+
+
+FREE = {
+    "sorted": "x = sorted(os.listdir(d))[0]",
+    "sorted with a list": "x = sorted([f for f in os.listdir(d)])[0]",
+    "natural": "x = natsorted(os.listdir(d))[0]",
+    "sorted below": "x = os.listdir(d)\nx.sort(key=int)\ny = x[0]",
+    "sorted anew": "x = os.listdir(d)\nx = sorted(x)\ny = x[0]",
+    "dict sorted anew": "x = {f: 1 for f in os.listdir(d)}\nx = dict(sorted(x.items()))\ny = list(x)[0]",
+    "bound anew": "x = os.listdir(d)\nprint(x)\nx = read()\ny = x[0]",
+    "other function": "def f():\n    x = os.listdir(d)\n    return len(x)\ndef g(x):\n    return x[0]",
+    "number": "n = len(os.listdir(d))",
+    "set": "x = {f for f in os.listdir(d)} | set(os.listdir(e))",
+    "test": "if os.listdir(d) or 'a' in os.listdir(d):\n    pass",
+    "comparison": "x = os.listdir(d) == []",
+    "reduced": "x = max((int(f) for f in os.listdir(d)), default=0)",
+    "deleted": "for f in os.listdir(d):\n    os.remove(f)",
+    "printed": "for i, f in enumerate(os.listdir(d)):\n    print(i, f)",
+    "counted only": "n = 0\nfor f in os.listdir(d):\n    n += 1\nprint(n)",
+    "found by name": "def f(d, n):\n    for f in os.listdir(d):\n        if f == n:\n            return f",
+    "whether one is found": "def f(d):\n    for n in os.listdir(d):\n        if n.isdigit():\n            return True",
+    "newest": "best = 0\nfor f in os.listdir(d):\n    if t(f) > best:\n        best = t(f)\nload(best)",
+    "each by itself": "for f in os.listdir(d):\n    out = open(f, 'w')\n    out.write(f)\n    x = [f]\n    print(x[0])",
+    "looked up": "x = {}\nfor f in os.listdir(d):\n    x[stem(f)] = f\ny = x['a']",
+    "own list": "x = {}\nfor k in os.listdir(d):\n    x[k] = []\n    for i in y:\n        x[k].append(i)\nz = x['a'][0]",
+    "one only": "x = os.listdir(d)\nassert len(x) == 1, x\ny = x[0]",
+    "one only, else raised": "x = os.listdir(d)\nif len(x) != 1:\n    raise ValueError\ny = x[0]",
+    "one only, tested": "x = os.listdir(d)\nif len(x) == 1:\n    y = list(x)[0]",
+    "folder of the first": "x = glob.glob(p)\ny = os.path.dirname(os.listdir(d)[0])",
+    "named in an error": "x = os.listdir(d)\nif x:\n    raise ValueError(f'unexpected: {x[0]}')",
+    "paired with its own": "x = os.listdir(d)\ny = [f + '.txt' for f in x]\nfor a, b in zip(x, y):\n    f(a, b)",
+    "averaged": "x = np.mean([read(f) for f in os.listdir(d)])",
+    "log": "for f in os.listdir(d):\n    log_file.write(f)",
+    "another caller": "def same(x):\n    return x\na = same(os.listdir(d))\nb = same(read())[0]\nprint(a)",
+    "unknown": "convert(os.listdir(d))",
+    "other half of a branch": "if a:\n    x = os.listdir(d)\n    print(x)\nelse:\n    x = read()\n    y = x[0]",
+}
+
+
+@pytest.mark.parametrize("text", FREE.values(), ids=FREE)
+def test_an_order_that_nobody_sees(text: str, tmp_path: Path) -> None:
+    found = decision(tmp_path, text)
+    assert found is None, found.why if found else ""
+
+
+def test_the_place_may_be_in_another_file(tmp_path: Path) -> None:
+    data = """
+    class Images:
+        def __init__(self, names):
+            self.names = names
+
+        def __getitem__(self, index):
+            return self.names[index]
+    """
+    found = decision(tmp_path, "from data import Images\nx = Images(names=os.listdir(d))", data=data)
+    assert found is not None
+    assert (found.facts.source.rel, found.facts.text(found.node)) == ("data.py", "self.names[index]")
+
+
+def test_data_that_a_table_of_functions_gives(tmp_path: Path) -> None:
+    text = "def ljspeech(d):\n    return [read(f) for f in os.listdir(d)]\nFORMATS = {'ljspeech': ljspeech}"
+    assert decision(tmp_path, text) is None
+    (tmp_path / "datasets").mkdir()
+    project = SmallProject(tmp_path, {"datasets/formats.py": HEAD + text})
+    node, scope = project.call("os.listdir", "datasets/formats.py")
+    found = Order(project.program).decided_by(node, scope)
+    assert found is not None
+    assert found.why == "is the order of the data that it returns"

@@ -1,0 +1,107 @@
+"""Which sets hold text, and where their items are taken."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from small_project import SmallProject
+
+from torchrepro_lint.program.sets import taken_from, text_sets
+from torchrepro_lint.program.texts import Evidence
+from torchrepro_lint.program.uses import Uses
+
+HEAD = "import os\nfrom pathlib import Path\n"
+
+
+def evidence(folder: Path, text: str) -> list[Evidence]:
+    """For each set of text in the file."""
+    project = SmallProject(folder, {"train.py": HEAD + text})
+    return [s.evidence for s in text_sets(project.module(), project.program, Uses(project.program))]
+
+
+def taken(folder: Path, text: str) -> list[str]:
+    """What is written where items are taken from the first set of text."""
+    project = SmallProject(folder, {"train.py": HEAD + text})
+    uses = Uses(project.program)
+    held = next(text_sets(project.module(), project.program, uses))
+    sites = taken_from(held.made, uses)
+    return [s.scope.facts.text(s.scope.facts.parents[s.node]) for s in sites]
+
+
+SURE = [
+    "x = {'a', 'b'}",
+    "x = {f'{i}' for i in y}",
+    "x = set('abc')",
+    "x = set(text.split())",
+    "x = set(str(i) for i in y)",
+    "x = set(map(str, y))",
+    "x = frozenset(p.stem for p in y)",
+    "x = set(os.listdir(d))",
+    "x = {os.path.basename(p) for p in y}",
+    "x = {(i, 'a') for i in y}",
+    "y = ['a', 'b']\nx = set(y)",
+    "y = 'abc'\nx = set(y)",
+    "x = set()\nfor line in open(p):\n    x.add(line)",
+    "x = set()\nx.update(line.strip().lower() for line in y)",
+    "class A:\n    def __init__(self):\n        self.x = set()\n    def f(self, w):\n        self.x.add(w.lower())",
+    "x = {p.name for p in Path(d).iterdir()}",
+    "x = set(sorted(b.decode() for b in y))",
+]
+
+
+@pytest.mark.parametrize("text", SURE)
+def test_surely_text(text: str, tmp_path: Path) -> None:
+    assert evidence(tmp_path, text) == [Evidence.SURE]
+
+
+@pytest.mark.parametrize("text", ["x = set(words)", "x = {row['name'] for row in y}", "x = set(d.keys())"])
+def test_text_by_its_name(text: str, tmp_path: Path) -> None:
+    assert evidence(tmp_path, text) == [Evidence.NAME]
+
+
+NO_TEXT = [
+    "x = {1, 2}",
+    "x = set(range(3))",
+    "x = set(labels)",
+    "x = set(word_ids)",
+    "x = {len(w) for w in words}",
+    "x = set()",
+    "x = set(x.tolist())",
+    "y = [y]\ny = list(y)\nx = set(y)",
+    "x = {'a', 1}",
+]
+
+
+@pytest.mark.parametrize("text", NO_TEXT)
+def test_not_known_to_be_text(text: str, tmp_path: Path) -> None:
+    assert evidence(tmp_path, text) == []
+
+
+def test_a_set_is_followed_to_where_its_items_are_taken(tmp_path: Path) -> None:
+    text = """
+x = {'a', 'b'}
+y = x | other
+z = y.union(more) if more else y
+z.add('c')
+print('a' in z)
+w = list(z)
+for item in frozenset(z):
+    use(item)
+
+def f(names):
+    return tuple(names - {'c'})
+
+f(x)
+"""
+    assert taken(tmp_path, text) == [
+        "tuple(names - {'c'})",
+        "z.add",
+        "'a' in z",
+        "list(z)",
+        "for item in frozenset(z):\n    use(item)",
+    ]
+
+
+def test_a_list_of_that_name_is_no_set(tmp_path: Path) -> None:
+    assert taken(tmp_path, "x = {'a', 'b'}\nprint(x[0])\nx = sorted(x)") == ["sorted(x)"]
