@@ -132,7 +132,7 @@ FREE = {
     "newest": "best = 0\nfor f in os.listdir(d):\n    if t(f) > best:\n        best = t(f)\nload(best)",
     "each by itself": "for f in os.listdir(d):\n    out = open(f, 'w')\n    out.write(f)\n    x = [f]\n    print(x[0])",
     "looked up": "x = {}\nfor f in os.listdir(d):\n    x[stem(f)] = f\ny = x['a']",
-    "own list": "x = {}\nfor k in os.listdir(d):\n    x[k] = []\n    for i in y:\n        x[k].append(i)\nz = x['a'][0]",
+    "own list": "x = {}\nfor k in os.listdir(d):\n    x[k] = []\n    for i in y:\n        x[k].append(i)\nz = x[1][0]",
     "one only": "x = os.listdir(d)\nassert len(x) == 1, x\ny = x[0]",
     "one only, else raised": "x = os.listdir(d)\nif len(x) != 1:\n    raise ValueError\ny = x[0]",
     "one only, tested": "x = os.listdir(d)\nif len(x) == 1:\n    y = list(x)[0]",
