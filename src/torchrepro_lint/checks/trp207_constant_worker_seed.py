@@ -64,7 +64,7 @@ def _loaders(function: Scope, program: Program) -> Iterator[Call]:
         for sites in facts.calls.values():
             for node, scope in sites:
                 call = Call(node, scope, "", program)
-                if _starts_with(call, function) and not _keeps_workers(call) and not evaluates(call):
+                if _starts_with(call, function) and _starts_anew(call) and not evaluates(call):
                     yield call
 
 
@@ -85,10 +85,10 @@ def _starts_with(call: Call, function: Scope) -> bool:
     return False
 
 
-def _keeps_workers(call: Call) -> bool:
-    """Workers that live on keep drawing: they are seeded once."""
-    passed = call.literal("persistent_workers", default=False)
-    return passed is UNKNOWN or bool(passed)
+def _starts_anew(call: Call) -> bool:
+    """Whether each epoch starts workers: there are some, and they do not live on."""
+    lasting = call.literal("persistent_workers", default=False)
+    return lasting is not UNKNOWN and not lasting and call.literal("num_workers", 5, default=0) != 0
 
 
 # -- what is reported ------------------------------------------------------------------------
