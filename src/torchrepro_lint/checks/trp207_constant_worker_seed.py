@@ -55,9 +55,10 @@ def _loaders(function: Scope, program: Program) -> Iterator[Call]:
     """The training loaders that start new workers in every epoch, each with `function`."""
     files = [function.facts]
     if function.kind == "function":
-        others = program.text.mentioning(function.name.rpartition(".")[2]) or ()
-        own = str(function.facts.source.path)
-        files += [f for p in others if str(p) != own and (f := program.load(str(p))) is not None]
+        starting = program.text.mentioning("worker_init_fn") or ()
+        named = program.text.mentioning(function.name.rpartition(".")[2]) or ()
+        others = [p for p in named if p in starting and p != function.facts.source.path]
+        files += [f for p in others if (f := program.load(str(p))) is not None]
     for facts in files:
         if "worker_init_fn" not in facts.source.text:
             continue
