@@ -127,6 +127,8 @@ class _Search:
 
     # -- data sets -------------------------------------------------------------------------------------------
     def dataset(self, expr: ast.expr, scope: Scope) -> None:
+        if not self._is_new(expr, scope):  # `data = split(data)`: a name that is part of its own origin
+            return
         for origin in self.program.origins(expr, scope):
             match origin:
                 case Result(callee=Scope(kind="class") as owner):
