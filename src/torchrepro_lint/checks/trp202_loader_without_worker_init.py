@@ -23,7 +23,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     if not found or _seeded_by_lightning(program):
         return
     drawn = [(call, worker_draws(call)) for call in found]
-    imported = {b.target.partition(".")[0] for b in module.facts.imports}
+    imported = {b.target for bindings in module.facts.scope.bindings.values() for b in bindings if b.kind == "import"}
     families: set[str] = {f for f in FAMILIES if any(d.first(f) for _, d in drawn)}
     families |= {f for f, name in (("numpy", "numpy"), ("python", "random")) if name in imported}
     for call, draws in drawn:
