@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 from torchrepro_lint.index.facts import AttributeSet, Binding, FunctionNode, ModuleFacts, Scope, SubscriptSet, dotted
-from torchrepro_lint.index.fstrings import repair_positions
 from torchrepro_lint.model import Position
 from torchrepro_lint.source import SourceFile
 
@@ -264,7 +263,7 @@ def _import_from(node: ast.AST, scope: Scope, pending: Pending) -> bool:
 
 def _joined(node: ast.AST, scope: Scope, pending: Pending) -> bool:
     assert isinstance(node, ast.JoinedStr)
-    repair_positions(node, scope.facts.source)
+    scope.facts.f_strings.append(node)
     return False
 
 

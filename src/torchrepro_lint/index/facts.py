@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from torchrepro_lint.index.fstrings import repair_positions
 from torchrepro_lint.model import Position, Range
 from torchrepro_lint.source import SourceFile
 
@@ -129,7 +130,7 @@ class ModuleFacts:
 
     `aliases` maps the last part of an imported or assigned name to the other names it goes by here, so that
     `DataLoader` finds the calls of `DL` after `import DataLoader as DL`. `handlers` has the first and last line of each
-    `except` clause.
+    `except` clause. `f_strings` are those whose inner positions `ast` got wrong, until a range is asked for.
     """
 
     source: SourceFile
@@ -142,6 +143,7 @@ class ModuleFacts:
     star_imports: list[Binding] = field(default_factory=list)
     imports: list[Binding] = field(default_factory=list)
     handlers: list[tuple[int, int]] = field(default_factory=list)
+    f_strings: list[ast.JoinedStr] = field(default_factory=list)
     guard: ast.If | None = None
     _parents: dict[ast.AST, ast.AST] | None = None
 
@@ -171,6 +173,8 @@ class ModuleFacts:
     # -- places -------------------------------------------------------------------------------------------
     def range(self, node: ast.AST) -> Range:
         """The exact place of an expression, statement, keyword, argument or import alias."""
+        while self.f_strings:
+            repair_positions(self.f_strings.pop(), self.source)
         return Range(
             self._position(node.lineno, node.col_offset),  # type: ignore[attr-defined]
             self._position(node.end_lineno, node.end_col_offset),  # type: ignore[attr-defined]

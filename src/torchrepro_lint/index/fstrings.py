@@ -1,6 +1,6 @@
 """Exact positions inside f-strings on Python 3.10 and 3.11, where `ast` reports wrong ones.
 
-There the replacement fields are found again in the text, parsed alone, and put back with the right places.
+There the replacement fields are found again in the text, parsed alone, and their positions copied to the tree.
 Where the text and the tree do not agree, the tree is left as it is. Not used from Python 3.12 on.
 """
 
@@ -17,7 +17,7 @@ _OPEN, _CLOSE = "([{", ")]}"
 
 
 def repair_positions(node: ast.JoinedStr, source: SourceFile) -> None:
-    """Replace the expressions of `node`'s fields by ones with exact positions, nested format specs included."""
+    """Correct the positions in `node`'s fields, nested format specs included."""
     fields = [v for v in node.values if isinstance(v, ast.FormattedValue)]
     if not any(isinstance(n, ast.Call | ast.Attribute) for f in fields for n in ast.walk(f)):
         return
@@ -29,7 +29,8 @@ def repair_positions(node: ast.JoinedStr, source: SourceFile) -> None:
     for formatted, (start, end) in zip(flat, spans, strict=True):
         parsed = _parse_at(text[start:end], base + start, source)
         if parsed is not None and _same(parsed, formatted.value):
-            formatted.value = parsed
+            for old, new in zip(ast.walk(formatted.value), ast.walk(parsed), strict=True):
+                ast.copy_location(old, new)
 
 
 def _same(parsed: ast.expr, original: ast.expr) -> bool:
