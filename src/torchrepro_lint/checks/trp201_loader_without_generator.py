@@ -9,12 +9,12 @@ from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.seeded_generator import seeded_generator
 from torchrepro_lint.model import Certainty
 from torchrepro_lint.program import Argument, Module, Program
-from torchrepro_lint.program.loaders import argument, is_dead, lacks_generator, loaders, shuffling
+from torchrepro_lint.program.loaders import argument, is_dead, lacks_generator, loader_calls, shuffling
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
     """Report each loader that shuffles without `generator=`."""
-    for call in module.calls(loaders().keys()):
+    for call in loader_calls(module):
         certainty = shuffling(call)
         if certainty is None or not lacks_generator(call) or is_dead(call.facts, call.node):
             continue

@@ -10,7 +10,7 @@ from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.worker_seeding import renewed_generator, seeded_workers
 from torchrepro_lint.model import Certainty, Edit, Level
 from torchrepro_lint.program import Call, Module, Program
-from torchrepro_lint.program.loaders import is_dead, lacks_worker_init, loaders, workers
+from torchrepro_lint.program.loaders import is_dead, lacks_worker_init, loader_calls, workers
 from torchrepro_lint.program.versions import may_be
 from torchrepro_lint.program.worker_draws import WorkerDraw, WorkerDraws, worker_draws
 
@@ -19,7 +19,7 @@ FAMILIES: tuple[Literal["numpy", "python"], ...] = ("numpy", "python")
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
     """Report each loader whose workers draw, or may draw, without `worker_init_fn`."""
-    found = [c for c in module.calls(loaders().keys()) if _is_bare(c)]
+    found = [c for c in loader_calls(module) if _is_bare(c)]
     if not found or _seeded_by_lightning(program):
         return
     drawn = [(call, worker_draws(call)) for call in found]

@@ -13,7 +13,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.model import Certainty
 from torchrepro_lint.program.calls import UNKNOWN, Argument, Call, Opaque, entries_of
-from torchrepro_lint.program.program import Program
+from torchrepro_lint.program.program import Module, Program
 from torchrepro_lint.program.values import Constant, Display, Origin, Parameter, Result, Unknown
 
 _GLOBAL_GENERATORS = ("torch.default_generator", "torch._C.default_generator")
@@ -27,6 +27,35 @@ def loaders() -> Mapping[str, Mapping[str, Any]]:
 def samplers() -> Mapping[str, Mapping[str, Any]]:
     """Canonical name -> row, of what draws indices or splits and takes a generator."""
     return catalogue.names("loaders", "samplers")
+
+
+def loader_calls(module: Module) -> list[Call]:
+    """The loaders that a file makes, of derived classes too that hand on `*args, **kwargs` as they are."""
+    found = {id(c.node): c for c in module.calls(loaders().keys())}
+    for spelled, sites in module.facts.calls.items():
+        for node, scope in sites if spelled.endswith("Loader") else ():
+            owner = module.program.resolve(node.func, scope)
+            if id(node) not in found and isinstance(owner, Scope) and owner.kind == "class":
+                base = _handed_on_to(owner, module.program)
+                if base is not None:
+                    found[id(node)] = Call(node, scope, base, module.program, subclass=owner)
+    return sorted(found.values(), key=lambda c: (c.node.lineno, c.node.col_offset))
+
+
+def _handed_on_to(owner: Scope, program: Program) -> str | None:
+    """The loader that a class derives from, when its constructor takes what that one takes."""
+    init = program.names.class_member(owner, "__init__")
+    if not isinstance(init, Scope) or not isinstance(init.node, ast.FunctionDef):
+        return None
+    taken = init.node.args
+    if len(taken.args) != 1 or taken.vararg is None or taken.kwarg is None or taken.kwonlyargs:
+        return None
+    for call, scope in init.facts.calls.get("__init__", ()):
+        match call.args, call.keywords:
+            case [ast.Starred(value=ast.Name(id=args))], [ast.keyword(arg=None, value=ast.Name(id=kwargs))]:
+                if scope is init and (args, kwargs) == (taken.vararg.arg, taken.kwarg.arg):
+                    return next((b for b in program.external_bases(owner) if b in loaders()), None)
+    return None
 
 
 def argument(call: Call, name: str) -> Argument | Opaque | None:
