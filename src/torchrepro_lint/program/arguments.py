@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from torchrepro_lint.index import Scope
@@ -64,6 +64,8 @@ class CallSite:
     signature: Signature
     tensors: Tensors
     uses: Callable[[], Sequence[tuple[ast.Call, Scope]]]
+    _values: dict[str, list[Value]] = field(default_factory=dict)
+    _traits: dict[str, list[tuple[Traits, Witness | None]]] = field(default_factory=dict)
 
     def argument(self, name: str) -> Argument | Opaque | ast.expr | None:
         """What is passed for a parameter, or its default; None when there is no such parameter."""
@@ -91,12 +93,19 @@ class CallSite:
         What a spelling does not have is False; what `**kwargs` may pass is most likely left out. None next to
         other values stands for "not given", and is replaced before it is used.
         """
+        if name not in self._values:
+            self._values[name] = self._possible(name)
+        return self._values[name]
+
+    def _possible(self, name: str) -> list[Value]:
         found = self.argument(name)
         if found is None:
             return [Value(False)]
         if not isinstance(found, Argument):
             default = self.signature.parameters[name][1]
             return [Value(UNREADABLE if default is None else ast.literal_eval(default))]
+        if isinstance(found.node, ast.Constant):
+            return [Value(found.node.value, found.node, found.scope)]
         known = self._tested(found.node)
         if known is not None:
             return [Value(v) for v in known]
@@ -124,8 +133,8 @@ class CallSite:
             case Parameter(name=name, scope=function):
                 return self._default(name, function)
             case Unknown(node=ast.JoinedStr(values=parts)):
-                ends = (parts[0], parts[-1]) if parts else ()
-                return Value(Pattern(*(str(p.value) if isinstance(p, ast.Constant) else "" for p in ends)))
+                ends = [str(p.value) if isinstance(p, ast.Constant) else "" for p in parts]
+                return Value(Pattern(ends[0], ends[-1]) if ends else "")
             case Unknown(
                 node=ast.BinOp(left=ast.Tuple(elts=items), op=ast.Mult(), right=ast.Constant(value=int() as n))
             ):
@@ -150,10 +159,18 @@ class CallSite:
     # -- tensors, and what a constructed module is called with ------------------------------------------------
     def traits(self, name: str) -> list[tuple[Traits, Witness | None]]:
         """What is known of a tensor argument; of a module's input, at each call of the module."""
+        if name not in self._traits:
+            self._traits[name] = list(self._known(name))
+        return self._traits[name]
+
+    def _known(self, name: str) -> Iterator[tuple[Traits, Witness | None]]:
         found = self.argument(name)
         if isinstance(found, Argument):
-            return [(self.tensors.traits(found.node, found.scope), None)]
-        return [(self.tensors.traits(n, w.scope), w) for n, w in self._passed(name) if n is not None]
+            yield self.tensors.traits(found.node, found.scope), None
+            return
+        for node, witness in self._passed(name):
+            if node is not None:
+                yield self.tensors.traits(node, witness.scope), witness
 
     def called_with(self, name: str) -> list[tuple[object, Witness]]:
         """The constants that the calls of the constructed module pass for a parameter of theirs."""

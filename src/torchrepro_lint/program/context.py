@@ -13,6 +13,7 @@ from typing import NamedTuple
 from torchrepro_lint.index import FunctionNode, Scope
 from torchrepro_lint.program import roles
 from torchrepro_lint.program.enclosing import ancestors, arm_of
+from torchrepro_lint.program.layers import CALLED_UNSEEN
 from torchrepro_lint.program.program import Program
 from torchrepro_lint.program.roles import Role
 
@@ -23,7 +24,6 @@ _OFF = frozenset({
 })  # fmt: skip
 _SWITCHES = ("torch.set_grad_enabled", "torch.autograd.set_grad_enabled")
 _HOOKS = frozenset({"validation_step", "test_step", "predict_step", "validation_epoch_end", "test_epoch_end"})
-_CALLED_UNSEEN = ("forward", "__call__", "__init__", "training_step", "main")
 
 
 class Context(NamedTuple):
@@ -169,7 +169,7 @@ def _runs_backward(function: Scope) -> bool:
 @lru_cache(maxsize=4096)
 def _callers(function: Scope, program: Program, depth: int) -> Context:
     """What all known callers of a function agree on; a module's `forward` has callers that nobody sees."""
-    if depth >= MAX_CALLERS or function.name.rpartition(".")[2] in _CALLED_UNSEEN:
+    if depth >= MAX_CALLERS or function.name.rpartition(".")[2] in CALLED_UNSEEN:
         return NOTHING
     calls = [*(program.callers_of(function) or ()), *_calls_on_self(function)]
     found = {context(call, scope, program, depth + 1) for call, scope in calls}

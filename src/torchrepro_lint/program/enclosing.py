@@ -50,7 +50,10 @@ def _within(function: ast.AST) -> Mapping[ast.AST, ast.AST]:
     pending = [function]
     while pending:
         holder = pending.pop()
-        for child in ast.iter_child_nodes(holder):
-            found[child] = holder
-            pending.append(child)
+        for value in vars(holder).values():
+            children = value if value.__class__ is list else (value,)
+            for child in children:
+                if isinstance(child, ast.AST):
+                    found[child] = holder
+                    pending.append(child)
     return found

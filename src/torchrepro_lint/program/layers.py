@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from torchrepro_lint.index import Binding, Scope
+from torchrepro_lint.program.names import Target
 from torchrepro_lint.program.program import Program
 from torchrepro_lint.program.values import argument_for
 
@@ -17,6 +18,8 @@ MAX_HOPS = 5  # assignments, arguments and results between a module's constructi
 MAX_CALLERS = 8
 _MODULE_BASES = ("torch.nn.", "pytorch_lightning.LightningModule", "pytorch_lightning.core.")
 _MODULE_NAMES = ("Module", "PreTrainedModel", "ModelMixin")
+# Methods that frameworks and modules call: to search the project for their callers costs much and finds little.
+CALLED_UNSEEN = frozenset({"forward", "__call__", "__init__", "__getitem__", "training_step", "main"})
 _SAME_OBJECT = ("to", "cuda", "cpu", "train", "eval", "float", "half", "double")
 
 
@@ -60,9 +63,23 @@ class Layers:
             self._known[id(expr)] = expr, list(self._expression(expr, scope, 0))
         return self._known[id(expr)][1]
 
+    def resolve(self, expr: ast.expr, scope: Scope) -> Target | None:
+        """What a name means, without the trouble for a variable that holds no definition."""
+        root = expr
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        owner = scope.binding_scope(root.id) if isinstance(root, ast.Name) else None
+        if isinstance(root, ast.Name) and owner is not None:
+            bindings = owner.bindings[root.id]
+            defined = any(b.kind in ("import", "function", "class") for b in bindings)
+            alias = len(bindings) == 1 and isinstance(bindings[0].value, ast.Name | ast.Attribute)
+            if not defined and not alias:
+                return None
+        return self.program.resolve(expr, scope)
+
     def functions(self, call: ast.Call, scope: Scope) -> list[Scope]:
         """The project functions that a call may run: functions, own methods, `forward` of project modules."""
-        target = self.program.resolve(call.func, scope)
+        target = self.resolve(call.func, scope)
         if isinstance(target, Scope):
             return [target] if target.kind == "function" else []
         if isinstance(target, str):
@@ -102,7 +119,7 @@ class Layers:
                         yield from self._bound(binding, attr, where, hops)
 
     def _call(self, call: ast.Call, scope: Scope, hops: int) -> Iterator[Made]:
-        callee = self.program.resolve(call.func, scope)
+        callee = self.resolve(call.func, scope)
         if isinstance(callee, Scope) and callee.kind == "function":
             for value in callee.returns[:3]:
                 yield from self._expression(value, callee, hops + 1)
@@ -119,7 +136,7 @@ class Layers:
     def _bound(self, binding: Binding, name: str, scope: Scope, hops: int) -> Iterator[Made]:
         if binding.kind == "assign":
             yield from self._expression(binding.value, scope, hops + 1)
-        elif binding.kind == "parameter" and hops < MAX_HOPS:
+        elif binding.kind == "parameter" and hops < MAX_HOPS and scope.name.rpartition(".")[2] not in CALLED_UNSEEN:
             for call, caller in (self.program.callers_of(scope) or ())[:MAX_CALLERS]:
                 passed = argument_for(call, scope, name)
                 if isinstance(passed, ast.expr):

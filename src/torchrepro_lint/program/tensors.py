@@ -14,7 +14,7 @@ from functools import partial
 from torchrepro_lint.index import Binding, Scope
 from torchrepro_lint.program.annotations import annotated, dimensions_of_pattern, literal_text
 from torchrepro_lint.program.layer_results import module_result, ranks
-from torchrepro_lint.program.layers import Layers, is_self
+from torchrepro_lint.program.layers import CALLED_UNSEEN, Layers, is_self
 from torchrepro_lint.program.program import Program
 from torchrepro_lint.program.reaching import reaching, shape_names
 from torchrepro_lint.program.traits import (
@@ -168,7 +168,8 @@ class Tensors:
         said = annotated(binding.node.annotation) if isinstance(binding.node, ast.arg) else None
         if said is not None and said.tensor is False:
             return said
-        calls = self.program.callers_of(function) if function.kind == "function" and depth < MAX_DEPTH - 4 else None
+        seen = function.kind == "function" and function.name.rpartition(".")[2] not in CALLED_UNSEEN
+        calls = self.program.callers_of(function) if seen and depth < MAX_DEPTH - 4 else None
         passed = [
             self._expression(value, caller, depth + 2)
             for call, caller in calls or ()
@@ -200,7 +201,7 @@ class Tensors:
                 return self._expression(expr.value, scope, depth)
             case "weight" | "bias" if self.layers.made(expr.value, scope):
                 return Traits(tensor=True, gradient=True, floating=True)
-        if self.program.qualified(expr, scope) is not None:
+        if isinstance(self.layers.resolve(expr, scope), str):
             return NOT_A_TENSOR
         return Traits(gradient=False) if _is_batch(expr.value) else UNKNOWN_TRAITS
 
@@ -228,8 +229,8 @@ class Tensors:
 
     # -- calls ----------------------------------------------------------------------------------------------------
     def _call(self, call: ast.Call, scope: Scope, depth: int) -> Traits:
-        name = self.program.qualified(call.func, scope)
-        if name is not None:
+        name = self.layers.resolve(call.func, scope)
+        if isinstance(name, str):
             return self._external(name, call, scope, depth)
         functions = self.layers.functions(call, scope)
         made = self.layers.made(call.func, scope)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
+from typing import TYPE_CHECKING
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import Scope
@@ -24,11 +25,13 @@ from torchrepro_lint.program.instances import calls_of
 from torchrepro_lint.program.layers import is_self
 from torchrepro_lint.program.operations import Behaviour, Operation, rows, signature
 from torchrepro_lint.program.program import Module, Program
-from torchrepro_lint.program.strictness import Flag, requested
 from torchrepro_lint.program.tensors import Tensors
 from torchrepro_lint.program.triggers import METHOD, mentioned, method_calls
 from torchrepro_lint.program.uses import Uses
 from torchrepro_lint.program.versions import effective
+
+if TYPE_CHECKING:
+    from torchrepro_lint.program.strictness import Flag
 
 
 NEWEST = (99,)  # newer than every release that a row speaks of
@@ -86,6 +89,9 @@ class _Reader:
 
     @cached_property
     def flag(self) -> Flag | None:
+        """What the project asks of its operations."""
+        from torchrepro_lint.program.strictness import requested  # only findings ask
+
         return requested(self.module, self.program)
 
     def candidates(self) -> Iterator[Call]:
@@ -99,7 +105,7 @@ class _Reader:
 
     def _may_be_method(self, call: ast.Call, scope: Scope) -> bool:
         function = call.func
-        if not isinstance(function, ast.Attribute) or self.program.resolve(function, scope) is not None:
+        if not isinstance(function, ast.Attribute) or self.tensors.layers.resolve(function, scope) is not None:
             return False  # torch.median, np.median, or a method that the project defines
         if is_self(function.value, scope):
             return False
@@ -109,7 +115,8 @@ class _Reader:
     # -- one call -----------------------------------------------------------------------------------------------
     def verdict(self, call: Call) -> Verdict | None:
         """By the row that fits the call best: one that holds for certain before one that may."""
-        site = CallSite(call, signature(call.name), self.tensors, lambda: calls_of(call, self.uses))
+        uses = cache(lambda: calls_of(call, self.uses))
+        site = CallSite(call, signature(call.name), self.tensors, uses)
         fits = [f for row in rows(call.name) if row.package == "torch" and (f := self._fit(row, site)) is not None]
         if not fits:
             return None
