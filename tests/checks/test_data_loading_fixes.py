@@ -67,6 +67,16 @@ SAFE = {
         HEAD + "import random\nseed_worker = 1\nDataLoader(read(), num_workers=2)\n",
         HEAD + "import random\nseed_worker = 1\nDataLoader(read(), num_workers=2)\n",
     ),
+    "generator inside a subset": (
+        "TRP202",
+        HEAD + "import random\n\n\nclass D(Dataset):\n    def __init__(self):\n        self._rng = random.Random(0)\n\n"
+        "    def __getitem__(self, i):\n        return self._rng.random()\n\n\n"
+        "a, b = random_split(D(), [1, 2])\nDataLoader(a, num_workers=2)\n",
+        HEAD + "import random\n\n\nclass D(Dataset):\n    def __init__(self):\n        self._rng = random.Random(0)\n\n"
+        "    def __getitem__(self, i):\n        return self._rng.random()\n\n\na, b = random_split(D(), [1, 2])\n\n\n"
+        "def seed_rng(worker_id):\n    torch.utils.data.get_worker_info().dataset.dataset._rng = "
+        "random.Random(torch.initial_seed())\n\n\nDataLoader(a, num_workers=2, worker_init_fn=seed_rng)\n",
+    ),
     "list": (
         "TRP204",
         "import glob\nx = list( glob.glob(p) )\ny = x[0]\n",

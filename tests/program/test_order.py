@@ -96,6 +96,10 @@ DECIDES = {
         "class A(Base):\n    def __init__(self):\n        self.x = os.listdir(d)",
         "decides which item an index means",
     ),
+    "worked off": (
+        "x = os.listdir(d)\ny = []\nwhile len(x) > 0:\n    y.append(x.pop())\nz = y[0]",
+        "decides which item is taken",
+    ),
     "data frame": (
         "import pandas as pd\nx = pd.DataFrame(os.listdir(d))\ny = x.iloc[i]",
         "decides which item an index means",
@@ -142,6 +146,7 @@ FREE = {
     "averaged": "x = np.mean([read(f) for f in os.listdir(d)])",
     "log": "for f in os.listdir(d):\n    log_file.write(f)",
     "another caller": "def same(x):\n    return x\na = same(os.listdir(d))\nb = same(read())[0]\nprint(a)",
+    "worked off": "x = os.listdir(d)\nwhile x:\n    os.remove(x.pop())",
     "unknown": "convert(os.listdir(d))",
     "other half of a branch": "if a:\n    x = os.listdir(d)\n    print(x)\nelse:\n    x = read()\n    y = x[0]",
 }

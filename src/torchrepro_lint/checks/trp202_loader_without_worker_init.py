@@ -67,7 +67,8 @@ def _renewed(call: Call, first: Call, held: WorkerDraw, draws: WorkerDraws) -> t
     if held.owner not in bases:
         return ()
     row = catalogue.names("loaders", "generators")[str(held.made.callee)]
-    return renewed_generator(call, first, held, row["renewed"])
+    holder = ".dataset" * (1 + draws.layers)
+    return renewed_generator(call, first, holder, held, row["renewed"])
 
 
 def _place(draw: WorkerDraw) -> tuple[Place, ...]:

@@ -39,8 +39,11 @@ def seeded_workers(call: Call, first: Call, families: Collection[str], program: 
     return _inserted(call, first, _NAME, lines, needed)
 
 
-def renewed_generator(call: Call, first: Call, draw: WorkerDraw, renewed: str) -> tuple[Edit, ...]:
-    """Give each worker a generator of its own in place of the copy that its data set holds."""
+def renewed_generator(call: Call, first: Call, holder: str, draw: WorkerDraw, renewed: str) -> tuple[Edit, ...]:
+    """Give each worker a generator of its own in place of the copy that its data set holds.
+
+    `holder` leads from the worker's information to the data set: `.dataset`, or `.dataset.dataset` of a subset.
+    """
     facts = call.facts
     assert draw.made is not None
     name = f"seed_{draw.attribute.strip('_') or 'generator'}"
@@ -52,7 +55,7 @@ def renewed_generator(call: Call, first: Call, draw: WorkerDraw, renewed: str) -
     home = import_module(facts, module.partition(".")[0])
     made = ".".join((home.text, *module.split(".")[1:], last))
     value = renewed.format(make=made, seed=f"{torch.text}.initial_seed()")
-    data = f"{torch.text}.utils.data.get_worker_info().dataset"
+    data = f"{torch.text}.utils.data.get_worker_info(){holder}"
     return _inserted(call, first, name, [f"{data}.{draw.attribute} = {value}"], [torch, home])
 
 
@@ -84,7 +87,7 @@ def _above(facts: ModuleFacts, node: ast.AST, name: str, body: Sequence[str]) ->
     """A new function above the top-level statement with `node` in it, and above that one's comments."""
     statement = next(n for n in (node, *facts.ancestors(node)) if n in facts.tree.body)
     decorators = getattr(statement, "decorator_list", None)
-    line = (decorators[0] if decorators else statement).lineno  # type: ignore[attr-defined]
+    line = (decorators[0] if decorators else statement).lineno
     while line > 1 and facts.source.line(line - 1).startswith("#"):
         line -= 1
     blank = 0

@@ -48,7 +48,7 @@ def index_name(target: ast.expr, iterable: ast.expr) -> str | None:
     return None
 
 
-def effects(facts: ModuleFacts, owner: Loop | ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Effect]:
+def effects(facts: ModuleFacts, owner: Loop | ast.While | ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Effect]:
     """The effects of a loop's rounds, or of a function that a loop calls."""
     body = list(nodes(owner.body))
     reader = _Body(facts, owner, body)
@@ -79,12 +79,12 @@ class _Body:
     def __init__(
         self,
         facts: ModuleFacts,
-        owner: Loop | ast.FunctionDef | ast.AsyncFunctionDef,
+        owner: Loop | ast.While | ast.FunctionDef | ast.AsyncFunctionDef,
         body: Sequence[ast.AST],
     ) -> None:
         self.facts = facts
         self.owner = owner
-        self.is_loop = isinstance(owner, Loop)
+        self.is_loop = isinstance(owner, Loop | ast.While)
         self.counters = {
             n.target.id for n in body
             if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name) and isinstance(n.value, ast.Constant)

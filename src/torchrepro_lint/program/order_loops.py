@@ -36,6 +36,11 @@ def comprehension(order: Order, generator: ast.comprehension, scope: Scope) -> D
 
 def loop(order: Order, node: Loop, scope: Scope) -> Decision | None:
     """`for item in items:`."""
+    return rounds(order, node, scope)
+
+
+def rounds(order: Order, node: Loop | ast.While, scope: Scope) -> Decision | None:
+    """What the order of a loop's rounds decides, whatever brings the items."""
     drawn = _drawn(order, node.body, scope.facts)
     return drawn or order.first(_effect(order, e, node, scope) for e in effects(scope.facts, node))
 
@@ -52,7 +57,7 @@ def _drawn(order: Order, body: Sequence[ast.AST], facts: ModuleFacts) -> Decisio
     return None
 
 
-def _effect(order: Order, effect: Effect, node: Loop, scope: Scope) -> Decision | None:
+def _effect(order: Order, effect: Effect, node: Loop | ast.While, scope: Scope) -> Decision | None:
     facts = scope.facts
     match effect.kind:
         case "decides":
@@ -69,7 +74,7 @@ def _effect(order: Order, effect: Effect, node: Loop, scope: Scope) -> Decision 
     return None
 
 
-def _kept(order: Order, effect: Effect, target: ast.Name, node: Loop, scope: Scope) -> Decision | None:
+def _kept(order: Order, effect: Effect, target: ast.Name, node: Loop | ast.While, scope: Scope) -> Decision | None:
     """A name that still has the value of the last round when it is read below the loop."""
     owner = scope.facts.scope_of(effect.node).binding_scope(target.id)
     if owner is None or owner.function is not scope.function:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import Scope
+from torchrepro_lint.program import order_loops
 from torchrepro_lint.program.decisions import Decision, Holder
 from torchrepro_lint.program.singles import is_shared, is_single, unwrapped
 from torchrepro_lint.program.uses import Site
@@ -62,7 +63,19 @@ def method(order: Order, parent: ast.Attribute, scope: Scope, holder: Holder) ->
     if parent.attr == "index":
         return Decision(scope.facts, call, "decides the numbering")
     if parent.attr in ("pop", "popleft") and not is_single(parent.value, scope):
+        emptied = _emptied_by(parent, scope)
+        if emptied is not None:
+            return order_loops.rounds(order, emptied, scope)
         return Decision(scope.facts, call, "decides which item is taken")
+    return None
+
+
+def _emptied_by(taken: ast.Attribute, scope: Scope) -> ast.While | None:
+    """The loop that takes all items one by one: `while items: items.pop()`."""
+    text = ast.unparse(taken.value)
+    for parent in scope.facts.ancestors(taken):
+        if isinstance(parent, ast.While) and any(ast.unparse(n) == text for n in ast.walk(parent.test)):
+            return parent
     return None
 
 

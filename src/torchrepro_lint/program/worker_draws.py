@@ -34,6 +34,7 @@ MAX_CALLS = 1500
 _ITEMS = ("__getitem__", "__getitems__", "__iter__")
 _SPLITS = ("torch.utils.data.Subset", "torch.utils.data.random_split", "torch.utils.data.ConcatDataset",
            "torch.utils.data.ChainDataset")  # fmt: skip
+_SUBSETS = _SPLITS[:2]
 _PLAIN = ("torch.utils.data.TensorDataset", "builtins.range", "builtins.list", "builtins.zip", "torch.arange")
 _RESEEDING = ("seed", "manual_seed", "setstate", "set_state")
 
@@ -55,11 +56,13 @@ class WorkerDraw:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WorkerDraws:
-    """All draws that were found; `unseen` when there may be others. `dataset` is the data set's class, if it is one."""
+    """All draws that were found; `unseen` when there may be others. `dataset` is the class of the data set, or of
+    the one inside as many `layers` of subsets, if it is one class."""
 
     found: tuple[WorkerDraw, ...]
     unseen: bool
     dataset: Scope | None
+    layers: int
     is_one_class: bool
 
     def first(self, kind: DrawKind) -> WorkerDraw | None:
@@ -80,7 +83,7 @@ def worker_draws(call: Call) -> WorkerDraws:
         search.value(collate.node, collate.scope)
     held = [d for d in search.found if d.kind != "held" or ast.unparse(d.node) not in search.reseeded]
     direct = search.classes[0] if len(search.classes) == 1 else None
-    return WorkerDraws(tuple(held), search.unseen, direct, is_one_class=len(search.classes) < 2)
+    return WorkerDraws(tuple(held), search.unseen, direct, search.layers, is_one_class=len(search.classes) < 2)
 
 
 class _Search:
@@ -89,7 +92,8 @@ class _Search:
         self.found: list[WorkerDraw] = []
         self.reseeded: set[str] = set()
         self.unseen = False
-        self.classes: list[Scope] = []  # of the data set itself, not of what it wraps
+        self.classes: list[Scope] = []  # of the data set itself, or of what it is a subset of
+        self.layers = 0  # of subsets around it
         self._made: dict[int, Result] = {}  # class -> the construction that is looked at
         self._entry = ""
         self._seen: set[tuple[int, ...]] = set()
@@ -139,8 +143,8 @@ class _Search:
                 case Result(callee=str() as name, node=made, scope=where):
                     self._known_dataset(name, made, where)
                 case Unknown(node=ast.Call() as split, scope=Scope() as where):
-                    name = self.program.qualified(split.func, where)
-                    self._known_dataset(name or "", split, where)
+                    maker = self.program.qualified(split.func, where)
+                    self._known_dataset(maker or "", split, where)
                 case Display():
                     pass
                 case _:
@@ -153,10 +157,13 @@ class _Search:
     def _known_dataset(self, name: str, made: ast.Call, scope: Scope) -> None:
         if name in _SPLITS and made.args:
             parts = made.args[0].elts if isinstance(made.args[0], ast.List | ast.Tuple) else made.args[:1]
-            outer, self.classes = self.classes, []
+            outer = self.classes.copy()
             for part in parts:
                 self.dataset(part, scope)
-            self.classes = outer
+            if name in _SUBSETS:
+                self.layers += 1
+            else:
+                self.classes = outer
         elif name.startswith("torchvision.datasets."):
             for passed in (*made.args, *(k.value for k in made.keywords)):
                 self._passed(passed, scope)
