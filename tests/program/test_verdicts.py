@@ -180,6 +180,25 @@ def test_callers_decide_and_are_shown(tmp_path: Path) -> None:
     assert witness.scope.facts.text(witness.node) == 'resize(resize(x), mode="bilinear")'
 
 
+@pytest.mark.parametrize("member", ["Mode.NEAREST", "Mode.NEAREST.value", "Mode.LINEAR", "Mode.LINEAR.value"])
+def test_a_default_may_be_a_member_of_an_enumeration(tmp_path: Path, member: str) -> None:
+    found = judged(
+        tmp_path,
+        f"""
+        from enum import Enum
+
+        class Mode(str, Enum):
+            NEAREST = "nearest"
+            LINEAR = "bilinear"
+
+        class Up(nn.Module):
+            def __init__(self, mode: str = {member}):
+                self.up = nn.Upsample(scale_factor=2, mode=mode)
+        """,
+    )
+    assert bool(found) == ("LINEAR" in member)
+
+
 def test_callers_that_only_evaluate_do_not_count(tmp_path: Path) -> None:
     caller = "from train import resize\n\ndef predict(x):\n    return resize(x, mode='bilinear')"
     text = "def resize(x, mode='nearest'):\n    return F.interpolate(x, scale_factor=2, mode=mode)"

@@ -151,6 +151,8 @@ class CallSite:
         """A parameter whose callers are not known has its default, if that can be read, as the best guess."""
         bindings = function.bindings.get(name, [])
         default = bindings[0].value if bindings else None
+        if isinstance(default, ast.Attribute) and default.attr == "value":  # of an enumeration's member
+            default = default.value
         if default is None:
             return Value(UNREADABLE)
         value = self.call.program.literal(default, function.parent or function)
