@@ -182,9 +182,7 @@ def lint(folders: Sequence[Path], arguments: Sequence[str] = ()) -> Run:
         process = measure([*linter(), "check", *map(str, folders), *options], report)
         text = report.read_text(encoding="utf-8")
     if process.code not in (0, 2) or not text:
-        raise SystemExit(
-            f"the linter ended with exit code {process.code} and {len(text)} characters of output"
-        )
+        raise SystemExit(f"the linter ended with exit code {process.code} and {len(text)} characters of output")
     return Run(process, json.loads(text), len(paths), lines)
 
 
@@ -234,9 +232,7 @@ def main() -> None:
     """Parse the command line, run, print; exits 1 where the linter itself failed on a file."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("names", nargs="*", metavar="PACKAGE", help="which packages (default: all)")
-    parser.add_argument(
-        "--cache", type=Path, default=DEFAULT_CACHE, help="wheels' folder (default: %(default)s)"
-    )
+    parser.add_argument("--cache", type=Path, default=DEFAULT_CACHE, help="wheels' folder (default: %(default)s)")
     parser.add_argument("--sample", type=int, default=0, metavar="N", help="print N findings with source")
     parser.add_argument("--seed", type=int, default=0, help="which N findings (default: %(default)s)")
     parser.add_argument("--download-only", action="store_true", help="fill the cache and stop")

@@ -149,9 +149,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)} (default: all)")
     parser.add_argument("--cache", type=Path, default=corpus.DEFAULT_CACHE)
-    parser.add_argument(
-        "--rounds", type=int, default=5, help="how often each pair runs (default: %(default)s)"
-    )
+    parser.add_argument("--rounds", type=int, default=5, help="how often each pair runs (default: %(default)s)")
     parser.add_argument("--write", type=Path, metavar="FILE", help="also write a Markdown table")
     options = parser.parse_args()
     if unknown := sorted(set(options.parts) - set(PARTS)):

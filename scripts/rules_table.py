@@ -33,7 +33,9 @@ def main() -> int:
     old = README.read_text(encoding="utf-8")
     new = re.sub(r"(<!-- rules -->\n).*?(<!-- /rules -->)", lambda m: f"{m[1]}{table()}\n{m[2]}", old, flags=re.DOTALL)
     if "--check" in sys.argv:
-        print("README.md: the table of rules is out of date; run scripts/rules_table.py" if old != new else "up to date")
+        print(
+            "README.md: the table of rules is out of date; run scripts/rules_table.py" if old != new else "up to date"
+        )
         return int(old != new)
     README.write_text(new, encoding="utf-8")
     return 0

@@ -1,4 +1,4 @@
-"""What cannot be read or understood gets a clear message with its place, everything else goes on, and the run ends 2."""
+"""What cannot be read or understood gets a clear message with its place; everything else goes on; the run ends 2."""
 
 from __future__ import annotations
 

@@ -62,9 +62,7 @@ def test_findings_are_on_the_marked_lines(code: str, example: Example, fixed: Ex
 FIXED = [(c, e, f) for c, e, f in PROGRAMS if f is not None]
 
 
-@pytest.mark.parametrize(
-    ("code", "example", "fixed"), FIXED, ids=[f"{c}-{e.line}" for c, e, _ in FIXED]
-)
+@pytest.mark.parametrize(("code", "example", "fixed"), FIXED, ids=[f"{c}-{e.line}" for c, e, _ in FIXED])
 def test_the_fix_gives_the_fixed_program(code: str, example: Example, fixed: Example, tmp_path: Path) -> None:
     _write(tmp_path, example)
     request = _request(tmp_path, code, example, _companions(code, example))

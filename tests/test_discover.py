@@ -203,9 +203,7 @@ class TestLinks:
     def test_the_same_file_named_in_several_ways_counts_once(self, tmp_path: Path) -> None:
         make(tmp_path, "a.py", "d/b.py")
         (tmp_path / "link.py").symlink_to("a.py")
-        found = find(
-            tmp_path / "d/../a.py", tmp_path / "link.py", tmp_path / "a.py", tmp_path, tmp_path / "d"
-        )
+        found = find(tmp_path / "d/../a.py", tmp_path / "link.py", tmp_path / "a.py", tmp_path, tmp_path / "d")
         assert names(found.files, tmp_path) == ["a.py", "d/b.py"]
 
 
@@ -216,9 +214,7 @@ class TestGitignore:
         return tmp_path
 
     def test_nested_files_and_exceptions(self, repository: Path) -> None:
-        make(
-            repository, "a.py", "gen/a.py", "src/gen_x.py", "src/gen_y.py", "src/keep/gen_z.py", "src/own.py"
-        )
+        make(repository, "a.py", "gen/a.py", "src/gen_x.py", "src/gen_y.py", "src/keep/gen_z.py", "src/own.py")
         (repository / ".gitignore").write_text("/gen/\ngen_*.py\n")
         (repository / "src/.gitignore").write_text("own.py\n!gen_y.py\n")
         (repository / "src/keep/.gitignore").write_text("!gen_z.py\n")
@@ -260,9 +256,7 @@ class TestGitignore:
 
 
 class TestProjectRoot:
-    @pytest.mark.parametrize(
-        "marker", ["pyproject.toml", "setup.py", "setup.cfg", "torchrepro-lint.toml", ".git"]
-    )
+    @pytest.mark.parametrize("marker", ["pyproject.toml", "setup.py", "setup.cfg", "torchrepro-lint.toml", ".git"])
     def test_the_nearest_marker_above_all_paths(self, tmp_path: Path, marker: str) -> None:
         make(tmp_path, "setup.py", f"in/{marker}", "in/a/x.py", "in/b/y.py", "z.py")
         assert project_root([tmp_path / "in/a/x.py", tmp_path / "in/b"]) == tmp_path / "in"

@@ -24,8 +24,7 @@ def fix(source: SourceFile, *edits: tuple[int, int, str]) -> Fix:
         Safety.SAFE,
         "Mend it",
         tuple(
-            Edit(source.rel, Range(source.position(start), source.position(end)), text)
-            for start, end, text in edits
+            Edit(source.rel, Range(source.position(start), source.position(end)), text) for start, end, text in edits
         ),
     )
 
@@ -218,9 +217,7 @@ def test_git_applies_the_diff(repository: Path, before: str, after: str) -> None
     assert applies(repository, "a.py", before, after)
 
 
-@pytest.mark.parametrize(
-    "rel", ["dir/b.py", "with blank.py", 'qu"ote.py', "back\\slash.py", "tab\there.py", "é.py"]
-)
+@pytest.mark.parametrize("rel", ["dir/b.py", "with blank.py", 'qu"ote.py', "back\\slash.py", "tab\there.py", "é.py"])
 def test_git_applies_it_to_oddly_named_files(repository: Path, rel: str) -> None:
     assert applies(repository, rel, "a\n", "b\n")
 

@@ -116,6 +116,7 @@ def test_every_option_is_documented() -> None:
 
 
 def test_layers() -> None:
-    done = subprocess.run(["lint-imports"], cwd=REPOSITORY, capture_output=True, text=True,
-                          env={**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"})  # fmt: skip
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path}
+    done = subprocess.run(["lint-imports"], cwd=REPOSITORY, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stdout

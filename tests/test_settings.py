@@ -82,9 +82,7 @@ class TestWhichFile:
         write(tmp_path, "seed = ")
         assert resolve(tmp_path / "a.py", isolated=True, overrides={"seed": 3}).seed == 3
 
-    def test_a_named_file_is_used_for_everything(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_named_file_is_used_for_everything(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         write(tmp_path / "here", "seed = 1\n")
         config = write(tmp_path, "[tool.torchrepro-lint]\nseed = 5\n", "pyproject.toml")
         monkeypatch.chdir(tmp_path / "here")
@@ -132,9 +130,7 @@ class TestExtend:
         assert message.count("torchrepro-lint.toml") == 2
 
     def test_a_missing_file_is_told(self, tmp_path: Path) -> None:
-        assert refusal(tmp_path, "extend = 'none.toml'\n").startswith(
-            "torchrepro-lint.toml extend: no such file: /"
-        )
+        assert refusal(tmp_path, "extend = 'none.toml'\n").startswith("torchrepro-lint.toml extend: no such file: /")
 
 
 class TestSelection:
@@ -169,8 +165,7 @@ class TestSelection:
     def test_per_file_ignores(self, tmp_path: Path) -> None:
         write(
             tmp_path,
-            "[per-file-ignores]\n'tests/*' = ['TRP1']\n"
-            "'*_demo.py' = ['loader-without-generator']\n'/c.py' = ['ALL']\n",
+            "[per-file-ignores]\n'tests/*' = ['TRP1']\n'*_demo.py' = ['loader-without-generator']\n'/c.py' = ['ALL']\n",
         )
         settings = resolve(tmp_path / "a.py")
         assert settings.ignored_in(tmp_path / "tests/x/y.py", KNOWN) == {"TRP101", "TRP102"}
@@ -224,9 +219,7 @@ class TestRefusals:
         assert "must be a table" in refusal(tmp_path, "[tool]\ntorchrepro-lint = 3\n", "pyproject.toml")
 
     def test_flags_are_named_as_flags(self, tmp_path: Path) -> None:
-        with pytest.raises(
-            SettingsError, match=r"^--select: unknown rule 'TRP1O1'; did you mean 'TRP101'\?$"
-        ):
+        with pytest.raises(SettingsError, match=r"^--select: unknown rule 'TRP1O1'; did you mean 'TRP101'\?$"):
             resolve(tmp_path, overrides={"select": ("TRP1O1",)})
 
     def test_broken_toml_has_line_and_column(self, tmp_path: Path) -> None:

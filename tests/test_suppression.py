@@ -262,11 +262,7 @@ def comments(draw: st.DrawFn) -> str:
     joined = codes[0] + "".join(draw(SEPARATORS) + code for code in codes[1:])
     noqa = draw(st.booleans())
     comment = f"# noqa: {joined}" if noqa else f"# torchrepro: ignore[{joined}]"
-    return (
-        draw(st.sampled_from(["", "# type: ignore  "]))
-        + comment
-        + draw(st.sampled_from(["", " why", "  # more"]))
-    )
+    return draw(st.sampled_from(["", "# type: ignore  "])) + comment + draw(st.sampled_from(["", " why", "  # more"]))
 
 
 @given(st.lists(comments(), min_size=1, max_size=3))

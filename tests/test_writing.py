@@ -30,9 +30,7 @@ def write(*paths: Path, data: bytes = NEW) -> None:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
-    }
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def test_all_files_are_written_and_nothing_else_is_left(tmp_path: Path) -> None:

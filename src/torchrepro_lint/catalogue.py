@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from torchrepro_lint.cards import rules_dir
@@ -15,7 +15,7 @@ from torchrepro_lint.cards import rules_dir
 CLASS_ENDINGS = ("Loader", "Sampler", "Generator", "Loader2")
 
 
-@lru_cache(maxsize=None)
+@cache
 def table(name: str) -> Mapping[str, Any]:
     """The parsed table `rules/catalogue/<name>.toml`."""
     if sys.version_info >= (3, 11):
@@ -26,7 +26,7 @@ def table(name: str) -> Mapping[str, Any]:
         return tomllib.load(file)
 
 
-@lru_cache(maxsize=None)
+@cache
 def names(table_name: str, key: str) -> Mapping[str, Mapping[str, Any]]:
     """Canonical name -> row, for the array of tables `key`; a row may list several `names`."""
     found: dict[str, Mapping[str, Any]] = {}
@@ -39,7 +39,7 @@ def names(table_name: str, key: str) -> Mapping[str, Mapping[str, Any]]:
 
 @lru_cache(maxsize=65536)
 def canonical(name: str) -> str:
-    """The usual spelling of an external name: `torch.utils.data.dataloader.DataLoader` is `torch.utils.data.DataLoader`."""
+    """The usual spelling of an external name: `torch.utils.data.sampler.Sampler` is `torch.utils.data.Sampler`."""
     root = name.partition(".")[0]
     for prefix, usual in _spellings().get(root, ()):
         if name.startswith(prefix):
@@ -49,7 +49,7 @@ def canonical(name: str) -> str:
     return name
 
 
-@lru_cache(maxsize=None)
+@cache
 def _spellings() -> Mapping[str, tuple[tuple[str, str], ...]]:
     by_root: dict[str, tuple[tuple[str, str], ...]] = {}
     for written, usual in table("spellings")["prefixes"].items():
@@ -58,7 +58,7 @@ def _spellings() -> Mapping[str, tuple[tuple[str, str], ...]]:
     return by_root
 
 
-@lru_cache(maxsize=None)
+@cache
 def by_last_part(wanted: frozenset[str]) -> Mapping[str, frozenset[str]]:
     """The names grouped by their last part, in a fixed order."""
     groups: dict[str, set[str]] = {}

@@ -80,9 +80,7 @@ def _fix(card: Card, draft: Draft, source: SourceFile) -> Fix | None:
     return Fix(safety, fill(draft.fix_title or card.fix_title, draft.values), draft.edits)
 
 
-def with_fingerprints(
-    findings: Iterable[Finding], source_of: Callable[[str], SourceFile | None]
-) -> list[Finding]:
+def with_fingerprints(findings: Iterable[Finding], source_of: Callable[[str], SourceFile | None]) -> list[Finding]:
     """Give each finding an identity that survives edits elsewhere: code, path, its line's text, and which of
     the equal ones it is."""
     from dataclasses import replace

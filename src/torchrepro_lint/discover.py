@@ -54,9 +54,7 @@ def discover(paths: Sequence[Path], settings_for: SettingsFor, *, force_exclude:
             walk.folder(path)
         else:
             walk.add(str(path), is_link=os.path.islink(path))
-    return Discovery(
-        walk.files(), tuple(sorted(set(missing))), tuple(sorted(walk.unreadable)), project_root(paths)
-    )
+    return Discovery(walk.files(), tuple(sorted(set(missing))), tuple(sorted(walk.unreadable)), project_root(paths))
 
 
 def python_files(root: Path, settings: Settings) -> tuple[Path, ...]:
@@ -112,8 +110,7 @@ class _Walk:
         limits = [base for base, _ in (excluded, *ignores) if base] or [str(project_root([path]))]
         reached = [part for part in (*path.parents, path) if any(_inside(str(part), base) for base in limits)]
         return any(
-            _verdict([excluded], str(part), os.path.isdir(part))
-            or _verdict(ignores, str(part), os.path.isdir(part))
+            _verdict([excluded], str(part), os.path.isdir(part)) or _verdict(ignores, str(part), os.path.isdir(part))
             for part in reached
         )
 

@@ -19,11 +19,7 @@ def named(dotted: str) -> Any:
     """The object that a dotted name means."""
     value: Any = torch
     for part in dotted.split(".")[1:]:
-        value = (
-            getattr(value, part)
-            if hasattr(value, part)
-            else importlib.import_module(f"{value.__name__}.{part}")
-        )
+        value = getattr(value, part) if hasattr(value, part) else importlib.import_module(f"{value.__name__}.{part}")
     return value
 
 

@@ -163,9 +163,7 @@ def test_json(run: Run) -> None:
     ]
 
 
-def test_paths_are_shown_from_the_current_folder(
-    run: Run, project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_paths_are_shown_from_the_current_folder(run: Run, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (project / "sub").mkdir()
     monkeypatch.chdir(project / "sub")
     assert run("..", "--output-format", "concise").stdout.startswith("../train.py:5:1: TRP401 ")
@@ -173,9 +171,7 @@ def test_paths_are_shown_from_the_current_folder(
     assert finding["path"] == "train.py"
 
 
-def test_github_paths_start_at_the_workspace(
-    run: Run, project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_github_paths_start_at_the_workspace(run: Run, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     env = {"GITHUB_WORKSPACE": str(project.parent)}
     first = run(".", "--output-format", "github", env=env).stdout.splitlines()[0]
     assert f"file={project.name}/train.py,line=5" in first
@@ -263,9 +259,7 @@ def test_colors(run: Run, option: str, env: dict[str, str], colored: bool) -> No
 
 
 def test_columns_set_the_width(run: Run, project: Path) -> None:
-    (project / "train.py").write_text(
-        "import torch\ntorch.backends.cudnn.benchmark = True  # " + "x" * 100 + "\n"
-    )
+    (project / "train.py").write_text("import torch\ntorch.backends.cudnn.benchmark = True  # " + "x" * 100 + "\n")
     report = run(".", env={"COLUMNS": "60"}).stdout
     (source,) = [line for line in report.splitlines() if line.startswith("2 | ")]
     assert len(source) == 60

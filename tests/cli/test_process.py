@@ -134,9 +134,7 @@ def test_a_terminal_gets_colors_and_its_width(project: Path) -> None:
     import struct
     import termios
 
-    (project / "train.py").write_text(
-        "import torch\ntorch.backends.cudnn.benchmark = True  # " + "x" * 100 + "\n"
-    )
+    (project / "train.py").write_text("import torch\ntorch.backends.cudnn.benchmark = True  # " + "x" * 100 + "\n")
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 70, 0, 0))
     environment = {**PLAIN, "TERM": "xterm"}

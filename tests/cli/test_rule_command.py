@@ -26,9 +26,7 @@ def test_several_rules(run: Run) -> None:
 def test_all_lists_every_rule(run: Run) -> None:
     done = run("rule", "--all")
     assert done.exit_code == 0
-    assert [line.split()[0] for line in done.stdout.splitlines() if line.startswith("  TRP")] == list(
-        cards.codes()
-    )
+    assert [line.split()[0] for line in done.stdout.splitlines() if line.startswith("  TRP")] == list(cards.codes())
 
 
 def test_all_as_json_holds_every_card(run: Run) -> None:

@@ -25,7 +25,7 @@ def test_every_way_to_bind_a_name() -> None:
         "for q in r: pass\nwith s as t: pass\ndef u(): pass\nclass v: pass\nif (w := 1): pass\n"
         "try: pass\nexcept E as x: pass\nmatch y:\n    case {'k': z, **rest}: pass\n    case [aa, *bb] as cc: pass\n"
     )
-    assert {name: kinds(facts, name) for name in ("a", "b", "f", "i")} == dict.fromkeys("abfi", ["import"])
+    assert {name: kinds(facts, name) for name in ("a", "b", "f", "i")} == {name: ["import"] for name in "abfi"}
     assert [facts.scope.bindings[n][0].target for n in ("a", "b", "f", "i")] == ["a", "b", "d.e", "g.h"]
     assert kinds(facts, "j") == kinds(facts, "k") == kinds(facts, "w") == ["assign"]
     assert kinds(facts, "l") == kinds(facts, "m") == ["unpack"]
@@ -40,7 +40,8 @@ def test_every_way_to_bind_a_name() -> None:
 def test_names_are_looked_up_as_python_does() -> None:
     facts = index(
         "x = 0\nclass C:\n    x = 1\n    def f(self):\n        return x\n"
-        "def outer():\n    x = 2\n    def inner():\n        nonlocal x\n        x = 3\n    def glob():\n        global x\n        x = 4\n"
+        "def outer():\n    x = 2\n    def inner():\n        nonlocal x\n        x = 3\n"
+        "    def glob():\n        global x\n        x = 4\n"
     )
     method = next(s for s in facts.scope.descend() if s.name == "C.f")
     assert method.binding_scope("x") is facts.scope
@@ -63,7 +64,9 @@ def test_attributes_belong_to_their_class() -> None:
 
 
 def test_calls_keep_their_order_and_scope() -> None:
-    facts = index("f(1)\ndef g(a=f(2)):\n    f(3)\n    [f(4) for _ in f(5)]\nlambda: f(6)\n@f(7)\nclass C(f(8)):\n    f(9)\n")
+    facts = index(
+        "f(1)\ndef g(a=f(2)):\n    f(3)\n    [f(4) for _ in f(5)]\nlambda: f(6)\n@f(7)\nclass C(f(8)):\n    f(9)\n"
+    )
     found = [(ast.unparse(c.args[0]), s.kind) for c, s in facts.calls["f"]]
     assert sorted(found) == [
         ("1", "module"), ("2", "module"), ("3", "function"), ("4", "comprehension"), ("5", "function"),

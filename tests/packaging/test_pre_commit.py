@@ -21,9 +21,7 @@ repos:
     hooks:
       - id: {hook}
 """
-AUTHOR = {
-    f"GIT_{who}_{what}": "t@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
-}
+AUTHOR = {f"GIT_{who}_{what}": "t@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
 
 pytestmark = [
     pytest.mark.slow,

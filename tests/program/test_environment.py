@@ -31,9 +31,7 @@ def test_sets(tmp_path: Path, line: str, values: list[str | None]) -> None:
 
 
 def test_a_comment_does_not_name_it(tmp_path: Path) -> None:
-    project = SmallProject(
-        tmp_path, {"a.py": "# VARIABLE\n", "b.py": "x = 'VARIABLE=1'\n", "c.py": "f(VARIABLE=1)\n"}
-    )
+    project = SmallProject(tmp_path, {"a.py": "# VARIABLE\n", "b.py": "x = 'VARIABLE=1'\n", "c.py": "f(VARIABLE=1)\n"})
     assert [named_in(project.facts(n), "VARIABLE") for n in ("a.py", "b.py", "c.py")] == [False, True, True]
 
 

@@ -144,19 +144,13 @@ OWN = """
 def test_what_shuffles(tmp_path: Path, construction: str, certain: bool | None) -> None:
     text = f"from torch.utils.data import DistributedSampler\n{OWN}\n    x = {construction}\n"
     project = SmallProject(tmp_path, {"train.py": text.replace("\n    ", "\n")})
-    found = [
-        s
-        for s in samplers(project.module(), project.program)
-        if s.call.facts.text(s.call.node) == construction
-    ]
+    found = [s for s in samplers(project.module(), project.program) if s.call.facts.text(s.call.node) == construction]
     assert [s.certain for s in found] == ([] if certain is None else [certain])
 
 
 def told(folder: Path, train: str, **others: str) -> bool:
     """Whether the sampler's epochs are accounted for, or cannot be."""
-    project = SmallProject(
-        folder, {"train.py": HEAD + train, **{f"{k}.py": HEAD + v for k, v in others.items()}}
-    )
+    project = SmallProject(folder, {"train.py": HEAD + train, **{f"{k}.py": HEAD + v for k, v in others.items()}})
     (sampler,) = samplers(project.module(), project.program)
     return repeated_order(project.program, sampler.call) is None
 
@@ -193,6 +187,4 @@ def test_a_loop_over_unknown_things_in_the_same_file_may_tell_it(tmp_path: Path)
 
 
 def test_setting_the_attribute_tells_it(tmp_path: Path) -> None:
-    assert told(
-        tmp_path, TRAIN.replace("for b in", "self.train_loader.sampler.epoch = epoch\n            for b in")
-    )
+    assert told(tmp_path, TRAIN.replace("for b in", "self.train_loader.sampler.epoch = epoch\n            for b in"))

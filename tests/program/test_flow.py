@@ -177,9 +177,7 @@ def test_a_module_variable_is_read_in_other_files(tmp_path: Path) -> None:
 
 
 def test_methods_are_noted(tmp_path: Path) -> None:
-    found = flow(
-        tmp_path, "l = DataLoader(d, sampler=DistributedSampler(d))\nl.sampler.set_epoch(1)\nl.dataset\n"
-    )
+    found = flow(tmp_path, "l = DataLoader(d, sampler=DistributedSampler(d))\nl.sampler.set_epoch(1)\nl.dataset\n")
     assert set(found.called) == {"set_epoch", "dataset"}
     assert [h.chain for h in found.holders] == [("sampler",)]
 

@@ -110,9 +110,7 @@ def test_values_that_are_new_in_every_run(tmp_path: Path, expression: str, what:
      "np.random.SeedSequence(3).entropy", "unknown(3)", "lambda: time.time()", "random.Random(3).random()"],
 )  # fmt: skip
 def test_values_that_are_not(tmp_path: Path, expression: str) -> None:
-    project = Project(
-        tmp_path, train=f"import random, time\nimport numpy as np\nseed = 3\nuse({expression})\n"
-    )
+    project = Project(tmp_path, train=f"import random, time\nimport numpy as np\nseed = 3\nuse({expression})\n")
     assert Entropy(project.program).sources(*argument_of(project, "use")) == []
 
 
@@ -133,9 +131,7 @@ def test_values_that_are_not(tmp_path: Path, expression: str) -> None:
         ("seed = int(time.time()) if unknown.other_seed is None else 3", False),
     ],
 )
-def test_a_source_counts_where_the_default_options_lead_to_it(
-    tmp_path: Path, body: str, reached: bool
-) -> None:
+def test_a_source_counts_where_the_default_options_lead_to_it(tmp_path: Path, body: str, reached: bool) -> None:
     declared = """
     import argparse, time
     parser = argparse.ArgumentParser()

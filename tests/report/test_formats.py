@@ -23,9 +23,7 @@ def _several() -> Result:
     return result(
         finding(span(1, 1, 1, 6), related(span(2, 3, 2, 4), "drawn there", path="src/data.py"), fix=fix()),
         finding(span(2, 1, 4, 2), fix=fix(Safety.UNSAFE), level=Level.ERROR),
-        finding(
-            span(3, 5, 3, 9), path="nb.ipynb", cell=2, level=Level.NOTE, message="`x` ist 漢: 100%,\nend"
-        ),
+        finding(span(3, 5, 3, 9), path="nb.ipynb", cell=2, level=Level.NOTE, message="`x` ist 漢: 100%,\nend"),
     )
 
 
@@ -84,9 +82,7 @@ def test_json_has_the_documented_form() -> None:
     assert findings[2]["cell"] == 2
 
 
-@pytest.mark.parametrize(
-    ("key", "value"), [("extra", 1), ("line", 0), ("level", "fatal"), ("cell", 0), ("code", "X1")]
-)
+@pytest.mark.parametrize(("key", "value"), [("extra", 1), ("line", 0), ("level", "fatal"), ("cell", 0), ("code", "X1")])
 def test_the_schema_refuses_what_is_not_documented(key: str, value: object) -> None:
     findings = json.loads(rendered("json", _several()))
     findings[0][key] = value

@@ -93,9 +93,7 @@ def test_a_related_place_that_is_the_finding_labels_it() -> None:
 def test_lines_far_apart_are_separated() -> None:
     made = finding(around(TRAIN, "step(batch)"), related(around(TRAIN, "import torch"), "imported here"))
     report = shown(made)
-    assert (
-        "\n 1 | import torch\n   | ------------ imported here\n...\n11 |             step(batch)\n" in report
-    )
+    assert "\n 1 | import torch\n   | ------------ imported here\n...\n11 |             step(batch)\n" in report
 
 
 CALL = """\
@@ -148,9 +146,7 @@ def test_a_long_range_over_lines_is_cut_in_the_middle() -> None:
 
 
 def test_a_related_range_over_lines_is_shown_by_its_first() -> None:
-    made = finding(
-        around(TRAIN, LOADER), related(around(TRAIN, TRAIN[TRAIN.index("for epoch") :]), "epoch loop")
-    )
+    made = finding(around(TRAIN, LOADER), related(around(TRAIN, TRAIN[TRAIN.index("for epoch") :]), "epoch loop"))
     assert "9 |     for epoch in range(10):\n   |     ----------------------- epoch loop\n" in shown(made)
     assert "step(batch)" not in shown(made)
 

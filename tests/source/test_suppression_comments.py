@@ -92,9 +92,7 @@ def test_a_comment_may_hold_several_and_a_reason_with_a_number() -> None:
 
 
 def test_several_lines_in_order() -> None:
-    text = (
-        "# torchrepro: ignore-file[TRP101]\nx = (1,  # noqa\n  '#', 2)  # noqa: TRP1\ny = '#'  # noqa: TRP2"
-    )
+    text = "# torchrepro: ignore-file[TRP101]\nx = (1,  # noqa\n  '#', 2)  # noqa: TRP1\ny = '#'  # noqa: TRP2"
     assert [(item.line, item.kind) for item in make(text).suppressions] == [
         (1, "ignore-file"),
         (2, "noqa"),
@@ -141,9 +139,7 @@ def test_agrees_with_the_tokenizer_on_whatever_it_can_read(text: str) -> None:
     if any(token.type == tokenize.ERRORTOKEN for token in tokens):
         return
     comments = [token for token in tokens if token.type == tokenize.COMMENT]
-    wanted = {
-        token.start[0] for token in comments if re.search("# (noqa|torchrepro: ignore)\\b", token.string)
-    }
+    wanted = {token.start[0] for token in comments if re.search("# (noqa|torchrepro: ignore)\\b", token.string)}
     assert {item.line for item in make(text).suppressions} == wanted
 
 

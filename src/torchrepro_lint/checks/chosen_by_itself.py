@@ -66,9 +66,7 @@ def _is_on_generator(call: ast.Call, scope: Scope, program: Program) -> bool:
     if not isinstance(call.func, ast.Attribute):
         return False
     match call.func.value:
-        case ast.Subscript(value=several) if (
-            program.qualified(several, scope) == "torch.cuda.default_generators"
-        ):
+        case ast.Subscript(value=several) if program.qualified(several, scope) == "torch.cuda.default_generators":
             return True
     made = program.origins(call.func.value, scope)
     return any(isinstance(o, Result) and o.callee == "torch.Generator" for o in made)

@@ -46,9 +46,7 @@ def _is_name(node: ast.AST) -> bool:
     return isinstance(node, ast.Name)
 
 
-def seed_edits(
-    program: Program, value: ast.expr, source: Source, seedings: list[Seeding]
-) -> tuple[Edit, ...]:
+def seed_edits(program: Program, value: ast.expr, source: Source, seedings: list[Seeding]) -> tuple[Edit, ...]:
     """Replace `value` where it is passed or stored as a seed, else what the seeders here are given."""
     facts = source.scope.facts
     if source.scope.function.name.rpartition(".")[2] in _PER_SAMPLE:
@@ -92,9 +90,7 @@ def is_worker_init(scope: Scope) -> bool:
     if function.kind != "function" or ("worker" in name and ("init" in name or "seed" in name)):
         return function.kind == "function"
     calls = (call for sites in scope.facts.calls.values() for call, _ in sites)
-    return any(
-        _is_passed(k) and getattr(k.value, "id", None) == name for call in calls for k in call.keywords
-    )
+    return any(_is_passed(k) and getattr(k.value, "id", None) == name for call in calls for k in call.keywords)
 
 
 def _is_passed(node: ast.AST) -> bool:

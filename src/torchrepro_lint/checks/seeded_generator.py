@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from torchrepro_lint.index import Scope
 from torchrepro_lint.model import Edit
-from torchrepro_lint.program import Call, Program
+from torchrepro_lint.program import Argument, Call, Program
 from torchrepro_lint.program.loaders import argument, outermost_loop
 from torchrepro_lint.syntax import import_name, insert_before, with_argument
 
@@ -48,7 +48,7 @@ def seeded_generator(call: Call, program: Program) -> GeneratorFix:
 def _replaceable(call: Call, passed: object) -> bool:
     """Only `None` and PyTorch's own global generator, written at this call, can be put aside."""
     keyword = next((k.value for k in call.node.keywords if k.arg == "generator"), None)
-    if keyword is None or getattr(passed, "node", None) is not keyword:
+    if keyword is None or not isinstance(passed, Argument) or passed.node is not keyword:
         return False
     return isinstance(keyword, ast.Constant) or call.program.qualified(keyword, call.scope) is not None
 

@@ -50,7 +50,9 @@ def _chain(witness: Witness) -> tuple[Place, ...]:
 def _start(seeding: Seeding, witness: Witness) -> ast.stmt:
     """Where the program starts: its guard, or the statement of a script that leads to the draw."""
     entry = seeding.entry
-    return entry.node if entry.is_guarded else _top_statement(entry.facts.tree, witness, entry.facts.scope) or entry.node
+    return (
+        entry.node if entry.is_guarded else _top_statement(entry.facts.tree, witness, entry.facts.scope) or entry.node
+    )
 
 
 def _top_statement(owner: ast.AST, witness: Witness, scope: Scope) -> ast.stmt | None:
@@ -91,7 +93,7 @@ def _seed_edits(program: Program, seeding: Seeding, witness: Witness) -> tuple[E
         if own is not None and inner is not None:
             return (*imports, insert_before(facts, inner, line))
         return (*imports, insert_first(facts, guard, line))
-    if top is None or facts.statement(witness.chain[0].node) is not top and isinstance(top, ast.Import):
+    if top is None or (facts.statement(witness.chain[0].node) is not top and isinstance(top, ast.Import)):
         return ()
     line, imports = lines(facts.scope, program.seeds.expression(facts.scope, top))
     return (*imports, insert_before(facts, top, line))

@@ -39,9 +39,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             None if seed is None else "option" if certainty is Certainty.LIKELY else "none",
             certainty=Certainty.LIKELY if instead is not None else certainty,
             properties={"family": row["family"]},
-            related=tuple(
-                Place(scope.facts, caller, "called without a generator") for caller, scope in left_out
-            ),
+            related=tuple(Place(scope.facts, caller, "called without a generator") for caller, scope in left_out),
             edits=_seeded(call, seed, certainty, program),
             unsafe=not runs_once(program, call.node, call.scope),
         )
@@ -80,8 +78,4 @@ def _seeded(call: Call, seed: object, certainty: Certainty, program: Program) ->
     if isinstance(seed, Argument):
         is_written = isinstance(seed.node, ast.Constant) and seed.scope.facts is call.facts
         return (replace(call.facts, seed.node, text),) if is_written else ()
-    return (
-        (first_argument(call.facts, call.node, text),)
-        if not call.node.args and not call.node.keywords
-        else ()
-    )
+    return (first_argument(call.facts, call.node, text),) if not call.node.args and not call.node.keywords else ()

@@ -51,6 +51,4 @@ def _is_undone(function: Scope) -> bool:
 def _is_always_reached(node: ast.AST, scope: Scope) -> bool:
     """Whether no test but one about a seed keeps the call from being reached each time."""
     tests = [owner.test for owner, _ in branches(scope.facts, node)]
-    return all(
-        any(_SEED.search(getattr(n, "attr", getattr(n, "id", ""))) for n in ast.walk(test)) for test in tests
-    )
+    return all(any(_SEED.search(getattr(n, "attr", getattr(n, "id", ""))) for n in ast.walk(test)) for test in tests)

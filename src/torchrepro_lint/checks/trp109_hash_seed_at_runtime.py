@@ -28,9 +28,7 @@ def _written(facts: ModuleFacts) -> list[str]:
     keys = [key for key in facts.subscript_sets if key.startswith("P")]
     for name in ("setdefault", "putenv", "update"):
         for call, _ in facts.calls.get(name, ()):
-            parts = (
-                n for a in call.args for n in ([a] if isinstance(a, ast.Constant) else getattr(a, "keys", ()))
-            )
+            parts = (n for a in call.args for n in ([a] if isinstance(a, ast.Constant) else getattr(a, "keys", ())))
             keys += [n.value for n in parts if isinstance(n, ast.Constant) and isinstance(n.value, str)]
             keys += [k.arg for k in call.keywords if k.arg]
     return sorted({key for key in keys if key == VARIABLE or _is_misspelt(key)})

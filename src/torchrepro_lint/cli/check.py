@@ -67,9 +67,7 @@ _settings = partial(_option, "Settings")
 @_fixes("--fix", is_flag=True, help="Make the safe fixes, then report what is left.")
 @_fixes("--unsafe-fixes", is_flag=True, help="With --fix, --fix-only or --diff: the unsafe fixes too.")
 @_fixes("--fix-only", is_flag=True, help="Make the fixes and do not report what is left.")
-@_fixes(
-    "--diff", is_flag=True, help="Write nothing; show what the fixes would change. Exit code 1 if anything."
-)
+@_fixes("--diff", is_flag=True, help="Write nothing; show what the fixes would change. Exit code 1 if anything.")
 @_output(
     "--output-format",
     type=click.Choice(["full", "concise", "json", "github"]),
@@ -98,9 +96,7 @@ _settings = partial(_option, "Settings")
     show_default=True,
     help="The lowest level that makes the exit code 1. A note never does.",
 )
-@_exit(
-    "--exit-zero", is_flag=True, help="Exit with 0 whatever is found; with 2 still where work was not done."
-)
+@_exit("--exit-zero", is_flag=True, help="Exit with 0 whatever is found; with 2 still where work was not done.")
 @_files(
     "--stdin-filename",
     type=click.Path(path_type=Path),

@@ -51,9 +51,7 @@ class Options:
         if self.stdin_filename and not self.stdin:
             raise click.UsageError("--stdin-filename needs the path -")
         if self.unsafe_fixes and not (self.fixing or self.diff):
-            raise click.UsageError(
-                "--unsafe-fixes needs --fix, which writes the fixes, or --diff, which shows them"
-            )
+            raise click.UsageError("--unsafe-fixes needs --fix, which writes the fixes, or --diff, which shows them")
         if self.isolated and self.config:
             raise click.UsageError("--isolated reads no configuration file, --config names one")
 

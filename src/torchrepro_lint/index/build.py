@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
-from torchrepro_lint.index.facts import AttributeSet, Binding, FunctionNode, ModuleFacts, Scope, SubscriptSet, dotted
+from torchrepro_lint.index.facts import AttributeSet, Binding, FunctionNode, ModuleFacts, Scope, SubscriptSet
 from torchrepro_lint.model import Position
 from torchrepro_lint.source import SourceFile
 

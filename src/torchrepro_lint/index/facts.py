@@ -145,10 +145,12 @@ class ModuleFacts:
     handlers: list[tuple[int, int]] = field(default_factory=list)
     f_strings: list[ast.JoinedStr] = field(default_factory=list)
     guard: ast.If | None = None
+    lines: int = field(init=False)
     _parents: dict[ast.AST, ast.AST] | None = None
 
     def __post_init__(self) -> None:
         self.scope = Scope("module", "", self.tree, None, self)
+        self.lines = self.source.text.count("\n")
 
     def release(self) -> None:
         """Break the cycles between scopes, so that the tree is freed at once. The facts are of no use afterwards."""
@@ -164,11 +166,6 @@ class ModuleFacts:
         """Whether `node` lies in an `except` clause."""
         line: int = getattr(node, "lineno", 0)
         return any(first <= line <= last for first, last in self.handlers)
-
-    @property
-    def lines(self) -> int:
-        """How long the file is."""
-        return self.source.text.count("\n")
 
     # -- places -------------------------------------------------------------------------------------------
     def range(self, node: ast.AST) -> Range:
@@ -195,14 +192,7 @@ class ModuleFacts:
     def parents(self) -> dict[ast.AST, ast.AST]:
         """Child to parent, for every node."""
         if self._parents is None:
-            parents: dict[ast.AST, ast.AST] = {}
-            stack: list[ast.AST] = [self.tree]
-            while stack:
-                node = stack.pop()
-                for child in ast.iter_child_nodes(node):
-                    parents[child] = node
-                    stack.append(child)
-            self._parents = parents
+            self._parents = _parents_of(self.tree)
         return self._parents
 
     def forget_parents(self) -> None:
@@ -247,6 +237,23 @@ class ModuleFacts:
             first, last = line, line
             body = inner
         return first, last
+
+
+def _parents_of(tree: ast.Module) -> dict[ast.AST, ast.AST]:
+    """Child to parent; the nodes without a place (`Load`, `Add`) are shared, and left out."""
+    parents: dict[ast.AST, ast.AST] = {}
+    stack: list[ast.AST] = [tree]
+    while stack:
+        node = stack.pop()
+        for value in node.__dict__.values():
+            for child in value if value.__class__ is list else (value,):
+                if (isinstance(child, ast.AST) and child._attributes) or isinstance(child, _PLACELESS):
+                    parents[child] = node
+                    stack.append(child)
+    return parents
+
+
+_PLACELESS = (ast.comprehension, ast.arguments, ast.withitem, ast.match_case)
 
 
 def _first_line(node: ast.AST) -> int:

@@ -12,11 +12,16 @@ from collections.abc import Iterable, Iterator
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.program.program import Program
 
-_LAYERS = frozenset(f"{kind}{n}d" for kind in ("Conv", "ConvTranspose", "LazyConv", "LazyConvTranspose") for n in (1, 2, 3))
+_LAYERS = frozenset(
+    f"{kind}{n}d" for kind in ("Conv", "ConvTranspose", "LazyConv", "LazyConvTranspose") for n in (1, 2, 3)
+)
 _FUNCTIONS = frozenset(f"{kind}{n}d" for kind in ("conv", "conv_transpose") for n in (1, 2, 3)) | {
     "scaled_dot_product_attention"
 }
-_MODELS = re.compile(r"\btorchvision\.models\b|\bfrom torchvision import [^\n]*\bmodels\b|\bimport timm\b|\bfrom timm\b|segmentation_models_pytorch")
+_MODELS = re.compile(
+    r"\btorchvision\.models\b|\bfrom torchvision import [^\n]*\bmodels\b|\b(?:import|from) timm\b"
+    r"|segmentation_models_pytorch"
+)
 _GPU = re.compile(r"cuda|accelerat|gpu", re.IGNORECASE)
 
 

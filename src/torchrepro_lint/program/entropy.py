@@ -23,9 +23,7 @@ from torchrepro_lint.program.uses import Site
 from torchrepro_lint.program.values import Result, Unknown
 
 MAX_DEPTH = 12
-_PLAIN = frozenset(
-    {"builtins.len", "builtins.bool", "builtins.type", "builtins.isinstance", "builtins.print"}
-)
+_PLAIN = frozenset({"builtins.len", "builtins.bool", "builtins.type", "builtins.isinstance", "builtins.print"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)

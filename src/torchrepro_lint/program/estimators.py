@@ -89,9 +89,7 @@ def _is_set_later(facts: ModuleFacts) -> bool:
     """Whether `random_state` is set on objects, or by `set_params`, somewhere in the file."""
     if facts.attribute_sets.get(SEED):
         return True
-    return any(
-        (k.arg or "").endswith(SEED) for call, _ in facts.calls.get("set_params", ()) for k in call.keywords
-    )
+    return any((k.arg or "").endswith(SEED) for call, _ in facts.calls.get("set_params", ()) for k in call.keywords)
 
 
 # -- pandas ----------------------------------------------------------------------------------------------
@@ -124,9 +122,7 @@ def _is_pandas(expr: ast.expr, scope: Scope, program: Program, depth: int = 0) -
         if not isinstance(origin, Result):
             return False
         if isinstance(origin.callee, str):
-            if origin.callee.removeprefix("pandas.") not in table["makers"] or not origin.callee.startswith(
-                "pandas."
-            ):
+            if origin.callee.removeprefix("pandas.") not in table["makers"] or not origin.callee.startswith("pandas."):
                 return False
             continue
         function = origin.node.func

@@ -1,7 +1,7 @@
 """The files that are read to answer questions about one checked file, and how many of them are kept for the next.
 
-What an answer can see depends on the checked file alone, never on what was read for another one before it: a file counts
-towards the bounds whether it is still held or not.
+What an answer can see depends on the checked file alone, never on what was read for another one before it: a file
+counts towards the bounds whether it is still held or not.
 """
 
 from __future__ import annotations
@@ -41,11 +41,7 @@ class Files:
             return self._in_use[path]
         if self.is_exhausted:
             return None
-        if path in self._held:
-            facts = self._held.pop(path)
-        else:
-            facts = None if os.path.isdir(path) else self._read(Path(path))
-        self._in_use[path] = facts
+        self._in_use[path] = facts = self._held.pop(path) if path in self._held else self._read_now(path)
         self._lines_in_use += _lines(facts)
         return facts
 
@@ -55,15 +51,14 @@ class Files:
             return None
         self._outlined.add(path)
         if path not in self._outlines:
-            facts = self._in_use.get(path) or self._held.get(path) or self._read_once(path)
+            if path not in self._in_use and path not in self._held:
+                self._held[path] = self._read_now(path)
+            facts = self._in_use.get(path) or self._held.get(path)
             self._outlines[path] = outline_of(facts) if facts is not None else None
         return self._outlines[path]
 
-    def _read_once(self, path: str) -> ModuleFacts | None:
-        if os.path.isdir(path):
-            return None
-        self._held[path] = self._read(Path(path))
-        return self._held[path]
+    def _read_now(self, path: str) -> ModuleFacts | None:
+        return None if os.path.isdir(path) else self._read(Path(path))
 
     def release(self) -> None:
         """The next file is checked: keep what was used last, up to the bound, and free the rest."""

@@ -31,9 +31,7 @@ def is_given_a_state(call: Call, program: Program) -> bool:
     used = {holder.attr for holder in holders if isinstance(holder, ast.Attribute)}
     if used & {*table["methods"], *table["attributes"]}:
         return True
-    return _is_one_of_several(call) or any(
-        call.facts.attribute_sets.get(name) for name in table["attributes"]
-    )
+    return _is_one_of_several(call) or any(call.facts.attribute_sets.get(name) for name in table["attributes"])
 
 
 def _reads(call: Call, program: Program) -> list[Site]:

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 
-
 # An installed package wins over a project folder of the same name that has no `__init__.py`.
 INSTALLED = frozenset({"torch", "torchvision", "numpy", "datasets", "transformers", "wandb", "lightning", "accelerate",
                        "evaluate", "tokenizers", "diffusers", "scipy", "sklearn", "pandas", "monai"})  # fmt: skip
@@ -80,7 +79,9 @@ class ModuleFinder:
         for i, part in enumerate(parts):
             child = self._child(place, part) if place is not None and os.path.isdir(place) else None
             if child is None:
-                return (self._package(place), ".".join(parts[i:])) if place is not None and i else self._own(base, parts)
+                return (
+                    (self._package(place), ".".join(parts[i:])) if place is not None and i else self._own(base, parts)
+                )
             place = child
         return (self._package(place), "") if place is not None else None
 

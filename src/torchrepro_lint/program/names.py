@@ -178,7 +178,6 @@ def _primary(bindings: list[Binding], facts: ModuleFacts) -> list[Binding]:
     kept = [
         b
         for b in bindings
-        if not (isinstance(b.value, ast.Constant) and b.value.value is None)
-        and not facts.in_handler(b.node)
+        if not (isinstance(b.value, ast.Constant) and b.value.value is None) and not facts.in_handler(b.node)
     ]
     return kept or bindings

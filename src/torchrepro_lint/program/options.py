@@ -129,7 +129,7 @@ class Options:
             return self._named(expr, scope, frame, depth, [o.name for o in found if isinstance(o, Parameter)])
         return None
 
-    def _passed(self, name: str, scope: Scope, frame: Frame, depth: int) -> list[Default] | None | Opaque:
+    def _passed(self, name: str, scope: Scope, frame: Frame, depth: int) -> list[Default] | Opaque | None:
         """The value of a parameter of the call in progress; UNKNOWN when `name` is not one."""
         owner = scope.binding_scope(name)
         if owner is not frame.function or owner.kind != "function" or frame.call is None or frame.caller is None:
@@ -196,9 +196,7 @@ class Options:
             case _:
                 return _verdict(self.values(test, scope, frame), bool)
 
-    def _compared(
-        self, left: ast.expr, op: ast.cmpop, right: ast.expr, scope: Scope, frame: Frame | None
-    ) -> Truth:
+    def _compared(self, left: ast.expr, op: ast.cmpop, right: ast.expr, scope: Scope, frame: Frame | None) -> Truth:
         other = _constant(right)
         compare = _COMPARE.get(type(op))
         if other is UNKNOWN or compare is None:

@@ -45,9 +45,9 @@ def _runs_something(facts: ModuleFacts) -> bool:
     drawing = _drawing_names()
     own = facts.scope.bindings
     for name, sites in facts.calls.items():
-        if name in drawing or (name in own and own[name][-1].kind in ("function", "class", "import")):
-            if any(_outside_functions(scope) for _, scope in sites):
-                return True
+        matters = name in drawing or (name in own and own[name][-1].kind in ("function", "class", "import"))
+        if matters and any(_outside_functions(scope) for _, scope in sites):
+            return True
     return False
 
 

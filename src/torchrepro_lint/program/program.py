@@ -288,7 +288,6 @@ class Module:
         return found
 
 
-
 def _all_constant(found: list[Origin]) -> bool:
     return bool(found) and all(isinstance(o, Constant) for o in found)
 

@@ -75,9 +75,7 @@ def _question(test: ast.expr) -> tuple[ast.expr, Holds]:
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             subject, holds = _question(operand)
             return subject, partial(_fails, holds)
-        case ast.Compare(left=left, ops=[op], comparators=[ast.Constant(value=wanted)]) if (
-            type(op) in _COMPARE
-        ):
+        case ast.Compare(left=left, ops=[op], comparators=[ast.Constant(value=wanted)]) if type(op) in _COMPARE:
             return left, partial(_compares, _COMPARE[type(op)], wanted)
         case ast.Compare(
             left=left,

@@ -93,5 +93,3 @@ def _passed(call: ast.Call, scope: Scope, helper: Scope, seed: ast.expr | None) 
     if passed is None and binding.value is not None:
         return Argument(binding.value, helper.parent or helper)
     return None
-
-

@@ -17,8 +17,16 @@ from torchrepro_lint.program.values import Display, Result
 _PROGRESS = re.compile(r"optim|epoch|step|iter|sched|scaler", re.IGNORECASE)
 _OPTIMIZER = re.compile(r"optim|scaler|sched", re.IGNORECASE)
 _RNG_STATE = re.compile(r"rng_?state|getstate\(|setstate\(|get_state\(|set_state\(|random_state", re.IGNORECASE)
-_SAVES = frozenset({"torch.save", "torch.distributed.checkpoint.save", "torch.distributed.checkpoint.state_dict_saver.save"})
-_RESUMERS = ("load_optim", "load_optimizer", "set_optimizer_state_dict", "set_optim_state_dict", "restart_from_checkpoint")
+_SAVES = frozenset(
+    {"torch.save", "torch.distributed.checkpoint.save", "torch.distributed.checkpoint.state_dict_saver.save"}
+)
+_RESUMERS = (
+    "load_optim",
+    "load_optimizer",
+    "set_optimizer_state_dict",
+    "set_optim_state_dict",
+    "restart_from_checkpoint",
+)
 _SAVERS = ("save", "save_on_master", "save_checkpoint", "save_model")
 
 
@@ -76,5 +84,7 @@ def _resumes(facts: ModuleFacts, program: Program) -> Iterator[tuple[ast.AST, Sc
 
 def _file_read_before(call: ast.Call, scope: Scope, program: Program) -> ast.Call | None:
     """The last `torch.load` above the call in its function."""
-    reads = [c for c, s in scope.facts.calls.get("load", ()) if s.function is scope.function and c.lineno <= call.lineno]
+    reads = [
+        c for c, s in scope.facts.calls.get("load", ()) if s.function is scope.function and c.lineno <= call.lineno
+    ]
     return next((c for c in reversed(reads) if program.qualified(c.func, scope) == "torch.load"), None)

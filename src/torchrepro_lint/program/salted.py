@@ -105,10 +105,7 @@ def _item_of(iterable: ast.expr, scope: Scope, program: Program, depth: int) -> 
         name = program.callee(iterable, scope)
         if name in _table()["lists"]:
             return Certainty.CERTAIN
-        if (
-            name in ("builtins.sorted", "builtins.list", "builtins.set", "builtins.reversed")
-            and iterable.args
-        ):
+        if name in ("builtins.sorted", "builtins.list", "builtins.set", "builtins.reversed") and iterable.args:
             return _item_of(iterable.args[0], scope, program, depth + 1) if depth < 6 else None
     if isinstance(iterable, ast.List | ast.Tuple | ast.Set):
         return _strongest(text_like(item, scope, program, depth + 1) for item in iterable.elts)
@@ -128,9 +125,7 @@ def _annotation(function: Scope, name: str) -> str | None:
 def _named_as_text(expr: ast.expr) -> bool:
     """Whether the last word of a name says that it is text: `file_name`, `sample.path`, `row["word"]`."""
     match expr:
-        case (
-            ast.Name(id=name) | ast.Attribute(attr=name) | ast.Subscript(slice=ast.Constant(value=str(name)))
-        ):
+        case ast.Name(id=name) | ast.Attribute(attr=name) | ast.Subscript(slice=ast.Constant(value=str(name))):
             words = _PARTS.findall(name)
             return bool(words) and words[-1].lower() in _table()["words"]
     return False

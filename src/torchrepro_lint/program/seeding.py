@@ -110,7 +110,6 @@ class Seeding:
         """Whether a checkpoint is loaded anywhere on the path."""
         return bool(self.reached & {"load_state_dict", "from_pretrained", "load_from_checkpoint", "load"})
 
-
     def missing(self, family: str) -> tuple[Witness, bool] | None:
         """The first draw that no seed dominates, and whether that is certain; None when there is none."""
         if not self.complete or family in self.late or not self._matters(family):
@@ -249,7 +248,13 @@ class _Walk:
             for value in (*call.args, *(k.value for k in call.keywords)):
                 known = self.options.values(value, frame.function, frame) if _may_be_known(value) else None
                 passed.append(repr([(d.value, d.settable) for d in known]) if known else "?")
-        return (function, tuple((f.level, f.early is None) for f in state), tuple(passed), self._process, self._in_workers)
+        return (
+            function,
+            tuple((f.level, f.early is None) for f in state),
+            tuple(passed),
+            self._process,
+            self._in_workers,
+        )
 
     def _see(self, facts: ModuleFacts) -> None:
         if facts not in self.found.visited:
@@ -500,7 +505,9 @@ class _Walk:
             return state
         if name == "torch.utils.data.DataLoader" and call.args:
             owners = self._classes([call.args[0]], scope)
-            return self._run_in_workers(owners, "__getitem__", call, state, scope, frame, self._workers(call, scope, frame))
+            return self._run_in_workers(
+                owners, "__getitem__", call, state, scope, frame, self._workers(call, scope, frame)
+            )
         if ".transforms." in name:
             listed = [e for a in call.args for e in (a.elts if isinstance(a, ast.List | ast.Tuple) else [a])]
             return self._run_in_workers(self._classes(listed, scope), "__call__", call, state, scope, frame, True)

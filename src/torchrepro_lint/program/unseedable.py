@@ -137,9 +137,7 @@ class _Follow:
             return "draws", outer
         return self.decided(Site(outer, site.scope), depth) if name in _CONVERSIONS else None
 
-    def _assigned(
-        self, target: ast.expr, statement: ast.AST, site: Site, depth: int
-    ) -> tuple[str, ast.AST] | None:
+    def _assigned(self, target: ast.expr, statement: ast.AST, site: Site, depth: int) -> tuple[str, ast.AST] | None:
         name = getattr(target, "attr", getattr(target, "id", ""))
         if _is_label(name) or _ELSEWHERE.search(name):
             self.elsewhere = True

@@ -38,8 +38,10 @@ class Uses:
                     names.setdefault(node.id, []).append(node)
                 elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
                     attributes.setdefault(node.attr, []).append(node)
-            for found in (*names.values(), *attributes.values()):
+            for found in names.values():
                 found.sort(key=lambda n: (n.lineno, n.col_offset))
+            for read in attributes.values():
+                read.sort(key=lambda n: (n.lineno, n.col_offset))
             self._read[id(facts)] = (facts, names, attributes)
         return self._read[id(facts)][1:]
 

@@ -15,10 +15,10 @@ from torchrepro_lint.index import Binding, Scope
 from torchrepro_lint.program.names import Names, Variable
 
 MAX_DEPTH = 16
-MAX_STEPS = 400
+MAX_STEPS = 120
 # Methods of modules and tensors that give back the object itself, moved or switched.
-_SELF_METHODS = frozenset({"to", "cuda", "cpu", "train", "eval", "half", "float", "double", "bfloat16", "requires_grad_",
-                           "share_memory", "to_empty"})  # fmt: skip
+_SELF_METHODS = frozenset({"to", "cuda", "cpu", "train", "eval", "half", "float", "double", "bfloat16",
+                           "requires_grad_", "share_memory", "to_empty"})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,12 +90,14 @@ class Values:
         self._callers_of = callers_of
         self._steps = 0
         self._answers: dict[tuple[ast.expr, Scope], list[Origin]] = {}
+        self._called: dict[tuple[ast.Call, Scope], list[str | Scope | None]] = {}
         self._is_cut = False
         self.bounds_hit = 0  # questions whose answer is Unknown because of a bound
 
     def forget(self) -> None:
         """Files have changed or were dropped: answers may speak of trees that are no more."""
         self._answers.clear()
+        self._called.clear()
 
     def origins(self, expr: ast.expr, scope: Scope) -> list[Origin]:
         """Every origin of `expr` evaluated in `scope`, in the order in which they are written."""
@@ -291,6 +293,14 @@ class Values:
 
     def callees(self, call: ast.Call, scope: Scope, depth: int = 0) -> list[str | Scope | None]:
         """What a call may call: an external name, a function or class of the project, or None for unknown."""
+        if depth:
+            return self._callees(call, scope, depth)
+        key = (call, scope)
+        if key not in self._called:
+            self._called[key] = self._callees(call, scope, 0)
+        return self._called[key]
+
+    def _callees(self, call: ast.Call, scope: Scope, depth: int) -> list[str | Scope | None]:
         if isinstance(call.func, ast.Lambda):
             return [scope.children.get(call.func)]
         found: list[str | Scope | None] = []
@@ -340,5 +350,3 @@ def argument_for(call: ast.Call, function: Scope, name: str) -> ast.expr | Unkno
         if 0 <= place < len(call.args):
             return call.args[place]
     return Unknown(call) if any(k.arg is None for k in call.keywords) else None
-
-

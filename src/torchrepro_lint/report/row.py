@@ -40,9 +40,7 @@ class Row:
     def place(self, start: int, end: int) -> tuple[int, int]:
         """The shown columns of the characters `start` to `end`, kept inside what is shown."""
         shift = len(CUT) - self._left if self._left else 0
-        first, last = (
-            min(max(self._column(character), self._left), self._right) + shift for character in (start, end)
-        )
+        first, last = (min(max(self._column(character), self._left), self._right) + shift for character in (start, end))
         return first, last
 
     def _column(self, character: int) -> int:

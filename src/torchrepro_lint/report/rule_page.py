@@ -31,9 +31,7 @@ def render_page(card: Card, *, color: bool, width: int) -> str:
     ]
     parts.append("\n" + ", ".join(_facts(card)) + "\n")
     for heading, text in card.sections().items():
-        lines = [
-            _INDENT + line if line.strip() else line for line in _section(text, columns - len(_INDENT), paint)
-        ]
+        lines = [_INDENT + line if line.strip() else line for line in _section(text, columns - len(_INDENT), paint)]
         if heading == "References":
             lines += [f"{_INDENT}{url}\n" for url in card.references if url not in text]
         if lines:

@@ -99,9 +99,7 @@ class Frame:
             yield self._row("", edge + " " * start + self._labelled(style, marks, label))
             return
         yield self._row("", edge + " " * start + self.paint(style, marks))
-        yield self._row(
-            "", edge + " " * max(min(start, row.width - columns(label)), 0) + self.paint(style, label)
-        )
+        yield self._row("", edge + " " * max(min(start, row.width - columns(label)), 0) + self.paint(style, label))
 
     def _labelled(self, style: Style | Level, marks: str, label: str) -> str:
         return self.paint(style, f"{marks} {visible(label)}" if label else marks)

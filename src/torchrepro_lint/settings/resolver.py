@@ -86,9 +86,7 @@ class SettingsResolver:
             below = replace(self._read(target, (*extended_by, path)), base=path.parent)
         return self._layered(below, values, lambda key: origin_in(path, key))
 
-    def _layered(
-        self, below: Settings, values: Mapping[str, object], origin_of: Callable[[str], str]
-    ) -> Settings:
+    def _layered(self, below: Settings, values: Mapping[str, object], origin_of: Callable[[str], str]) -> Settings:
         """`values` put over `below`. Lists that extend or ignore add up, except that `select` starts anew."""
         if not values:
             return below

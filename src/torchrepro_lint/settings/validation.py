@@ -68,9 +68,7 @@ def _selector(item: str, origin: str, known: Mapping[str, str]) -> str:
     raise SettingsError(f"{origin}: unknown rule {item!r}{_nearest(item, [*known, *known.values(), 'ALL'])}")
 
 
-def _per_file_ignores(
-    value: object, origin: str, known: Mapping[str, str]
-) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _per_file_ignores(value: object, origin: str, known: Mapping[str, str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
     if isinstance(value, Mapping):
         return tuple((glob, selectors(rules, f"{origin} {glob!r}", known)) for glob, rules in value.items())
     raise SettingsError(f"{origin}: must be a table of patterns, each with a list of rules")

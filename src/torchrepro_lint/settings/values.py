@@ -58,14 +58,8 @@ class Settings:
         if not self.per_file_ignores:
             return frozenset()
         whole = Path(path)
-        name = (
-            (whole.relative_to(self.base) if whole.is_relative_to(self.base) else whole)
-            .as_posix()
-            .lstrip("/")
-        )
-        ignored = [
-            item for glob, items in self.per_file_ignores if Globs([glob]).covers(name) for item in items
-        ]
+        name = (whole.relative_to(self.base) if whole.is_relative_to(self.base) else whole).as_posix().lstrip("/")
+        ignored = [item for glob, items in self.per_file_ignores if Globs([glob]).covers(name) for item in items]
         return frozenset(code for code in all_codes if _weight(ignored, code) >= 0)
 
 

@@ -12,9 +12,7 @@ _STRING_OR_COMMENT = re.compile(rf"(?P<comment>{COMMENT})|{STRING}")
 _F_STRING = re.compile(r"(?<!\w)(?:[ft]r?|r[ft])['\"]", re.IGNORECASE)
 
 
-def comments_to(
-    text: str, line_starts: Sequence[int], places: Sequence[int]
-) -> Iterator[tuple[int, int, str]]:
+def comments_to(text: str, line_starts: Sequence[int], places: Sequence[int]) -> Iterator[tuple[int, int, str]]:
     """(line, 0-based column, text) of every comment on the lines that hold `places`, and maybe others."""
     lines = {bisect_right(line_starts, place) for place in places}
     ends = [*line_starts[1:], len(text)]
