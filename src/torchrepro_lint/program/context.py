@@ -132,7 +132,7 @@ def _for_older_releases(test: ast.expr) -> bool:
 
 
 # -- functions ----------------------------------------------------------------------------------------------------
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=64)  # each entry keeps a file in memory
 def _function(function: Scope, program: Program) -> Context:
     """What a function's own name, decorators, parameters and class say."""
     node = function.node
@@ -166,7 +166,7 @@ def _runs_backward(function: Scope) -> bool:
     return any(scope.function is function for _, scope in function.facts.calls.get("backward", ()))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=64)
 def _callers(function: Scope, program: Program, depth: int) -> Context:
     """What all known callers of a function agree on; a module's `forward` has callers that nobody sees."""
     if depth >= MAX_CALLERS or function.name.rpartition(".")[2] in CALLED_UNSEEN:

@@ -31,6 +31,11 @@ def parent(node: ast.AST, scope: Scope) -> ast.AST | None:
     return _parents(scope.function).get(node)
 
 
+def inside(scope: Scope) -> Iterator[ast.AST]:
+    """All nodes of the function (or the module) that `scope` lies in, in no particular order."""
+    return iter(_parents(scope.function))
+
+
 def arm_of(block: ast.AST, item: ast.AST) -> str | None:
     """The list of `block` that `item` stands in itself: `body`, `orelse`, ..."""
     for name in BLOCKS:
@@ -44,7 +49,7 @@ def _parents(function: Scope) -> Mapping[ast.AST, ast.AST]:
     return function.facts.parents if function.kind == "module" else _within(function.node)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def _within(function: ast.AST) -> Mapping[ast.AST, ast.AST]:
     found: dict[ast.AST, ast.AST] = {}
     pending = [function]

@@ -10,6 +10,9 @@ from collections.abc import Iterator
 
 from torchrepro_lint.index import Scope
 from torchrepro_lint.program.calls import Call
+from torchrepro_lint.program.enclosing import inside, parent
+from torchrepro_lint.program.layers import is_self
+from torchrepro_lint.program.reaching import reaching
 from torchrepro_lint.program.uses import Site, Uses
 
 MAX_SITES = 64
@@ -25,34 +28,59 @@ def calls_of(call: Call, uses: Uses) -> list[tuple[ast.Call, Scope]]:
         if id(site.node) in seen:
             continue
         seen.add(id(site.node))
-        parent = site.scope.facts.parents.get(site.node)
-        if isinstance(parent, ast.Call) and parent.func is site.node:
-            found.append((parent, site.scope))
+        holder = parent(site.node, site.scope)
+        if isinstance(holder, ast.Call) and holder.func is site.node:
+            found.append((holder, site.scope))
         else:
-            pending.extend(_next(site, parent, uses))
+            pending.extend(_next(site, holder, uses))
     return found
 
 
-def _next(site: Site, parent: ast.AST | None, uses: Uses) -> Iterator[Site]:
-    match parent:
+def _next(site: Site, holder: ast.AST | None, uses: Uses) -> Iterator[Site]:
+    match holder:
         case ast.IfExp() | ast.BoolOp() | ast.NamedExpr():
-            yield Site(parent, site.scope)
+            yield Site(holder, site.scope)
         case ast.Assign(targets=targets):
             for target in targets:
-                yield from uses.of_target(target, parent, site.scope)
+                yield from _of_target(target, holder, site.scope, uses)
         case ast.AnnAssign(target=target):
-            yield from uses.of_target(target, parent, site.scope)
-        case ast.Call():
-            if isinstance(parent.func, ast.Attribute) and parent.func.value is site.node:
-                return
-            yield from uses.in_callee(parent, site.node, site.scope) or ()
+            yield from _of_target(target, holder, site.scope, uses)
+        case ast.Call() if not (isinstance(holder.func, ast.Attribute) and holder.func.value is site.node):
+            yield from uses.in_callee(holder, site.node, site.scope) or ()
         case ast.keyword():
-            outer = site.scope.facts.parents.get(parent)
+            outer = parent(holder, site.scope)
             if isinstance(outer, ast.Call):
                 yield from uses.in_callee(outer, site.node, site.scope) or ()
         case ast.Attribute(attr="to" | "cuda" | "cpu" | "train" | "float" | "half" | "double"):
-            outer = site.scope.facts.parents.get(parent)
-            if isinstance(outer, ast.Call) and outer.func is parent:
+            outer = parent(holder, site.scope)
+            if isinstance(outer, ast.Call) and outer.func is holder:
                 yield Site(outer, site.scope)
         case ast.Return() if site.scope.function.kind == "function":
             yield from uses.results(site.scope.function)
+
+
+def _of_target(target: ast.expr, statement: ast.stmt, scope: Scope, uses: Uses) -> Iterator[Site]:
+    """Where what is assigned is read. Within a function, and on `self`, without reading the whole file."""
+    owner = scope.binding_scope(target.id) if isinstance(target, ast.Name) else None
+    if isinstance(target, ast.Name) and owner is not None and owner.function.kind == "function":
+        yield from _in_function(target.id, statement, owner)
+    elif isinstance(target, ast.Attribute) and is_self(target.value, scope):
+        yield from _called_on_self(target.attr, scope)
+    else:
+        yield from uses.of_target(target, statement, scope)
+
+
+def _in_function(name: str, statement: ast.stmt, owner: Scope) -> Iterator[Site]:
+    for node in inside(owner):
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
+            seen = reaching(owner.bindings[name], node, owner, owner)
+            if any(binding.node is statement for binding in seen):
+                yield Site(node, owner)
+
+
+def _called_on_self(attribute: str, scope: Scope) -> Iterator[Site]:
+    owner = scope.method_class
+    for call, where in scope.facts.calls.get(attribute, ()):
+        function = call.func
+        if isinstance(function, ast.Attribute) and is_self(function.value, where) and where.method_class is owner:
+            yield Site(function, where)

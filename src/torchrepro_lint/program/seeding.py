@@ -27,6 +27,7 @@ MAX_CALLS = 30_000
 _SEEDS_BY_NAME = re.compile(r"seed|determinis|reproduc", re.IGNORECASE)
 _SPAWNERS = frozenset({"torch.multiprocessing.spawn", "torch.multiprocessing.start_processes"})
 _ELSEWHERE = frozenset({"worker_init_fn", "collate_fn"})  # run in the loader's workers
+_REMOTE = "torch.distributed.rpc."  # makes an object of a class that it is given; others mostly keep the class
 _EXITS = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit", "os.abort"})
 
 
@@ -103,7 +104,8 @@ class Seeding:
     def trains(self) -> bool:
         """Whether gradients are computed anywhere on the path."""
         names = ("backward", "manual_backward", "fit")
-        return any(n in self.reached or any(n in f.calls for f in self.visited) for n in names)
+        near = [f for f in self.visited if f.source.path.is_relative_to(self.entry.facts.source.path.parent)]
+        return any(n in self.reached or any(n in f.calls for f in near) for n in names)
 
     @property
     def loads_weights(self) -> bool:
@@ -160,6 +162,7 @@ class _Walk:
         self._exits: list[list[State]] = []
         self._process: Scope | None = None
         self._in_workers = False
+        self._overwrites = 0
         self._calls = 0
 
     def run(self) -> None:
@@ -220,6 +223,7 @@ class _Walk:
         signature = self._signature(function, call, frame, state)
         if signature in self._memo:
             return _replay(self._memo[signature], state)
+        overwrites = self._overwrites
         self._active.add(key)
         self._exits.append([])
         self._see(function.facts)
@@ -231,7 +235,8 @@ class _Walk:
             after = self._expression(node.body, state, function, inner)
         after = _either([after, *self._exits.pop()]) or state
         self._active.discard(key)
-        self._memo[signature] = (tuple(f.level for f in after), after)
+        if overwrites == self._overwrites:  # else the outcome depended on who called
+            self._memo[signature] = (tuple(f.level for f in after), after)
         return after
 
     def _within_bounds(self) -> bool:
@@ -471,7 +476,11 @@ class _Walk:
                 if function is None:
                     origins = self.program.origins(value, scope)
                     function = next((o.target for o in origins if isinstance(o, Reference)), None)
-            if isinstance(function, Scope) and function.kind in ("function", "lambda", "class"):
+            if not isinstance(function, Scope):
+                continue
+            if function.kind in ("function", "lambda") or (
+                function.kind == "class" and (name or "").startswith(_REMOTE)
+            ):
                 state = self._run_callback(name, function, call, state, scope, frame)
         return self._worker_code(name, call, state, scope, frame)
 
@@ -571,7 +580,7 @@ class _Walk:
         """Initial weights do not matter in a function that loads others over them and does not train."""
         scopes = {s.scope.function for s in self._chain} | {draw.scope.function}
         return any(
-            scope.kind == "function" and _uses("load_state_dict", scope)
+            scope.kind == "function" and _always_loads(scope)
             and not _uses("backward", scope) and not _uses("step", scope)
             for scope in scopes
         )  # fmt: skip
@@ -585,7 +594,9 @@ class _Walk:
         seeded = old.level == SEEDED
         if (seeded and draw.family in self.found.drawn) or _chooses_seed(draw):
             return state
-        if draw.kind == "init" and self._overwritten(draw):
+        kind = "init" if draw.kind == "sample" and _initialises(draw.scope) else draw.kind
+        if kind == "init" and self._overwritten(draw):
+            self._overwrites += 1
             return state
         witness = Witness(draw, (*self._chain, Step(draw.node, draw.scope)), old.level, self._process)
         self.found.drawn.setdefault(draw.family, witness)
@@ -593,10 +604,28 @@ class _Walk:
             return state
         table = self.found.unseeded if old.level == UNSEEDED else self.found.maybe
         table.setdefault(draw.family, witness)
-        self.found.kinds.setdefault(draw.family, set()).add(draw.kind)
+        self.found.kinds.setdefault(draw.family, set()).add(kind)
         if old.early is None and old.level == UNSEEDED:
             return (*state[:i], replace(old, early=witness), *state[i + 1 :])
         return state
+
+
+def _initialises(scope: Scope) -> bool:
+    """Whether a draw in `scope` makes initial weights, by the function's name."""
+    return bool(re.search(r"init|reset_param", scope.function.name.rpartition(".")[2]))
+
+
+def _always_loads(scope: Scope) -> bool:
+    """Whether this very function loads weights, under no condition."""
+    facts = scope.facts
+    for call, where in facts.calls.get("load_state_dict", ()):
+        if where.function is scope and not any(
+            isinstance(a, ast.If | ast.IfExp | ast.ExceptHandler)
+            for a in facts.ancestors(call)
+            if a.lineno > scope.node.lineno  # type: ignore[attr-defined]
+        ):
+            return True
+    return False
 
 
 def _uses(name: str, scope: Scope) -> bool:

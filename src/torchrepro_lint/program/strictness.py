@@ -41,7 +41,7 @@ def _strictest(flags: set[Flag | None]) -> Flag | None:
     return "strict" if "strict" in flags else "lenient" if "lenient" in flags else None
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=16)  # each entry keeps a file in memory
 def _requested_in(facts: ModuleFacts, program: Program) -> Flag | None:
     module = program.module(facts)
     settings = [setting for setting, known in turned_on(module) if known]
