@@ -622,7 +622,7 @@ def _always_loads(scope: Scope) -> bool:
         if where.function is scope and not any(
             isinstance(a, ast.If | ast.IfExp | ast.ExceptHandler)
             for a in facts.ancestors(call)
-            if a.lineno > scope.node.lineno  # type: ignore[attr-defined]
+            if getattr(a, "lineno", 0) > getattr(scope.node, "lineno", 0)
         ):
             return True
     return False

@@ -57,6 +57,21 @@ def mentioned(facts: ModuleFacts) -> frozenset[str]:
     return frozenset(name for last in functions.keys() & _written(facts) for name in functions[last])
 
 
+def derives(facts: ModuleFacts) -> bool:
+    """Whether a class at the top of the file derives from something that is called like a spelling."""
+    functions, _ = _by_last_part()
+    return not functions.keys().isdisjoint(_base_names(facts))
+
+
+def function_calls(facts: ModuleFacts) -> Iterator[tuple[frozenset[str], ast.Call, Scope]]:
+    """(spellings, call, scope) of the calls written like a function or module of the catalogue."""
+    functions, _ = _by_last_part()
+    for last in sorted(functions.keys() & (facts.calls.keys() | facts.aliases.keys())):
+        for spelled in (last, *sorted(facts.aliases.get(last, ()))):
+            for call, scope in facts.calls.get(spelled, ()):
+                yield functions[last], call, scope
+
+
 def method_calls(facts: ModuleFacts) -> Iterator[tuple[str, ast.Call, Scope]]:
     """(method, call, scope) of the calls written like a method of the catalogue."""
     _, methods = _by_last_part()
@@ -68,7 +83,11 @@ def method_calls(facts: ModuleFacts) -> Iterator[tuple[str, ast.Call, Scope]]:
 
 def _written(facts: ModuleFacts) -> set[str]:
     """The last parts of calls, of aliased names, and of the bases of the classes at the top of the file."""
-    found = {*facts.calls, *facts.aliases}
+    return {*facts.calls, *facts.aliases, *_base_names(facts)}
+
+
+def _base_names(facts: ModuleFacts) -> set[str]:
+    found: set[str] = set()
     for node in facts.scope.children:
         for base in node.bases if isinstance(node, ast.ClassDef) else ():
             found.add(base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", ""))

@@ -26,7 +26,7 @@ from torchrepro_lint.program.layers import is_self
 from torchrepro_lint.program.operations import Behaviour, Operation, rows, signature
 from torchrepro_lint.program.program import Module, Program
 from torchrepro_lint.program.tensors import Tensors
-from torchrepro_lint.program.triggers import METHOD, mentioned, method_calls
+from torchrepro_lint.program.triggers import METHOD, derives, function_calls, mentioned, method_calls
 from torchrepro_lint.program.uses import Uses
 from torchrepro_lint.program.versions import effective
 
@@ -96,11 +96,22 @@ class _Reader:
 
     def candidates(self) -> Iterator[Call]:
         """Calls whose name is in the catalogue; of methods only those that a tensor may have."""
-        names = mentioned(self.module.facts)
-        if names:
-            yield from self.module.calls(names)
-        for name, node, scope in method_calls(self.module.facts):
+        facts = self.module.facts
+        if derives(facts):  # subclasses of the catalogue's modules: rare, and much to look through
+            yield from self.module.calls(mentioned(facts))
+        else:
+            yield from self._functions()
+        for name, node, scope in method_calls(facts):
             if self._may_be_method(node, scope):
+                yield Call(node, scope, name, self.program)
+
+    def _functions(self) -> Iterator[Call]:
+        for names, node, scope in function_calls(self.module.facts):
+            if isinstance(node.func, ast.Attribute):
+                name = self.tensors.layers.resolve(node.func, scope)
+            else:
+                name = self.program.callee(node, scope)
+            if isinstance(name, str) and name in names:
                 yield Call(node, scope, name, self.program)
 
     def _may_be_method(self, call: ast.Call, scope: Scope) -> bool:
