@@ -578,12 +578,11 @@ class _Walk:
 
     def _overwritten(self, draw: Draw) -> bool:
         """Initial weights do not matter in a function that loads others over them and does not train."""
-        scopes = {s.scope.function for s in self._chain} | {draw.scope.function}
         return any(
-            scope.kind == "function" and _always_loads(scope)
-            and not _uses("backward", scope) and not _uses("step", scope)
-            for scope in scopes
-        )  # fmt: skip
+            _loads_over(step) and not _uses("backward", step.scope.function) and not _uses("step", step.scope.function)
+            for step in (*self._chain, Step(draw.node, draw.scope))
+            if step.scope.function.kind == "function"
+        )
 
     def _draw(self, draw: Draw, state: State) -> State:
         assert state is not None
@@ -615,17 +614,17 @@ def _initialises(scope: Scope) -> bool:
     return bool(re.search(r"init|reset_param", scope.function.name.rpartition(".")[2]))
 
 
-def _always_loads(scope: Scope) -> bool:
-    """Whether this very function loads weights, under no condition."""
-    facts = scope.facts
-    for call, where in facts.calls.get("load_state_dict", ()):
-        if where.function is scope and not any(
-            isinstance(a, ast.If | ast.IfExp | ast.ExceptHandler)
-            for a in facts.ancestors(call)
-            if getattr(a, "lineno", 0) > getattr(scope.node, "lineno", 0)
-        ):
-            return True
-    return False
+def _loads_over(step: Step) -> bool:
+    """Whether the function that the step is in loads weights wherever the step is taken."""
+    facts, function = step.scope.facts, step.scope.function
+    loads = [call for call, where in facts.calls.get("load_state_dict", ()) if where.function is function]
+    if not loads:
+        return False
+    around = set(facts.ancestors(step.node))
+    return any(
+        all(a in around for a in facts.ancestors(call) if isinstance(a, ast.If | ast.IfExp | ast.ExceptHandler))
+        for call in loads
+    )
 
 
 def _uses(name: str, scope: Scope) -> bool:
