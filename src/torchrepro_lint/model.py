@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import NamedTuple
 
 
 class Level(str, Enum):
@@ -39,24 +40,21 @@ class Safety(str, Enum):
     UNSAFE = "unsafe"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Position:
+class Position(NamedTuple):
     """A place between two characters: 1-based line, 1-based column in characters."""
 
     line: int
     column: int
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Range:
+class Range(NamedTuple):
     """From `start` up to, not including, `end`."""
 
     start: Position
     end: Position
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Location:
+class Location(NamedTuple):
     """A range in a file; `path` is relative to the project root with `/`, `cell` a 1-based notebook cell.
 
     In a notebook, lines count from the top of the cell.
@@ -67,16 +65,14 @@ class Location:
     cell: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Related:
+class Related(NamedTuple):
     """Another place that a finding rests on, e.g. "seeded here"."""
 
     location: Location
     message: str
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Edit:
+class Edit(NamedTuple):
     """Replace the text in `range` of the file at `path` by `text`."""
 
     path: str
@@ -84,8 +80,7 @@ class Edit:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(NamedTuple):
     """Edits that belong together: all are applied, or none."""
 
     safety: Safety

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.program.values import Constant, Display, Unknown
@@ -25,16 +24,14 @@ UNKNOWN: Final = _Opaque.UNKNOWN
 Opaque: TypeAlias = Literal[_Opaque.UNKNOWN]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Argument:
+class Argument(NamedTuple):
     """An argument's expression and the scope it is evaluated in (a `**kwargs` dict may lie elsewhere)."""
 
     node: ast.expr
     scope: Scope
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Call:
+class Call(NamedTuple):
     """A call of `name` (a canonical external name), or of a project class derived from it (`subclass`)."""
 
     node: ast.Call

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.program.calls import UNKNOWN, Opaque
@@ -43,16 +42,14 @@ _INVERSE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Default:
+class Default(NamedTuple):
     """A value; `settable` when the user can choose another on the command line or in a configuration."""
 
     value: object
     settable: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Frame:
+class Frame(NamedTuple):
     """A call in progress: `function` entered by `call`, evaluated in `caller`."""
 
     function: Scope

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from torchrepro_lint.index import Binding, Scope
 from torchrepro_lint.program.names import Names, Variable
@@ -21,8 +20,7 @@ _SELF_METHODS = frozenset({"to", "cuda", "cpu", "train", "eval", "half", "float"
                            "requires_grad_", "share_memory", "to_empty"})  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Constant:
+class Constant(NamedTuple):
     """A literal."""
 
     value: object
@@ -30,15 +28,13 @@ class Constant:
     scope: Scope
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Reference:
+class Reference(NamedTuple):
     """A function, class or module: external (a dotted name) or the project's own (its scope)."""
 
     target: str | Scope
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Result:
+class Result(NamedTuple):
     """What a call returned; an instance when `callee` is a class."""
 
     callee: str | Scope | None
@@ -46,32 +42,28 @@ class Result:
     scope: Scope
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Display:
+class Display(NamedTuple):
     """A tuple, list, set or dict written out; `node` has the items, to be evaluated in `scope`."""
 
     node: ast.Tuple | ast.List | ast.Set | ast.Dict | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
     scope: Scope
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Element:
+class Element(NamedTuple):
     """One item of what is iterated: the loop variable over `iterable`."""
 
     iterable: ast.expr
     scope: Scope
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Parameter:
+class Parameter(NamedTuple):
     """A parameter whose callers are not known."""
 
     name: str
     scope: Scope
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Unknown:
+class Unknown(NamedTuple):
     """Anything else; `node` is where the trail was lost."""
 
     node: ast.AST | None = None
