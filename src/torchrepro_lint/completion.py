@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from torchrepro_lint.cards import Card, load_card
+from torchrepro_lint.cards import load_card
 from torchrepro_lint.checks import Draft
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.model import Finding, Fix, Location, Position, Range, Related, Safety
 from torchrepro_lint.source import SourceFile
 from torchrepro_lint.suppression import Unused, removal
+
+if TYPE_CHECKING:
+    from torchrepro_lint.cards import Card
 
 
 def complete(code: str, draft: Draft, facts: ModuleFacts) -> Finding:
@@ -80,9 +84,11 @@ def _fix(card: Card, draft: Draft, source: SourceFile) -> Fix | None:
     return Fix(safety, fill(draft.fix_title or card.fix_title, draft.values), draft.edits)
 
 
-def with_fingerprints(findings: Iterable[Finding], source_of: Callable[[str], SourceFile | None]) -> list[Finding]:
+def with_fingerprints(findings: Sequence[Finding], source_of: Callable[[str], SourceFile | None]) -> list[Finding]:
     """Give each finding an identity that survives edits elsewhere: code, path, its line's text, and which of
     the equal ones it is."""
+    if not findings:
+        return []
     from dataclasses import replace
     from hashlib import sha256
 

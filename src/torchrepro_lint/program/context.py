@@ -13,7 +13,7 @@ from typing import NamedTuple
 from torchrepro_lint.index import FunctionNode, Scope
 from torchrepro_lint.program import roles
 from torchrepro_lint.program.enclosing import ancestors, arm_of
-from torchrepro_lint.program.layers import CALLED_UNSEEN
+from torchrepro_lint.program.layers import CALLED_UNSEEN, is_self
 from torchrepro_lint.program.program import Program
 from torchrepro_lint.program.roles import Role
 
@@ -171,8 +171,12 @@ def _callers(function: Scope, program: Program, depth: int) -> Context:
     """What all known callers of a function agree on; a module's `forward` has callers that nobody sees."""
     if depth >= MAX_CALLERS or function.name.rpartition(".")[2] in CALLED_UNSEEN:
         return NOTHING
-    calls = [*(program.callers_of(function) or ()), *_calls_on_self(function)]
-    found = {context(call, scope, program, depth + 1) for call, scope in calls}
+    near = {context(call, scope, program, depth + 1) for call, scope in _calls_nearby(function, program)}
+    near.discard(Context(None, "import"))
+    if any(not c.idle for c in near):
+        return NOTHING  # one caller that may train is enough, and the project need not be searched
+    calls = program.callers_of(function) or ()
+    found = near | {context(call, scope, program, depth + 1) for call, scope in calls}
     found.discard(Context(None, "import"))
     if not found or not all(c.idle for c in found):
         return NOTHING
@@ -180,13 +184,14 @@ def _callers(function: Scope, program: Program, depth: int) -> Context:
     return Context(None, named[0]) if all(c.role for c in found) else Context(False, None)
 
 
-def _calls_on_self(function: Scope) -> list[tuple[ast.Call, Scope]]:
-    """`self.name(...)` for a static method, which has no `self` to be recognised by."""
-    if function.self_name is not None or function.parent is None or function.parent.kind != "class":
-        return []
-    name = function.name.rpartition(".")[2]
-    return [
-        (call, scope)
-        for call, scope in function.facts.calls.get(name, ())
-        if isinstance(call.func, ast.Attribute) and scope.method_class is function.parent
-    ]
+def _calls_nearby(function: Scope, program: Program) -> list[tuple[ast.Call, Scope]]:
+    """The calls in the same file: by name, or on `self` (also of a static method)."""
+    owner = function.parent if function.parent is not None and function.parent.kind == "class" else None
+    found: list[tuple[ast.Call, Scope]] = []
+    for call, scope in function.facts.calls.get(function.name.rpartition(".")[2], ()):
+        if isinstance(call.func, ast.Attribute) and is_self(call.func.value, scope):
+            if owner is not None and scope.method_class is owner:
+                found.append((call, scope))
+        elif isinstance(call.func, ast.Name) and program.resolve(call.func, scope) is function:
+            found.append((call, scope))
+    return found
