@@ -14,7 +14,7 @@ from pathlib import Path
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.program.outlines import Outline, outline_of
 
-MAX_LINES_HELD = 90_000  # between two checked files: about 95 MB of syntax trees
+MAX_LINES_HELD = 50_000  # between two checked files: about 55 MB of syntax trees
 MAX_LINES_READ = 90_000  # for one checked file; beyond, what lies in other files is unknown
 MAX_OUTLINES = 3_000  # files looked at for what importing them runs
 
@@ -27,6 +27,7 @@ class Files:
         self._held: OrderedDict[str, ModuleFacts | None] = OrderedDict()
         self._in_use: dict[str, ModuleFacts | None] = {}
         self._lines_in_use = 0
+        self._lines_held = 0
         self._outlines: dict[str, Outline | None] = {}
         self._outlined: set[str] = set()
 
@@ -41,7 +42,12 @@ class Files:
             return self._in_use[path]
         if self.is_exhausted:
             return None
-        self._in_use[path] = facts = self._held.pop(path) if path in self._held else self._read_now(path)
+        if path in self._held:
+            facts = self._held.pop(path)
+            self._lines_held -= _lines(facts)
+        else:
+            facts = self._read_now(path)
+        self._in_use[path] = facts
         self._lines_in_use += _lines(facts)
         return facts
 
@@ -53,6 +59,7 @@ class Files:
         if path not in self._outlines:
             if path not in self._in_use and path not in self._held:
                 self._held[path] = self._read_now(path)
+                self._lines_held += _lines(self._held[path])
             facts = self._in_use.get(path) or self._held.get(path)
             self._outlines[path] = outline_of(facts) if facts is not None else None
         return self._outlines[path]
@@ -66,18 +73,18 @@ class Files:
             self._held[path] = facts
             if facts is not None:
                 facts.forget_parents()
+        self._lines_held += self._lines_in_use
         self._in_use, self._lines_in_use = {}, 0
         self._outlined.clear()
-        lines = sum(_lines(facts) for facts in self._held.values())
-        while lines > MAX_LINES_HELD:
+        while self._lines_held > MAX_LINES_HELD:
             _, facts = self._held.popitem(last=False)
-            lines -= _lines(facts)
+            self._lines_held -= _lines(facts)
             if facts is not None:
                 facts.release()
 
     def forget(self, path: str) -> None:
         """The file has changed: read it anew when it is next asked for."""
-        self._held.pop(path, None)
+        self._lines_held -= _lines(self._held.pop(path, None))
         self._lines_in_use -= _lines(self._in_use.pop(path, None))
         self._outlines.pop(path, None)
 
