@@ -25,7 +25,7 @@ from torchrepro_lint.source import SourceError, SourceFile, read_source, source_
 from torchrepro_lint.suppression import Suppressor
 
 if TYPE_CHECKING:
-    from torchrepro_lint.program.belief import ProgramBelief
+    from torchrepro_lint.program.randomness.belief import ProgramBelief
 
 Progress = Callable[[int, int], None]
 ENGINE_CODES = ("TRP001", "TRP002", "TRP003")
@@ -176,7 +176,7 @@ class Explained:
 
 def explain(request: Request) -> Explained:
     """Walk every program that starts in a file that the paths name."""
-    from torchrepro_lint.program.belief import belief
+    from torchrepro_lint.program.randomness.belief import belief
 
     run = Run(request)
     programs: list[ProgramBelief] = []

@@ -9,7 +9,7 @@ from small_project import SmallProject
 
 from torchrepro_lint.model import Certainty
 from torchrepro_lint.program import Call
-from torchrepro_lint.program.loaders import (
+from torchrepro_lint.program.data.loaders import (
     is_dead,
     lacks_generator,
     lacks_worker_init,

@@ -11,13 +11,13 @@ import pytest
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import ModuleFacts, Scope, build
 from torchrepro_lint.program import Module, Program
-from torchrepro_lint.program.entropy import Entropy
-from torchrepro_lint.program.estimators import rows, unseeded
-from torchrepro_lint.program.hash_uses import decided_by
-from torchrepro_lint.program.numpy_seed import may_be_seeded
 from torchrepro_lint.program.once import runs_once
-from torchrepro_lint.program.restarts import starts_python
-from torchrepro_lint.program.salted import salted
+from torchrepro_lint.program.randomness.entropy import Entropy
+from torchrepro_lint.program.randomness.estimators import rows, unseeded
+from torchrepro_lint.program.randomness.hash_uses import decided_by
+from torchrepro_lint.program.randomness.numpy_seed import may_be_seeded
+from torchrepro_lint.program.randomness.restarts import starts_python
+from torchrepro_lint.program.randomness.salted import salted
 from torchrepro_lint.source import read_source
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from small_project import SmallProject
 
-from torchrepro_lint.program.sets import taken_from, text_sets
-from torchrepro_lint.program.texts import Evidence
+from torchrepro_lint.program.data.sets import taken_from, text_sets
+from torchrepro_lint.program.data.texts import Evidence
 from torchrepro_lint.program.uses import Uses
 
 HEAD = "import os\nfrom pathlib import Path\n"

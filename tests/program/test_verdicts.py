@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from small_project import SmallProject
 
-from torchrepro_lint.program.verdicts import Verdict, verdicts
+from torchrepro_lint.program.kernels.verdicts import Verdict, verdicts
 
 HEAD = """
 import numpy as np

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from small_project import SmallProject
 
-from torchrepro_lint.program.loaders import loaders
-from torchrepro_lint.program.worker_draws import WorkerDraws, worker_draws
+from torchrepro_lint.program.data.loaders import loaders
+from torchrepro_lint.program.data.worker_draws import WorkerDraws, worker_draws
 
 HEAD = """
 import random

@@ -7,7 +7,7 @@ import ast
 from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope
 from torchrepro_lint.model import Edit, Range
 from torchrepro_lint.program import Program
-from torchrepro_lint.program.chosen_seeds import Seeding, Source
+from torchrepro_lint.program.randomness.chosen_seeds import Seeding, Source
 from torchrepro_lint.syntax import import_name, replace
 
 _PER_SAMPLE = frozenset({"__getitem__", "__getitems__", "__next__", "__call__", "forward", "collate_fn"})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from torchrepro_lint.checks.draft import Place
 
 if TYPE_CHECKING:
-    from torchrepro_lint.program.verdicts import Verdict
+    from torchrepro_lint.program.kernels.verdicts import Verdict
 
 MAX_PLACES = 5
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from torchrepro_lint.index import Scope
 from torchrepro_lint.model import Edit
 from torchrepro_lint.program import Argument, Call, Program
-from torchrepro_lint.program.loaders import argument, outermost_loop
+from torchrepro_lint.program.data.loaders import argument, outermost_loop
 from torchrepro_lint.syntax import import_name, insert_before, with_argument
 
 _DEFAULT_DEVICE = re.compile(rb"\bset_default_(?:device|tensor_type)\(")

@@ -9,9 +9,9 @@ import ast
 
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.model import Edit
-from torchrepro_lint.program.listings import Listing
+from torchrepro_lint.program.data.listings import Listing
+from torchrepro_lint.program.data.walks import WalkOrder
 from torchrepro_lint.program.uses import Uses
-from torchrepro_lint.program.walks import WalkOrder
 from torchrepro_lint.syntax import insert_first, replace, wrap
 
 _BY_NAME = ", key=lambda entry: entry.name)"

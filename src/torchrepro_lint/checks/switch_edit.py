@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from torchrepro_lint.model import Edit, Range
-from torchrepro_lint.program.flags import Setting
+from torchrepro_lint.program.kernels.flags import Setting
 from torchrepro_lint.syntax import insert_before, replace
 
 

@@ -9,7 +9,7 @@ from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.index import Scope
 from torchrepro_lint.model import Certainty, Edit
 from torchrepro_lint.program import FAMILIES, Module, Program
-from torchrepro_lint.program.seeding import Seeding, Witness
+from torchrepro_lint.program.randomness.seeding import Seeding, Witness
 from torchrepro_lint.syntax import import_name, insert_before, insert_first
 
 SEED_CALLS = {"torch": "torch.manual_seed", "numpy": "numpy.random.seed", "python": "random.seed"}

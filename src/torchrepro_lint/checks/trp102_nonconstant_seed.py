@@ -10,8 +10,8 @@ from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.nonconstant_seed_fix import is_worker_init, seed_edits, whole_value
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.program import Module, Program
-from torchrepro_lint.program.chosen_seeds import Seeding, Source, seeds_anew, seeds_by_name
 from torchrepro_lint.program.once import runs_once
+from torchrepro_lint.program.randomness.chosen_seeds import Seeding, Source, seeds_anew, seeds_by_name
 
 _SHOWS = frozenset({"print", "info", "debug", "warning", "log", "write", "dump"})
 

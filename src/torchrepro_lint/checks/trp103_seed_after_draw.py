@@ -9,7 +9,7 @@ from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.index import Scope
 from torchrepro_lint.model import Edit
 from torchrepro_lint.program import FAMILIES, Module, Program
-from torchrepro_lint.program.seeding import Late, Seeding, Step
+from torchrepro_lint.program.randomness.seeding import Late, Seeding, Step
 from torchrepro_lint.syntax import insert_before, remove
 
 

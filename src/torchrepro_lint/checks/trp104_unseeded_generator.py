@@ -10,9 +10,14 @@ from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.nonconstant_seed_fix import first_argument
 from torchrepro_lint.model import Certainty, Edit, Level, Range
 from torchrepro_lint.program import UNKNOWN, Argument, Call, Module, Program
-from torchrepro_lint.program.generators import fallback, is_given_a_state, is_only_drawn_from, names_something
 from torchrepro_lint.program.once import runs_once
 from torchrepro_lint.program.options import Options
+from torchrepro_lint.program.randomness.generators import (
+    fallback,
+    is_given_a_state,
+    is_only_drawn_from,
+    names_something,
+)
 from torchrepro_lint.program.reached import reached_by_default
 from torchrepro_lint.syntax import replace
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.program import Module, Program
+from torchrepro_lint.program.randomness.unseedable import decisions
 from torchrepro_lint.program.roles import of_file
-from torchrepro_lint.program.unseedable import decisions
 
 _DATA = frozenset({"torch", "torchvision", "torchaudio", "numpy", "pandas", "sklearn", "datasets", "lightning",
                    "pytorch_lightning", "transformers", "PIL", "cv2"})  # fmt: skip

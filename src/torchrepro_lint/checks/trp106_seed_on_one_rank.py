@@ -9,10 +9,10 @@ from pathlib import Path
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.index import Scope
 from torchrepro_lint.program import Module, Program
-from torchrepro_lint.program.chosen_seeds import seeds_by_name
-from torchrepro_lint.program.ranks import first_only
-from torchrepro_lint.program.reseeds import SeedCall, seed_calls
-from torchrepro_lint.program.rng import draw_of
+from torchrepro_lint.program.randomness.chosen_seeds import seeds_by_name
+from torchrepro_lint.program.randomness.ranks import first_only
+from torchrepro_lint.program.randomness.reseeds import SeedCall, seed_calls
+from torchrepro_lint.program.randomness.rng import draw_of
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:

@@ -9,8 +9,8 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.model import Certainty
 from torchrepro_lint.program import Call, Module, Program
-from torchrepro_lint.program.loaders import is_dead
-from torchrepro_lint.program.shared_generators import Drawn, drawn_in_workers
+from torchrepro_lint.program.data.loaders import is_dead
+from torchrepro_lint.program.randomness.shared_generators import Drawn, drawn_in_workers
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:

@@ -9,8 +9,8 @@ from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.model import Edit
 from torchrepro_lint.program import Call, Module, Program
 from torchrepro_lint.program.entries import is_test
-from torchrepro_lint.program.estimators import SEED, seed_argument, unseeded
-from torchrepro_lint.program.numpy_seed import is_reported, may_be_seeded
+from torchrepro_lint.program.randomness.estimators import SEED, seed_argument, unseeded
+from torchrepro_lint.program.randomness.numpy_seed import is_reported, may_be_seeded
 from torchrepro_lint.syntax import replace, with_argument
 
 

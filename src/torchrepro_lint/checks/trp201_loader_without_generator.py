@@ -9,7 +9,7 @@ from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.seeded_generator import seeded_generator
 from torchrepro_lint.model import Certainty
 from torchrepro_lint.program import Argument, Module, Program
-from torchrepro_lint.program.loaders import argument, is_dead, lacks_generator, loader_calls, shuffling
+from torchrepro_lint.program.data.loaders import argument, is_dead, lacks_generator, loader_calls, shuffling
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:

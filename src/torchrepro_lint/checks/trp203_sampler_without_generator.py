@@ -8,7 +8,7 @@ from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.seeded_generator import seeded_generator
 from torchrepro_lint.index import Scope
 from torchrepro_lint.program import Call, Module, Program
-from torchrepro_lint.program.loaders import is_dead, lacks_generator, samplers
+from torchrepro_lint.program.data.loaders import is_dead, lacks_generator, samplers
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:

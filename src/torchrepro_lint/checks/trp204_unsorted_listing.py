@@ -8,10 +8,10 @@ from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.sorting import sorted_listing, sorted_walk
 from torchrepro_lint.model import Edit
 from torchrepro_lint.program import Module, Program
-from torchrepro_lint.program.decisions import Decision
-from torchrepro_lint.program.listings import Listing, listings
-from torchrepro_lint.program.order import Order
-from torchrepro_lint.program.walks import walk_order
+from torchrepro_lint.program.data.decisions import Decision
+from torchrepro_lint.program.data.listings import Listing, listings
+from torchrepro_lint.program.data.order import Order
+from torchrepro_lint.program.data.walks import walk_order
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:

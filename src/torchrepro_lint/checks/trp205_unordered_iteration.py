@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.sorting import sorted_items
 from torchrepro_lint.program import Module, Program
-from torchrepro_lint.program.order import Order
-from torchrepro_lint.program.sets import taken_from, text_sets
-from torchrepro_lint.program.texts import Evidence
+from torchrepro_lint.program.data.order import Order
+from torchrepro_lint.program.data.sets import taken_from, text_sets
+from torchrepro_lint.program.data.texts import Evidence
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.program import Module, Program
-from torchrepro_lint.program.chosen_seeds import seeds_anew
-from torchrepro_lint.program.hash_uses import decided_by
-from torchrepro_lint.program.salted import HASH, salted
+from torchrepro_lint.program.randomness.chosen_seeds import seeds_anew
+from torchrepro_lint.program.randomness.hash_uses import decided_by
+from torchrepro_lint.program.randomness.salted import HASH, salted
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:

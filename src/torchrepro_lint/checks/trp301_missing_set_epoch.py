@@ -9,8 +9,8 @@ from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.epoch_edit import set_epoch
 from torchrepro_lint.model import Certainty
 from torchrepro_lint.program import Argument, Call, Module, Program
-from torchrepro_lint.program.epochs import repeated_order
-from torchrepro_lint.program.samplers import samplers
+from torchrepro_lint.program.data.epochs import repeated_order
+from torchrepro_lint.program.data.samplers import samplers
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:

@@ -10,9 +10,9 @@ from torchrepro_lint.checks.epoch_edit import set_epoch
 from torchrepro_lint.index import Scope
 from torchrepro_lint.model import Edit
 from torchrepro_lint.program import UNKNOWN, Call, Module, Program
-from torchrepro_lint.program.epochs import EpochLoop, epoch_loop, passes
+from torchrepro_lint.program.data.epochs import EpochLoop, epoch_loop, passes
+from torchrepro_lint.program.data.samplers import made_by
 from torchrepro_lint.program.flow import Flow, follow
-from torchrepro_lint.program.samplers import made_by
 from torchrepro_lint.syntax import replace
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.program import Argument, Call, Module, Program
-from torchrepro_lint.program.ranks import rank_in
+from torchrepro_lint.program.randomness.ranks import rank_in
 
 _POSITIONS = {"torch.utils.data.DistributedSampler": 4}
 

@@ -9,9 +9,9 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.model import Certainty
 from torchrepro_lint.program import Module, Program
-from torchrepro_lint.program.cublas import used_before
-from torchrepro_lint.program.determinism import turned_on, turned_on_anywhere
-from torchrepro_lint.program.environment import EnvironmentSet, in_scripts, named_in, sets
+from torchrepro_lint.program.kernels.cublas import used_before
+from torchrepro_lint.program.kernels.determinism import turned_on, turned_on_anywhere
+from torchrepro_lint.program.kernels.environment import EnvironmentSet, in_scripts, named_in, sets
 from torchrepro_lint.program.versions import may_be
 from torchrepro_lint.syntax import import_name, insert_before, replace
 

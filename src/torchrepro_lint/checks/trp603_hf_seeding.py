@@ -8,10 +8,10 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.model import Edit
 from torchrepro_lint.program import Argument, Call, Module, Program, Result
-from torchrepro_lint.program.fresh_weights import FreshWeights, fresh_weights
-from torchrepro_lint.program.loaders import outermost_loop
-from torchrepro_lint.program.rng import Seeder
-from torchrepro_lint.program.seeding import Seeding
+from torchrepro_lint.program.data.loaders import outermost_loop
+from torchrepro_lint.program.randomness.fresh_weights import FreshWeights, fresh_weights
+from torchrepro_lint.program.randomness.rng import Seeder
+from torchrepro_lint.program.randomness.seeding import Seeding
 from torchrepro_lint.syntax import import_name, insert_before
 
 SEED = "transformers.set_seed"

@@ -10,7 +10,7 @@ from torchrepro_lint.checks.argument_edit import switched_on
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.model import Edit
 from torchrepro_lint.program import UNKNOWN, Argument, Call, Module, Program, Result
-from torchrepro_lint.program.loaders import argument, lacks_generator, loaders, samplers, shuffling
+from torchrepro_lint.program.data.loaders import argument, lacks_generator, loaders, samplers, shuffling
 from torchrepro_lint.syntax import import_name, with_argument
 
 CONFIGURATION = "accelerate.utils.DataLoaderConfiguration"

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.program import FAMILIES, Module, Program
-from torchrepro_lint.program.resuming import resuming
-from torchrepro_lint.program.seeding import Seeding
+from torchrepro_lint.program.randomness.resuming import resuming
+from torchrepro_lint.program.randomness.seeding import Seeding
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:

@@ -1,9 +1,13 @@
-"""The files of a project linked: names, values and calls across files. Knows no rules and no libcst."""
+"""The files of a project linked: names, values and calls across files. Knows no rules and no libcst.
+
+What rules share on top of that has three rooms: `randomness` (seeds and draws), `data` (order, loaders, samplers) and
+`kernels` (operations and switches).
+"""
 
 from torchrepro_lint.program.calls import UNKNOWN, Argument, Call, Opaque
 from torchrepro_lint.program.names import Variable
 from torchrepro_lint.program.program import Module, Program
-from torchrepro_lint.program.rng import FAMILIES
+from torchrepro_lint.program.randomness.rng import FAMILIES
 from torchrepro_lint.program.values import (
     Constant,
     Display,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from torchrepro_lint.program.traits import NOT_A_TENSOR, TENSOR, WHOLE_NUMBERS, Traits
+from torchrepro_lint.program.kernels.traits import NOT_A_TENSOR, TENSOR, WHOLE_NUMBERS, Traits
 
 _PLAIN = frozenset(
     {"int", "float", "str", "bool", "dict", "list", "tuple", "bytes", "set", "ndarray", "None", "Optional"}

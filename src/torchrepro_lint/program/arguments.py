@@ -14,10 +14,10 @@ from typing import NamedTuple
 from torchrepro_lint.index import Scope
 from torchrepro_lint.program.calls import UNKNOWN, Argument, Call, Opaque
 from torchrepro_lint.program.enclosing import ancestors, arm_of
-from torchrepro_lint.program.operations import Signature
-from torchrepro_lint.program.tensors import Tensors
-from torchrepro_lint.program.traits import Traits
-from torchrepro_lint.program.triggers import METHOD
+from torchrepro_lint.program.kernels.operations import Signature
+from torchrepro_lint.program.kernels.tensors import Tensors
+from torchrepro_lint.program.kernels.traits import Traits
+from torchrepro_lint.program.kernels.triggers import METHOD
 from torchrepro_lint.program.values import Constant, Display, Origin, Parameter, Unknown
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from torchrepro_lint.index import Scope
 from torchrepro_lint.program.calls import Call
 from torchrepro_lint.program.enclosing import inside, parent
-from torchrepro_lint.program.layers import is_self
+from torchrepro_lint.program.kernels.layers import is_self
 from torchrepro_lint.program.reaching import reaching
 from torchrepro_lint.program.uses import Site, Uses
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 
 from torchrepro_lint.index import Scope
-from torchrepro_lint.program.loaders import outermost_loop
+from torchrepro_lint.program.data.loaders import outermost_loop
 from torchrepro_lint.program.program import Program
 
 _ONCE = frozenset({"main", "main_worker", "__init__", "train", "run", "setup", "setup_training"})

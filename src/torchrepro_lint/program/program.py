@@ -17,11 +17,11 @@ from torchrepro_lint.program.files import Files
 from torchrepro_lint.program.modules import ModuleFinder
 from torchrepro_lint.program.names import Names, Target
 from torchrepro_lint.program.project import ProjectText
-from torchrepro_lint.program.seeds import Seeds
+from torchrepro_lint.program.randomness.seeds import Seeds
 from torchrepro_lint.program.values import Constant, Display, Origin, Reference, Result, Values
 
 if TYPE_CHECKING:
-    from torchrepro_lint.program.seeding import Seeding
+    from torchrepro_lint.program.randomness.seeding import Seeding
 
 MAX_CALLER_FILES = 12  # a name that more files mention (`forward`, `get`) has callers that nobody can list
 
@@ -169,7 +169,7 @@ class Program:
     def seedings(self, facts: ModuleFacts) -> list[Seeding]:
         """The seeding walk of each program that a file starts."""
         from torchrepro_lint.program.entries import entries
-        from torchrepro_lint.program.seeding import seeding_of
+        from torchrepro_lint.program.randomness.seeding import seeding_of
 
         if self._seedings is None or self._seedings[0] is not facts:
             self._seedings = (facts, [seeding_of(entry, self) for entry in entries(facts, self)])

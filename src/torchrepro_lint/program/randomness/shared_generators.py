@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from torchrepro_lint.index import FunctionNode, Scope
 from torchrepro_lint.program.calls import Argument, Call
-from torchrepro_lint.program.generators import is_given_a_state
-from torchrepro_lint.program.loaders import argument, loaders, workers
+from torchrepro_lint.program.data.loaders import argument, loaders, workers
 from torchrepro_lint.program.program import Program
+from torchrepro_lint.program.randomness.generators import is_given_a_state
 from torchrepro_lint.program.uses import Site, Uses
 from torchrepro_lint.program.values import Result
 

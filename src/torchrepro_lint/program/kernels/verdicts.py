@@ -18,20 +18,20 @@ from torchrepro_lint.model import Certainty
 from torchrepro_lint.program import roles
 from torchrepro_lint.program.arguments import CallSite, Witness
 from torchrepro_lint.program.calls import Call
-from torchrepro_lint.program.conditions import Holds, Judged, judge
-from torchrepro_lint.program.context import NOTHING, Context, context
 from torchrepro_lint.program.enclosing import parent
 from torchrepro_lint.program.instances import calls_of
-from torchrepro_lint.program.layers import is_self
-from torchrepro_lint.program.operations import Behaviour, Operation, rows, signature
+from torchrepro_lint.program.kernels.conditions import Holds, Judged, judge
+from torchrepro_lint.program.kernels.context import NOTHING, Context, context
+from torchrepro_lint.program.kernels.layers import is_self
+from torchrepro_lint.program.kernels.operations import Behaviour, Operation, rows, signature
+from torchrepro_lint.program.kernels.tensors import Tensors
+from torchrepro_lint.program.kernels.triggers import METHOD, derives, function_calls, mentioned, method_calls
 from torchrepro_lint.program.program import Module, Program
-from torchrepro_lint.program.tensors import Tensors
-from torchrepro_lint.program.triggers import METHOD, derives, function_calls, mentioned, method_calls
 from torchrepro_lint.program.uses import Uses
 from torchrepro_lint.program.versions import effective
 
 if TYPE_CHECKING:
-    from torchrepro_lint.program.strictness import Flag
+    from torchrepro_lint.program.kernels.strictness import Flag
 
 
 NEWEST = (99,)  # newer than every release that a row speaks of
@@ -90,7 +90,7 @@ class _Reader:
     @cached_property
     def flag(self) -> Flag | None:
         """What the project asks of its operations."""
-        from torchrepro_lint.program.strictness import requested  # only findings ask
+        from torchrepro_lint.program.kernels.strictness import requested  # only findings ask
 
         return requested(self.module, self.program)
 

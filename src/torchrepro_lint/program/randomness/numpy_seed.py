@@ -10,7 +10,7 @@ import re
 
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.program.program import Program
-from torchrepro_lint.program.seeding import Seeding
+from torchrepro_lint.program.randomness.seeding import Seeding
 
 FAMILY = "numpy"
 # A call of numpy's seeder, or of something named like a helper that seeds.

@@ -18,7 +18,7 @@ from torchrepro_lint.index.facts import FunctionNode
 from torchrepro_lint.program.entries import Entry
 from torchrepro_lint.program.options import Frame, Options, Truth
 from torchrepro_lint.program.program import Program
-from torchrepro_lint.program.rng import FAMILIES, Draw, Seeder, draw_of, seeder_of
+from torchrepro_lint.program.randomness.rng import FAMILIES, Draw, Seeder, draw_of, seeder_of
 from torchrepro_lint.program.values import Reference, Result
 
 UNSEEDED, MAYBE, SEEDED = 0, 1, 2

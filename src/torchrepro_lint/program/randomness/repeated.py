@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 from torchrepro_lint.index import Scope
 from torchrepro_lint.program import roles
+from torchrepro_lint.program.data.samplers import is_evaluation
 from torchrepro_lint.program.program import Program
-from torchrepro_lint.program.samplers import is_evaluation
 
 Loop = ast.For | ast.AsyncFor | ast.While
 _ITEMS = {"__getitem__": "sample", "__getitems__": "batch"}

@@ -13,8 +13,8 @@ from typing import Any
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import Scope, dotted
 from torchrepro_lint.program.calls import Argument, Call
-from torchrepro_lint.program.environment import EnvironmentSet, sets
-from torchrepro_lint.program.flags import Setting, assigned, passed, state
+from torchrepro_lint.program.kernels.environment import EnvironmentSet, sets
+from torchrepro_lint.program.kernels.flags import Setting, assigned, passed, state
 from torchrepro_lint.program.program import Module, Program
 
 TRITON_LANGUAGE = "triton.language"

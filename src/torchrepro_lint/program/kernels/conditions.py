@@ -13,8 +13,8 @@ from typing import Any
 
 from torchrepro_lint.program.arguments import UNREADABLE, CallSite, Pattern, Value, Witness
 from torchrepro_lint.program.calls import UNKNOWN, Argument
-from torchrepro_lint.program.operations import Condition
-from torchrepro_lint.program.traits import Traits
+from torchrepro_lint.program.kernels.operations import Condition
+from torchrepro_lint.program.kernels.traits import Traits
 
 _TRAITS = ("floating", "gradient", "tensor", "whole", "unique")
 

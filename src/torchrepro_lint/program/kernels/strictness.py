@@ -13,9 +13,9 @@ from typing import Literal
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.program.calls import UNKNOWN
-from torchrepro_lint.program.determinism import turned_on
 from torchrepro_lint.program.enclosing import ancestors, arm_of
-from torchrepro_lint.program.flags import Setting
+from torchrepro_lint.program.kernels.determinism import turned_on
+from torchrepro_lint.program.kernels.flags import Setting
 from torchrepro_lint.program.program import Module, Program
 
 Flag = Literal["strict", "lenient"]

@@ -13,9 +13,9 @@ from functools import cache
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import Scope
 from torchrepro_lint.program.calls import Argument
-from torchrepro_lint.program.chosen_seeds import seeds_by_name
 from torchrepro_lint.program.program import Module, Program
-from torchrepro_lint.program.rng import seeder_of
+from torchrepro_lint.program.randomness.chosen_seeds import seeds_by_name
+from torchrepro_lint.program.randomness.rng import seeder_of
 from torchrepro_lint.program.values import argument_for
 
 

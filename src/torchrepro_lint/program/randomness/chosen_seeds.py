@@ -15,8 +15,8 @@ from functools import cache
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import Scope
 from torchrepro_lint.program.calls import Argument, Call
-from torchrepro_lint.program.entropy import Entropy, Source
 from torchrepro_lint.program.program import Module, Program
+from torchrepro_lint.program.randomness.entropy import Entropy, Source
 
 _SEEDS = re.compile(r"(?:^|_)(?:seed|seeds|reseed|seeding)(?:$|_)", re.IGNORECASE)
 _READS = re.compile(r"^_*(?:get|make|is|has|add|draw|pick|choose|new|random|parse|generate)_", re.IGNORECASE)

@@ -13,11 +13,9 @@ from functools import partial
 
 from torchrepro_lint.index import Binding, Scope
 from torchrepro_lint.program.annotations import annotated, dimensions_of_pattern, literal_text
-from torchrepro_lint.program.layer_results import module_result, ranks
-from torchrepro_lint.program.layers import CALLED_UNSEEN, Layers, is_self
-from torchrepro_lint.program.program import Program
-from torchrepro_lint.program.reaching import reaching, shape_names
-from torchrepro_lint.program.traits import (
+from torchrepro_lint.program.kernels.layer_results import module_result, ranks
+from torchrepro_lint.program.kernels.layers import CALLED_UNSEEN, Layers, is_self
+from torchrepro_lint.program.kernels.traits import (
     NOT_A_TENSOR,
     TENSOR,
     UNKNOWN_TRAITS,
@@ -29,6 +27,8 @@ from torchrepro_lint.program.traits import (
     listed,
     result,
 )
+from torchrepro_lint.program.program import Program
+from torchrepro_lint.program.reaching import reaching, shape_names
 from torchrepro_lint.program.values import argument_for
 
 MAX_DEPTH = 12

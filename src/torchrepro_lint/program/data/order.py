@@ -13,9 +13,9 @@ from typing import Any
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import Scope
-from torchrepro_lint.program import order_loops, order_taken
-from torchrepro_lint.program.decisions import Decision, Holder
-from torchrepro_lint.program.loops import Loop
+from torchrepro_lint.program.data import order_loops, order_taken
+from torchrepro_lint.program.data.decisions import Decision, Holder
+from torchrepro_lint.program.data.loops import Loop
 from torchrepro_lint.program.program import Program
 from torchrepro_lint.program.uses import Site, Uses
 

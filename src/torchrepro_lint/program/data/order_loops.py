@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.program.decisions import Decision
-from torchrepro_lint.program.loops import Effect, Loop, effects, index_name, nodes
-from torchrepro_lint.program.rng import draw_of
+from torchrepro_lint.program.data.decisions import Decision
+from torchrepro_lint.program.data.loops import Effect, Loop, effects, index_name, nodes
+from torchrepro_lint.program.randomness.rng import draw_of
 from torchrepro_lint.program.uses import Site
 
 if TYPE_CHECKING:
-    from torchrepro_lint.program.order import Order
+    from torchrepro_lint.program.data.order import Order
 
 
 def comprehension(order: Order, generator: ast.comprehension, scope: Scope) -> Decision | None:

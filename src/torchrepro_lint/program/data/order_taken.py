@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import Scope
-from torchrepro_lint.program import order_loops
-from torchrepro_lint.program.decisions import Decision, Holder
-from torchrepro_lint.program.singles import is_shared, is_single, unwrapped
+from torchrepro_lint.program.data import order_loops
+from torchrepro_lint.program.data.decisions import Decision, Holder
+from torchrepro_lint.program.data.singles import is_shared, is_single, unwrapped
 from torchrepro_lint.program.uses import Site
 from torchrepro_lint.program.values import Result
 
 if TYPE_CHECKING:
-    from torchrepro_lint.program.order import Order
+    from torchrepro_lint.program.data.order import Order
 
 _COUNTING = frozenset({"range", "count"})
 

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.program.triggers import triggers
+from torchrepro_lint.program.kernels.triggers import triggers
 
 Condition = Mapping[str, Mapping[str, Any]]
 """Parameter (or fact of the call) -> what must hold of it, e.g. `{"mode": {"in": ["bicubic"]}}`."""

@@ -10,8 +10,8 @@ import ast
 from dataclasses import dataclass
 
 from torchrepro_lint.index import Scope
-from torchrepro_lint.program.decisions import Decision
-from torchrepro_lint.program.order import Order
+from torchrepro_lint.program.data.decisions import Decision
+from torchrepro_lint.program.data.order import Order
 from torchrepro_lint.program.uses import Site
 
 FIRST_LISTS = 1  # (root, dirs, files): the two lists stand at 1 and 2

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.program.calls import UNKNOWN
-from torchrepro_lint.program.flags import Setting, passed
+from torchrepro_lint.program.kernels.flags import Setting, passed
 from torchrepro_lint.program.program import Module, Program
 
 MAX_FILES = 40

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from torchrepro_lint.index import FunctionNode, Scope
 from torchrepro_lint.program import roles
 from torchrepro_lint.program.enclosing import ancestors, arm_of
-from torchrepro_lint.program.layers import CALLED_UNSEEN, is_self
+from torchrepro_lint.program.kernels.layers import CALLED_UNSEEN, is_self
 from torchrepro_lint.program.program import Program
 from torchrepro_lint.program.roles import Role
 

@@ -14,11 +14,11 @@ from typing import Literal
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope
-from torchrepro_lint.program.augmentations import draws_by_itself
 from torchrepro_lint.program.calls import Argument, Call
-from torchrepro_lint.program.loaders import argument
+from torchrepro_lint.program.data.augmentations import draws_by_itself
+from torchrepro_lint.program.data.loaders import argument
 from torchrepro_lint.program.program import Program
-from torchrepro_lint.program.rng import draw_of
+from torchrepro_lint.program.randomness.rng import draw_of
 from torchrepro_lint.program.values import (
     Display,
     Element,

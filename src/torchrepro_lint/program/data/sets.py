@@ -10,8 +10,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from torchrepro_lint.program.data.texts import Evidence, Texts
 from torchrepro_lint.program.program import Module, Program
-from torchrepro_lint.program.texts import Evidence, Texts
 from torchrepro_lint.program.uses import Site, Uses
 
 _COMBINING = frozenset({"union", "intersection", "difference", "symmetric_difference", "copy"})

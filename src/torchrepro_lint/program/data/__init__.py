@@ -1,0 +1,1 @@
+"""Where data come from, in which order, and through which loaders and samplers."""

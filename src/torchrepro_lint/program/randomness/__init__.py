@@ -1,0 +1,1 @@
+"""Which generators a program draws from, and which seeds reach them."""
