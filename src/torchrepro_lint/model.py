@@ -6,10 +6,13 @@ Lines and columns are 1-based, columns count characters (not bytes), ends are ex
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
+
+Property: TypeAlias = "str | int | float | bool | Sequence[Property] | Mapping[str, Property] | None"
+"""What JSON can hold."""
 
 
 class Level(str, Enum):
@@ -98,7 +101,7 @@ class Finding:
     certainty: Certainty
     message: str
     location: Location
-    properties: Mapping[str, str | int | bool] = field(default_factory=dict)
+    properties: Mapping[str, Property] = field(default_factory=dict)
     related: tuple[Related, ...] = ()
     fix: Fix | None = None
     fingerprint: str = ""

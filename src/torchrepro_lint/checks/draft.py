@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from torchrepro_lint.index import ModuleFacts
-from torchrepro_lint.model import Certainty, Edit, Level
+from torchrepro_lint.model import Certainty, Edit, Level, Property
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,7 +32,7 @@ class Draft:
     message: str | None = None
     level: Level | None = None
     certainty: Certainty | None = None
-    properties: Mapping[str, str | int | bool] = field(default_factory=dict)
+    properties: Mapping[str, Property] = field(default_factory=dict)
     related: tuple[Place, ...] = ()
     edits: tuple[Edit, ...] = ()
     fix_title: str | None = None

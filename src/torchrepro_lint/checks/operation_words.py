@@ -1,4 +1,4 @@
-"""The words in which TRP501 and TRP502 speak of an operation. Decides nothing."""
+"""The words in which TRP501 to TRP504 speak of an operation, for people and for programs. Decides nothing."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from torchrepro_lint.checks.draft import Place
 
 if TYPE_CHECKING:
+    from torchrepro_lint.model import Property
     from torchrepro_lint.program.kernels.verdicts import Verdict
 
 MAX_PLACES = 5
@@ -31,6 +32,21 @@ def values_of(verdict: Verdict) -> Mapping[str, str]:
         "effect": operation.effect,
         "alternative": operation.alternative,
         "open": " and ".join(verdict.open),
+    }
+
+
+def properties_of(verdict: Verdict) -> Mapping[str, Property]:
+    """What it takes to run the operation as it runs at this place."""
+    from torchrepro_lint.program.kernels.literals import literals  # much code, which any verdict has imported
+
+    operation = verdict.operation
+    return {
+        "operation": operation.id,
+        "package": operation.package,
+        "spelling": verdict.call.name,
+        "direction": operation.direction,
+        "devices": list(operation.devices),
+        "arguments": literals(verdict.site, (*operation.when, *verdict.behaviour.when)),
     }
 
 

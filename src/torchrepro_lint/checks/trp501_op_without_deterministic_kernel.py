@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft
-from torchrepro_lint.checks.operation_words import places_of, values_of
+from torchrepro_lint.checks.operation_words import places_of, properties_of, values_of
 from torchrepro_lint.program import Module, Program
 from torchrepro_lint.program.kernels.triggers import any_called
 
@@ -26,5 +26,5 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             message,
             certainty=verdict.certainty,
             related=places_of(verdict),
-            properties={"operation": verdict.operation.id},
+            properties=properties_of(verdict),
         )

@@ -66,11 +66,11 @@ def _one(name: str, test: Any, site: CallSite) -> tuple[Holds, list[Witness]]:
     if any(key in test for key in ("rank_min", "rank_in", *_TRAITS)):
         return _best([(_traits_hold(traits, test), use) for traits, use in site.traits(name)])
     if name in site.signature.called:
-        return _best([(_value_holds(value, name, test, site), use) for value, use in site.called_with(name)])
+        return _best([(value_holds(value, name, test, site), use) for value, use in site.called_with(name)])
     if "given" in test:
         given = _given(name, site)
         return given if test["given"] else Holds(2 - given), []
-    results = [(_value_holds(v.value, name, test, site), v) for v in site.values(name)]
+    results = [(value_holds(v.value, name, test, site), v) for v in site.values(name)]
     if len({holds for holds, _ in results}) == 1:
         return results[0][0], []
     return Holds.MAYBE, [w for holds, v in results if holds is Holds.YES and (w := _elsewhere(name, v, site))]
@@ -127,7 +127,8 @@ def _rank_among(traits: Traits, wanted: Sequence[int]) -> Holds:
 
 
 # -- what is known of a value -----------------------------------------------------------------------------------
-def _value_holds(value: object, name: str, test: Any, site: CallSite) -> Holds:
+def value_holds(value: object, name: str, test: Any, site: CallSite) -> Holds:
+    """Whether one value of the parameter `name` passes a test on values."""
     if "at_least" in test:
         return _at_least(value, name, test["at_least"], site)
     if value is UNREADABLE:

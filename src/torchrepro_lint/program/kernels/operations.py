@@ -49,6 +49,7 @@ class Operation:
     package: str
     names: frozenset[str]
     direction: str
+    devices: tuple[str, ...]
     kernel: str
     effect: str
     alternative: str
@@ -110,6 +111,7 @@ def _operation(family: str, row: Mapping[str, Any]) -> Operation:
         package=row.get("package", "torch"),
         names=frozenset((*row.get("functions", ()), *row.get("methods", ()), *row.get("modules", ()))),
         direction=row["direction"],
+        devices=tuple(row["devices"]),
         kernel=row["kernel"],
         effect=row["effect"],
         alternative=row.get("alternative", ""),

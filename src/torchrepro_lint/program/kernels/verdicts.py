@@ -39,13 +39,13 @@ NEWEST = (99,)  # newer than every release that a row speaks of
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Verdict:
-    """`call` runs `operation`, which behaves as `behaviour` says for the PyTorch in question.
+    """The call at `site` runs `operation`, which behaves as `behaviour` says for the PyTorch in question.
 
     `exact` says that its result does not vary all the same. `decided` and `open` are the conditions that hold and
     those that only the run can settle, in words; `witnesses` are places elsewhere that they rest on.
     """
 
-    call: Call
+    site: CallSite
     operation: Operation
     behaviour: Behaviour
     certainty: Certainty
@@ -54,6 +54,11 @@ class Verdict:
     open: tuple[str, ...]
     witnesses: tuple[Witness, ...]
     flag: Flag | None
+
+    @property
+    def call(self) -> Call:
+        """The call, or the construction of the module."""
+        return self.site.call
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,7 +143,7 @@ class _Reader:
             return None
         judged = fit.judged
         return Verdict(
-            call, fit.operation, fit.behaviour, certainty, fit.exact,
+            site, fit.operation, fit.behaviour, certainty, fit.exact,
             tuple(judged.decided), tuple(judged.open), tuple(witnesses), self.flag,
         )  # fmt: skip
 
