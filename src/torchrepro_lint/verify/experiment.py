@@ -1,0 +1,37 @@
+"""What probes hand to the measurement: one operation on concrete inputs, or the reason why there is none.
+
+Knows neither how often an operation is repeated nor what a difference means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One concrete input for one operation: what is repeated, and what of it is compared.
+
+    `operation(*inputs)` returns a tensor or a tuple of tensors, and may write to its inputs: every repeat gets
+    fresh copies, and both outputs and inputs are compared. With `backward`, the gradients of the inputs that require
+    one are compared too, for one random upstream gradient. A `stochastic` operation draws random numbers itself.
+    """
+
+    summary: str  # shapes and dtypes in words: "x (64, 1000) float32, index (100000,) into 1000 rows, 99 % repeated"
+    inputs: tuple[object, ...]
+    operation: Callable[..., object]
+    backward: bool = False
+    stochastic: bool = False
+
+
+class Unsupported(Exception):
+    """The operation cannot be probed this way; the message says why."""
+
+
+class Missing(Exception):
+    """A package that the operation belongs to is not installed."""
+
+    def __init__(self, package: str) -> None:
+        super().__init__(f"{package} is not installed")
+        self.package = package

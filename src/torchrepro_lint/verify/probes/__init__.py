@@ -1,0 +1,22 @@
+"""Probes: for each operation of the catalogue, inputs on which it would show that its result varies.
+
+A probe takes a device and the arguments that are known at the flagged site, and yields experiments of several sizes
+and dtypes; what is not known has the recipe's default. It knows nothing of repeats, verdicts or findings.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from torchrepro_lint.verify.probes.registry import PROBES, Probe
+
+FAMILIES: tuple[str, ...] = ()
+
+
+def find(name: str) -> Probe | None:
+    """The probe that a row of the catalogue names in `probe`. Imports torch."""
+    for family in FAMILIES:
+        import_module(f"{__name__}.{family}")
+        if name in PROBES:
+            return PROBES[name]
+    return None
