@@ -58,8 +58,14 @@ def reseeded(module: Module, program: Program) -> Iterator[Draft]:
         if not node.args and not node.keywords and _is_on_generator(node, scope, program):
             found.append(Call(node, scope, "torch.Generator.seed", program))
     for call in found:
-        if reached_by_default(call.node, call.scope, program):
+        if not _forwards(call) and reached_by_default(call.node, call.scope, program):
             yield _reseed(call, rows.get(call.name), program)
+
+
+def _forwards(call: Call) -> bool:
+    """Whether `seed()` is what a function of the same name is: an interface over several back ends calls nothing."""
+    name = call.scope.function.name.rpartition(".")[2]
+    return isinstance(call.facts.parents[call.node], ast.Return) and name == call.written.rpartition(".")[2]
 
 
 def _is_on_generator(call: ast.Call, scope: Scope, program: Program) -> bool:

@@ -11,7 +11,7 @@ from torchrepro_lint.index import Scope
 from torchrepro_lint.program import Module, Program
 from torchrepro_lint.program.kernels.intent import branches
 from torchrepro_lint.program.randomness.repeated import repeated_by
-from torchrepro_lint.program.randomness.reseeds import seed_calls
+from torchrepro_lint.program.randomness.reseeds import SeedCall, seed_calls
 from torchrepro_lint.program.steady import Steady
 
 _RESTORES = ("setstate", "set_state", "set_rng_state", "set_rng_state_all", "fork_rng", "isolate_rng")
@@ -26,7 +26,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         function = seeding.scope.function
         if seeding.seed is None or function in reported or _is_named_seeder(function):
             continue
-        if not steady.keeps(seeding.seed.node, seeding.seed.scope):
+        if not steady.keeps(seeding.seed.node, seeding.seed.scope) or not _is_passed_constants(seeding, steady):
             continue
         if _is_undone(function) or not _is_always_reached(seeding.node, seeding.scope):
             continue
@@ -35,6 +35,12 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             reported.add(function)
             seed = seeding.seed.scope.facts.text(seeding.seed.node)
             yield Draft(seeding.node, {"call": seeding.written, "seed": seed, "unit": unit})
+
+
+def _is_passed_constants(seeding: SeedCall, steady: Steady) -> bool:
+    """Whether nothing that the seeder is given varies: helpers may mix an epoch or an index into the seed."""
+    passed = [*seeding.node.args, *(k.value for k in seeding.node.keywords)]
+    return all(steady.keeps(value, seeding.scope) for value in passed)
 
 
 def _is_named_seeder(function: Scope) -> bool:

@@ -188,7 +188,10 @@ class _Body:
         return False
 
     def _names_one(self, test: ast.Compare) -> bool:
-        """`item == wanted`, but not `suffix == ".png"`, which many items have."""
+        """`item == wanted`, `item in ("a.bin", "b.bin")`, but not `suffix == ".png"`, which many items have."""
+        match test:
+            case ast.Compare(left=left, ops=[ast.In()], comparators=[ast.List() | ast.Tuple() | ast.Set() as names]):
+                return self._is_item(left) and all(isinstance(n, ast.Constant) for n in names.elts)
         if not any(isinstance(op, ast.Eq | ast.Is) for op in test.ops):
             return False
         sides = [test.left, *test.comparators]
