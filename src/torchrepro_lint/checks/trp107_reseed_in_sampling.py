@@ -16,6 +16,7 @@ from torchrepro_lint.program.steady import Steady
 
 _RESTORES = ("setstate", "set_state", "set_rng_state", "set_rng_state_all", "fork_rng", "isolate_rng")
 _SEED = re.compile(r"seed", re.IGNORECASE)
+_TESTED = re.compile(r"seed|worker", re.IGNORECASE)
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
@@ -33,6 +34,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         unit = repeated_by(seeding.node, seeding.scope, program)
         if unit is not None:
             reported.add(function)
+            unit = "epoch" if _is_once_per_worker(seeding.node, seeding.scope) else unit
             seed = seeding.seed.scope.facts.text(seeding.seed.node)
             yield Draft(seeding.node, {"call": seeding.written, "seed": seed, "unit": unit})
 
@@ -55,6 +57,14 @@ def _is_undone(function: Scope) -> bool:
 
 
 def _is_always_reached(node: ast.AST, scope: Scope) -> bool:
-    """Whether no test but one about a seed keeps the call from being reached each time."""
+    """Whether no test but one about a seed or a worker keeps the call from being reached each time."""
     tests = [owner.test for owner, _ in branches(scope.facts, node)]
-    return all(any(_SEED.search(getattr(n, "attr", getattr(n, "id", ""))) for n in ast.walk(test)) for test in tests)
+    return all(any(_TESTED.search(getattr(n, "attr", getattr(n, "id", ""))) for n in ast.walk(test)) for test in tests)
+
+
+def _is_once_per_worker(node: ast.AST, scope: Scope) -> bool:
+    """Whether a flag of the object, which each new worker gets a copy of, lets the call through only once."""
+    tested = {
+        n.attr for owner, _ in branches(scope.facts, node) for n in ast.walk(owner.test) if isinstance(n, ast.Attribute)
+    }
+    return any(s.scope.function is scope.function for name in tested for s in scope.facts.attribute_sets.get(name, ()))

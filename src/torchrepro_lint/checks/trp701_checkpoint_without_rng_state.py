@@ -15,7 +15,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         families = [f for f in FAMILIES if f in seeding.kinds] or _seeded(seeding)
         if not seeding.complete or not seeding.trains or not families:
             continue
-        found = resuming(seeding.visited, program)
+        found = resuming(seeding, program)
         if found is None:
             continue
         save, scope = found.save

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.program.outlines import Outline, outline_of
+from torchrepro_lint.program.search_path import SearchPath, search_path_of
 
 MAX_LINES_HELD = 50_000  # between two checked files: about 55 MB of syntax trees
 MAX_LINES_READ = 90_000  # for one checked file; beyond, what lies in other files is unknown
@@ -30,6 +31,7 @@ class Files:
         self._lines_held = 0
         self._outlines: dict[str, Outline | None] = {}
         self._outlined: set[str] = set()
+        self._search_paths: dict[str, SearchPath] = {}
 
     @property
     def is_exhausted(self) -> bool:
@@ -65,7 +67,16 @@ class Files:
         return self._outlines[path]
 
     def _read_now(self, path: str) -> ModuleFacts | None:
-        return None if os.path.isdir(path) else self._read(Path(path))
+        facts = None if os.path.isdir(path) else self._read(Path(path))
+        self._search_paths[path] = search_path_of(facts) if facts is not None else SearchPath()
+        return facts
+
+    def search_path(self, path: str) -> SearchPath:
+        """What a file adds to `sys.path`; of one that was never read, it is read now."""
+        if path not in self._search_paths:
+            self._held[path] = self._read_now(path)
+            self._lines_held += _lines(self._held[path])
+        return self._search_paths[path]
 
     def release(self) -> None:
         """The next file is checked: keep what was used last, up to the bound, and free the rest."""

@@ -1,15 +1,18 @@
 """Which file a module name means: Python's own search, without running anything.
 
 A name is looked up from the folder of the importing file outwards to the project root (the script's own
-folder comes first in Python), then in `src` folders. What is not found in the project is external.
+folder comes first in Python), then in `src` folders; before or after that in the folders that the importing file
+puts on `sys.path`. What is not found in the project is external.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from pathlib import Path
+
+from torchrepro_lint.program.search_path import SearchPath
 
 # An installed package wins over a project folder of the same name that has no `__init__.py`.
 INSTALLED = frozenset({"torch", "torchvision", "numpy", "datasets", "transformers", "wandb", "lightning", "accelerate",
@@ -32,11 +35,19 @@ def _holds_python(folder: str) -> bool:
 
 
 class ModuleFinder:
-    """Finds the project's modules below `root`; `sources` are further import roots (setting `src`)."""
+    """Finds the project's modules below `root`; `sources` are further import roots (setting `src`), and
+    `search_path` tells what a file adds to `sys.path`."""
 
-    def __init__(self, root: Path, sources: Iterable[Path] = ()) -> None:
+    def __init__(
+        self,
+        root: Path,
+        sources: Iterable[Path] = (),
+        search_path: Callable[[str], SearchPath] = lambda path: SearchPath(),
+    ) -> None:
         self.root = str(root)
         self.sources = [str(s) for s in sources]
+        self._search_path = search_path
+        self._added: dict[str, tuple[list[str], list[str]]] = {}
         self._found: dict[tuple[str, str], str | None] = {}
         self._answers: dict[tuple[str, int, str], tuple[str, str] | None] = {}
         _entries.cache_clear()
@@ -59,12 +70,43 @@ class ModuleFinder:
             for _ in range(level - 1):
                 folder = os.path.dirname(folder)
             return self._descend(folder, parts)
-        for base in self._bases(folder):
+        first, last = self._on_search_path(importer)
+        for base in (*first, *self._bases(folder), *last):
             if parts and self._child(base, parts[0]) is not None:
                 found = self._descend(base, parts)
                 if found is not None and found[0] != importer:
                     return found
         return None
+
+    def _on_search_path(self, importer: str) -> tuple[list[str], list[str]]:
+        """The folders that a file, and the modules it imports for this, put before and after Python's own."""
+        if importer not in self._added:
+            self._added[importer] = ([], [])  # what is asked for meanwhile is found without
+            own = self._search_path(importer)
+            found = [(importer, own)]
+            for name, level in own.setters:
+                setter = self._search_from(name, level, importer)
+                if setter is not None and setter[0] != importer:
+                    found.append((setter[0], self._search_path(setter[0])))
+            self._added[importer] = (
+                [f for file, path in found for f in self._existing(path.first, file)],
+                [f for file, path in found for f in self._existing(path.last, file)],
+            )
+        return self._added[importer]
+
+    def _existing(self, folders: Iterable[str], file: str) -> list[str]:
+        """These folders of the project, relative ones as seen from the file's own folder, or else the root."""
+        found = []
+        for folder in folders:
+            places = [os.path.normpath(os.path.join(base, folder)) for base in (os.path.dirname(file), self.root)]
+            here = next((p for p in places if _entries(p) and (p + os.sep).startswith(self.root + os.sep)), None)
+            found += [here] if here is not None else []
+        return found
+
+    def forget(self) -> None:
+        """A file has changed: it may put other folders on the search path."""
+        self._added.clear()
+        self._answers.clear()
 
     def _bases(self, folder: str) -> Iterable[str]:
         current = folder

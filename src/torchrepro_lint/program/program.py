@@ -46,7 +46,7 @@ class Program:
         self.seeds = Seeds(self, seed)
         self.seed_functions = frozenset(seed_functions)
         self.files = Files(read)
-        self.finder = ModuleFinder(root, sources)
+        self.finder = ModuleFinder(root, sources, self.files.search_path)
         self.names = Names(self.finder, self.load, catalogue.canonical)
         self.values = Values(self.names, self.callers_of)
         self.text = ProjectText(files)
@@ -79,6 +79,7 @@ class Program:
     def forget(self, path: Path) -> None:
         """The file has changed: read it anew when it is next asked for."""
         self.files.forget(str(path))
+        self.finder.forget()
         self._forget_answers()
 
     def _forget_answers(self) -> None:

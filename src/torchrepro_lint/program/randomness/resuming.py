@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.program.program import Program
+from torchrepro_lint.program.randomness.seeding import Seeding
 from torchrepro_lint.program.values import Display, Result
 
 _PROGRESS = re.compile(r"optim|epoch|step|iter|sched|scaler", re.IGNORECASE)
 _OPTIMIZER = re.compile(r"optim|scaler|sched", re.IGNORECASE)
+_SHORT = re.compile(r"(?:^|[._])opt(?:_[a-z]+)?$", re.IGNORECASE)  # `opt.lr` is an option, `self.opt` an optimizer
+_COUNTED = re.compile(r"epoch|step|iter", re.IGNORECASE)
 _RNG_STATE = re.compile(r"rng_?state|getstate\(|setstate\(|get_state\(|set_state\(|random_state", re.IGNORECASE)
 _SAVES = frozenset(
     {"torch.save", "torch.distributed.checkpoint.save", "torch.distributed.checkpoint.state_dict_saver.save"}
@@ -38,14 +41,16 @@ class Resuming:
     load: tuple[ast.AST, Scope]
 
 
-def resuming(files: Iterable[ModuleFacts], program: Program) -> Resuming | None:
-    """The save and the resume of a program that runs `files`; None when it lacks one, or keeps RNG states."""
-    files = list(files)
+def resuming(seeding: Seeding, program: Program) -> Resuming | None:
+    """The save and the resume that a program runs; None when it lacks one, or keeps RNG states."""
+    files = seeding.visited
     if any(_RNG_STATE.search(facts.source.text) for facts in files):
         return None
-    save = next((site for facts in files for site in _saves(facts, program)), None)
-    load = next((site for facts in files for site in _resumes(facts, program)), None) if save is not None else None
-    return Resuming(save, load) if save is not None and load is not None else None
+    save = next((site for facts in files for site in _saves(facts, program) if seeding.runs(site[1])), None)
+    if save is None:
+        return None
+    load = next((site for facts in files for site in _resumes(facts, program) if seeding.runs(site[1])), None)
+    return Resuming(save, load) if load is not None else None
 
 
 def _saves(facts: ModuleFacts, program: Program) -> Iterator[tuple[ast.Call, Scope]]:
@@ -71,15 +76,47 @@ def _has_progress(expr: ast.expr, scope: Scope, program: Program, depth: int = 0
                 names = []
         if any(_PROGRESS.search(name) for name in names):
             return True
-    return isinstance(expr, ast.Call) and bool(_OPTIMIZER.search(scope.facts.text(expr)))
+    return isinstance(expr, ast.Call) and _is_of_optimizer(expr, scope)
+
+
+def _is_of_optimizer(call: ast.Call, scope: Scope) -> bool:
+    """Whether a call is of an optimizer's, scheduler's or scaler's method, or has its state as argument."""
+    receiver = scope.facts.text(call.func.value) if isinstance(call.func, ast.Attribute) else ""
+    return bool(_OPTIMIZER.search(scope.facts.text(call)) or _SHORT.search(receiver))
 
 
 def _resumes(facts: ModuleFacts, program: Program) -> Iterator[tuple[ast.AST, Scope]]:
-    """Where an optimizer's, scheduler's or scaler's state is put back: the load of the file, if it is in sight."""
+    """Where an optimizer's, scheduler's or scaler's state is put back (the load of the file, if it is in sight), or
+    a file is read and the training goes on from the epoch or step in it."""
     for name in ("load_state_dict", *_RESUMERS):
         for call, scope in facts.calls.get(name, ()):
-            if name in _RESUMERS or _OPTIMIZER.search(facts.text(call)):
+            if name in _RESUMERS or _is_of_optimizer(call, scope):
                 yield _file_read_before(call, scope, program) or call, scope
+    for call, scope in facts.calls.get("load", ()):
+        if program.qualified(call.func, scope) == "torch.load" and _goes_on_from(call, scope):
+            yield call, scope
+
+
+def _goes_on_from(read: ast.Call, scope: Scope) -> bool:
+    """`checkpoint = torch.load(...)` and `start_epoch = checkpoint["epoch"]`, in one function."""
+    statement = scope.facts.statement(read)
+    names = {t.id for t in getattr(statement, "targets", ()) if isinstance(t, ast.Name)}
+    return bool(names) and any(
+        isinstance(node, ast.Assign) and _COUNTED.search(ast.unparse(node.targets[0])) and _counts(node.value, names)
+        for node in ast.walk(scope.function.node)
+    )
+
+
+def _counts(value: ast.expr, names: set[str]) -> bool:
+    """Whether a value is made from `checkpoint["epoch"]`."""
+    return any(
+        isinstance(node, ast.Subscript)
+        and isinstance(node.value, ast.Name)
+        and node.value.id in names
+        and isinstance(node.slice, ast.Constant)
+        and bool(_COUNTED.search(str(node.slice.value)))
+        for node in ast.walk(value)
+    )
 
 
 def _file_read_before(call: ast.Call, scope: Scope, program: Program) -> ast.Call | None:

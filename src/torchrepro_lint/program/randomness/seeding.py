@@ -92,7 +92,8 @@ class Seeding:
     conditional: dict[str, Seeder] = field(default_factory=dict)
     kinds: dict[str, set[str]] = field(default_factory=dict)
     visited: list[ModuleFacts] = field(default_factory=list)
-    reached: set[str] = field(default_factory=set)
+    reached: set[str] = field(default_factory=set)  # names that are called
+    entered: set[Scope] = field(default_factory=set)  # functions of the project that run
     met: list[SeedMet] = field(default_factory=list)
     drawn: dict[str, Witness] = field(default_factory=dict)  # the first draw of each family, seeded or not
     tests: dict[ast.If, Truth] = field(default_factory=dict)
@@ -103,9 +104,14 @@ class Seeding:
     @property
     def trains(self) -> bool:
         """Whether gradients are computed anywhere on the path."""
-        names = ("backward", "manual_backward", "fit")
+        names = ("backward", "manual_backward", "fit", "zero_grad")
         near = [f for f in self.visited if f.source.path.is_relative_to(self.entry.facts.source.path.parent)]
         return any(n in self.reached or any(n in f.calls for f in near) for n in names)
+
+    def runs(self, scope: Scope) -> bool:
+        """Whether the function around `scope` runs: it is entered, or something of its name is called."""
+        function = scope.function
+        return function.kind == "module" or function in self.entered or function.name.rpartition(".")[2] in self.reached
 
     @property
     def loads_weights(self) -> bool:
@@ -215,6 +221,7 @@ class _Walk:
         """Run a project function, or take the result of an equal run from the memo."""
         node = function.node
         self._calls += 1
+        self.found.entered.add(function)
         key = (function, call is None)
         if len(self._chain) > MAX_DEPTH:
             self.found.bounds.add("depth")
@@ -367,8 +374,7 @@ class _Walk:
 
     # -- calls --------------------------------------------------------------------------------------------------
     def _call(self, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
-        if isinstance(call.func, ast.Attribute):
-            self.found.reached.add(call.func.attr)
+        self.found.reached.add(getattr(call.func, "attr", getattr(call.func, "id", "")))
         callees = self._callees(call, scope, frame)
         if not callees:
             self.found.unfollowed.append(Step(call, scope))
@@ -581,7 +587,7 @@ class _Walk:
         return any(
             _loads_over(step) and not _uses("backward", step.scope.function) and not _uses("step", step.scope.function)
             for step in (*self._chain, Step(draw.node, draw.scope))
-            if step.scope.function.kind == "function"
+            if step.scope.function.kind in ("function", "module")
         )
 
     def _draw(self, draw: Draw, state: State) -> State:
