@@ -98,7 +98,8 @@ def test_triggers_list_exactly_what_the_rows_report() -> None:
 @pytest.mark.parametrize("row", [row for _, row in REPORTED], ids=lambda row: row["id"])
 def test_conditions_name_parameters(row: Mapping[str, Any]) -> None:
     signatures = [operations.signature(name) for name in spellings(row)]
-    assert all(s.parameters or s.called for s in signatures)
+    if "package" not in row:  # another package's layers may be judged by their names alone
+        assert all(s.parameters or s.called for s in signatures)
     behaviours = [c for b in row["behaviour"] for c in b.get("when", ())]
     for condition in (*row.get("when", ()), *row.get("exact", ()), *behaviours):
         for name, test in condition.items():

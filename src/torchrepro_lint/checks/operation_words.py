@@ -21,18 +21,27 @@ _PASS = {
 
 
 def values_of(verdict: Verdict) -> Mapping[str, str]:
-    """The placeholders of both cards' messages."""
+    """The placeholders of the cards' messages."""
     operation = verdict.operation
     given = operation.condition or " and ".join(verdict.decided)
     with_given = given if operation.condition or not given else f"with {given}"
+    call = f"`{verdict.call.written}` {with_given}".strip()
     return {
-        "call": f"`{verdict.call.written}` {with_given}".strip(),
+        "call": call,
+        "site": f"{call} where {' and '.join(verdict.open)}" if verdict.open else call,
         "pass": _PASS[operation.direction],
         "kernel": operation.kernel,
         "effect": operation.effect,
         "alternative": operation.alternative,
         "open": " and ".join(verdict.open),
+        "switched": f"`torch.use_deterministic_algorithms(True)` is set{_release(verdict)}",
     }
+
+
+def _release(verdict: Verdict) -> str:
+    """From which release of its package on, for another package's operation."""
+    operator, number = verdict.behaviour.package[:2], verdict.behaviour.package[2:]
+    return f" ({verdict.operation.package} >= {number})" if operator == ">=" else ""
 
 
 def properties_of(verdict: Verdict) -> Mapping[str, Property]:

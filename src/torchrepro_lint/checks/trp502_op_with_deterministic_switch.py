@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft
+from torchrepro_lint.checks.operation_verdicts import verdicts_of
 from torchrepro_lint.checks.operation_words import places_of, properties_of, values_of
 from torchrepro_lint.program import Module, Program
-from torchrepro_lint.program.kernels.triggers import any_called
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
     """Every call that the flag would make deterministic, in a program that does not set it."""
-    if not any_called(module.facts):
-        return
-    from torchrepro_lint.program.kernels.verdicts import verdicts  # much code, for the files that need it
-
-    for verdict in verdicts(module, program):
+    for verdict in verdicts_of(module, program):
         if verdict.behaviour.flag != "switches" or verdict.exact or verdict.flag == "strict":
             continue
         if verdict.flag == "lenient" and not verdict.behaviour.lenient:

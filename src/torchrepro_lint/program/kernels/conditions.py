@@ -54,7 +54,7 @@ def _all(condition: Condition, site: CallSite) -> Judged:
             return Judged(Holds.NO)
         judged.holds = min(judged.holds, holds)
         judged.witnesses += witnesses
-        words = wording(name, test)
+        words = wording(name, _met(name, test, site) if holds is Holds.YES else test)
         if holds is Holds.MAYBE and words:
             judged.open.append(words)
         elif words and isinstance(site.argument(name), Argument):
@@ -74,6 +74,14 @@ def _one(name: str, test: Any, site: CallSite) -> tuple[Holds, list[Witness]]:
     if len({holds for holds, _ in results}) == 1:
         return results[0][0], []
     return Holds.MAYBE, [w for holds, v in results if holds is Holds.YES and (w := _elsewhere(name, v, site))]
+
+
+def _met(name: str, test: Any, site: CallSite) -> Any:
+    """Of a test for one of several values, what is passed here."""
+    if "in" not in test or name in site.signature.called:
+        return test
+    passed = [v.value for v in site.values(name)]
+    return {"in": [value for value in test["in"] if value in passed]}
 
 
 def _elsewhere(name: str, value: Value, site: CallSite) -> Witness | None:
@@ -175,8 +183,11 @@ def _pairs(left: object, right: object) -> list[tuple[int, int]] | None:
 def wording(name: str, test: Any) -> str:
     """The condition in words, for a message: `mode="bicubic"`."""
     match test:
-        case {"in": [*values]}:
-            return " or ".join(f"`{name}={_shown(v)}`" for v in values if not isinstance(v, list))
+        case {"in": [_, *_] as values}:
+            shown = [_shown(v) for v in values if not isinstance(v, list)]
+            return (
+                f"`{name}` is {', '.join(shown[:-1])} or {shown[-1]}" if shown[1:] else f"`{name}={_shown(values[0])}`"
+            )
         case {"not_in": [value, *_]}:
             return f"`{name}` other than {_shown(value)}"
         case {"rank_min": least}:

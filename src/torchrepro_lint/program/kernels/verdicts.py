@@ -133,7 +133,7 @@ class _Reader:
         """By the row that fits the call best: one that holds for certain before one that may."""
         uses = cache(lambda: calls_of(call, self.uses))
         site = CallSite(call, signature(call.name), self.tensors, uses)
-        fits = [f for row in rows(call.name) if row.package == "torch" and (f := self._fit(row, site)) is not None]
+        fits = [f for row in rows(call.name) if (f := self._fit(row, site)) is not None]
         if not fits:
             return None
         fit = max(fits, key=lambda f: f.judged.holds)

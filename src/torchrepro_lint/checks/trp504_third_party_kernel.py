@@ -1,0 +1,28 @@
+"""TRP504: another package's kernel whose result varies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchrepro_lint.checks.draft import Draft
+from torchrepro_lint.checks.operation_verdicts import verdicts_of
+from torchrepro_lint.checks.operation_words import places_of, properties_of, values_of
+from torchrepro_lint.program import Module, Program
+
+_MESSAGES = {"silent": None, "switches": "switches", "raises": "without"}
+
+
+def check(module: Module, program: Program) -> Iterator[Draft]:
+    """Every call of such a kernel, but for those that this program's flag makes deterministic."""
+    for verdict in verdicts_of(module, program, own=False):
+        flag = verdict.behaviour.flag
+        if verdict.exact or (flag == "switches" and verdict.flag is not None):
+            continue
+        message = "raises" if flag == "raises" and verdict.flag == "strict" else _MESSAGES[flag]
+        yield Draft(
+            verdict.call.node,
+            values_of(verdict),
+            message,
+            related=places_of(verdict),
+            properties=properties_of(verdict),
+        )
