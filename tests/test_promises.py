@@ -72,6 +72,19 @@ def test_a_run_without_findings_does_not_import_libcst(tmp_path: Path) -> None:
     assert not {"libcst", "torch", "pathspec", "difflib", "json"} & imported
 
 
+def test_a_file_that_starts_no_program_is_not_walked(tmp_path: Path) -> None:
+    (tmp_path / "layers.py").write_text("import torch\n\n\ndef scaled(x):\n    return torch.relu(x) * 2\n")
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "torchrepro_lint", "layers.py"],
+        cwd=tmp_path, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0
+    ours = [line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if "torchrepro_lint" in line]
+    late = ("program.randomness.seeding", "program.data", "program.kernels.verdicts", "syntax", "cli.explain")
+    assert not [name for name in ours if name.startswith(tuple(f"torchrepro_lint.{part}" for part in late))]
+    assert len(ours) < 75  # each costs a third of a millisecond
+
+
 @pytest.mark.parametrize("output_format", ["json", "full", "github"])
 def test_the_same_bytes_whatever_the_hash_seed(flawed: Path, output_format: str) -> None:
     outputs = {

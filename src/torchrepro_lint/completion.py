@@ -89,7 +89,6 @@ def with_fingerprints(findings: Sequence[Finding], source_of: Callable[[str], So
     the equal ones it is."""
     if not findings:
         return []
-    from dataclasses import replace
     from hashlib import sha256
 
     seen: dict[str, int] = {}
@@ -101,7 +100,7 @@ def with_fingerprints(findings: Sequence[Finding], source_of: Callable[[str], So
         key = "\0".join((finding.code, where.path, str(finding.properties.get("family", "")), text))
         seen[key] = seen.get(key, 0) + 1
         digest = sha256(f"{key}\0{seen[key]}".encode(errors="surrogatepass")).hexdigest()[:16]
-        done.append(replace(finding, fingerprint=digest))
+        done.append(finding._replace(fingerprint=digest))
     return done
 
 

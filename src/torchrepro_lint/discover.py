@@ -13,22 +13,21 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 from torchrepro_lint.globs import Globs, gitignore_patterns
 from torchrepro_lint.settings import Settings
 
 SUFFIXES = (".py", ".pyi", ".ipynb")
 ROOT_MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", "torchrepro-lint.toml", ".git")
-_SHEBANG = re.compile(rb"#!.*(?:\b(?:python|pypy)[0-9.]*\b|\buv run\b)")
+_SHEBANG = rb"#!.*(?:\b(?:python|pypy)[0-9.]*\b|\buv run\b)"
 
 SettingsFor = Callable[[Path], Settings]
 
 
-@dataclass(frozen=True, slots=True)
-class Discovery:
+class Discovery(NamedTuple):
     """Absolute, sorted paths: `files` to check, `missing` ones that were named, and folders with the reason
     why they cannot be listed. `root` is the project's folder."""
 
@@ -76,16 +75,16 @@ def project_root(paths: Sequence[Path]) -> Path:
     return here if common.is_relative_to(here) else common
 
 
-@dataclass(slots=True)
 class _Walk:
     """Files found so far. A symbolic link counts only if what it points to was not found by its own name."""
 
-    settings_for: SettingsFor
-    unreadable: list[tuple[Path, str]] = field(default_factory=list)
-    _real: dict[str, str] = field(default_factory=dict)
-    _links: dict[str, str] = field(default_factory=dict)
-    _linked_folders: dict[str, list[_Rules]] = field(default_factory=dict)
-    _seen_folders: set[str] = field(default_factory=set)
+    def __init__(self, settings_for: SettingsFor) -> None:
+        self.settings_for = settings_for
+        self.unreadable: list[tuple[Path, str]] = []
+        self._real: dict[str, str] = {}
+        self._links: dict[str, str] = {}
+        self._linked_folders: dict[str, list[_Rules]] = {}
+        self._seen_folders: set[str] = set()
 
     def files(self) -> tuple[Path, ...]:
         """Everything found, sorted; looks into linked folders last."""
@@ -224,7 +223,7 @@ def _is_python_file(entry: os.DirEntry[str]) -> bool:
         if "." in entry.name or not entry.is_file() or not entry.stat().st_mode & stat.S_IXUSR:
             return False
         with open(entry.path, "rb") as file:
-            return _SHEBANG.match(file.readline(200)) is not None
+            return re.match(_SHEBANG, file.readline(200)) is not None
     except OSError:
         return False
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from torchrepro_lint import cards, checks
 from torchrepro_lint.completion import complete, tool_finding, unused_suppression, with_fingerprints
@@ -31,8 +31,7 @@ Progress = Callable[[int, int], None]
 ENGINE_CODES = ("TRP001", "TRP002", "TRP003")
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """What to check: paths, whose settings, and text that stands in for a file (stdin, or not yet written)."""
 
     paths: tuple[Path, ...]
@@ -42,7 +41,7 @@ class Request:
     stdin: tuple[str, Path] | None = None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Result:
     """What a run found. `findings` are sorted; `files` are relative to `root`."""
 
@@ -164,8 +163,7 @@ class Run:
         return findings
 
 
-@dataclass(frozen=True, slots=True)
-class Explained:
+class Explained(NamedTuple):
     """What is believed about the programs that start in the files asked for; `idle` are those that start none."""
 
     root: Path

@@ -23,8 +23,8 @@ _POSIX = {
     "xdigit": "0-9A-Fa-f",
 }
 _NEVER = "(?!)"
-_CLASS = re.compile(r"\[(?P<not>[!^])?(?P<items>\]?(?:\[:\w+:\]|\\.|[^\]\\])*)\]", re.DOTALL)
-_CLASS_ITEM = re.compile(r"\[:(?P<posix>\w+):\]|\\(?P<escaped>.)|(?P<dash>-)|(?P<plain>.)", re.DOTALL)
+_CLASS = r"(?s)\[(?P<not>[!^])?(?P<items>\]?(?:\[:\w+:\]|\\.|[^\]\\])*)\]"
+_CLASS_ITEM = r"(?s)\[:(?P<posix>\w+):\]|\\(?P<escaped>.)|(?P<dash>-)|(?P<plain>.)"
 
 
 class Globs:
@@ -105,7 +105,7 @@ def _parts(body: str) -> Iterator[str]:
             text, at = _stars(body, at, run.end())
             yield text
         elif character == "[":
-            group = _CLASS.match(body, at)
+            group = re.compile(_CLASS).match(body, at)
             yield _character_class(group) if group else _NEVER
             at = group.end() if group else len(body)
         elif character == "\\":
@@ -127,7 +127,7 @@ def _stars(body: str, start: int, end: int) -> tuple[str, int]:
 
 
 def _character_class(group: re.Match[str]) -> str:
-    items = "".join(_class_item(item) for item in _CLASS_ITEM.finditer(group["items"]))
+    items = "".join(_class_item(item) for item in re.finditer(_CLASS_ITEM, group["items"]))
     expression = f"[{'^' if group['not'] else ''}{items}]"
     try:
         re.compile(expression)

@@ -7,8 +7,8 @@ Lines and columns are 1-based, columns count characters (not bytes), ends are ex
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import Enum
+from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 Property: TypeAlias = "str | int | float | bool | Sequence[Property] | Mapping[str, Property] | None"
@@ -91,8 +91,7 @@ class Fix(NamedTuple):
     edits: tuple[Edit, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """One thing wrong at one place. `fingerprint` survives edits elsewhere in the file."""
 
     code: str
@@ -101,7 +100,7 @@ class Finding:
     certainty: Certainty
     message: str
     location: Location
-    properties: Mapping[str, Property] = field(default_factory=dict)
+    properties: Mapping[str, Property] = MappingProxyType({})
     related: tuple[Related, ...] = ()
     fix: Fix | None = None
     fingerprint: str = ""

@@ -7,7 +7,7 @@ a finding is worded.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.model import Edit, Position, Range
@@ -16,8 +16,7 @@ from torchrepro_lint.source import SourceFile, Suppression
 UNUSED = "TRP002"
 
 
-@dataclass(frozen=True, slots=True)
-class Unused:
+class Unused(NamedTuple):
     """What silenced nothing in one suppression: `idle` selects rules that ran, `unknown` selects none.
 
     Both are as written; `places` are their indices among the comment's codes. `whole` says that the comment
@@ -32,19 +31,21 @@ class Unused:
     alone: bool = False
 
 
-@dataclass(slots=True)
 class Suppressor:
     """The suppressions of one file, and what each of them has silenced so far.
 
     `known` maps every code to its name; `enabled` are the codes judged in this run.
     """
 
-    source: SourceFile
-    facts: ModuleFacts | None
-    known: Mapping[str, str]
-    enabled: Collection[str]
-    _used: set[tuple[Suppression, int | None]] = field(default_factory=set)
-    _meanings: dict[str, frozenset[str]] = field(default_factory=dict)
+    def __init__(
+        self, source: SourceFile, facts: ModuleFacts | None, known: Mapping[str, str], enabled: Collection[str]
+    ) -> None:
+        self.source = source
+        self.facts = facts
+        self.known = known
+        self.enabled = enabled
+        self._used: set[tuple[Suppression, int | None]] = set()
+        self._meanings: dict[str, frozenset[str]] = {}
 
     def silences(self, code: str, line: int) -> bool:
         """Whether a finding of `code` that starts on `line` is suppressed."""

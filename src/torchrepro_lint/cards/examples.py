@@ -102,7 +102,7 @@ def _blocks(path: Path, first_line: int, body: str) -> Iterator[_Block | None]:
     """Each example block in order; None where a program ends (a heading, or the line that says so)."""
     lines = iter(enumerate(body.split("\n"), first_line))
     for number, line in lines:
-        fence = FENCE.fullmatch(line)
+        fence = re.fullmatch(FENCE, line)
         if fence is None:
             if line.startswith("## ") or line.strip() == NEXT:
                 yield None

@@ -18,7 +18,7 @@ HEADINGS = (
     "When it stays silent",
     "References",
 )
-FENCE = re.compile(r"(`{3,})(.*)")
+FENCE = r"(`{3,})(.*)"
 
 
 class CardError(ValueError):
@@ -35,7 +35,7 @@ def headings(lines: Sequence[str]) -> list[tuple[int, str]]:
     found: list[tuple[int, str]] = []
     fence = ""
     for index, line in enumerate(lines):
-        match = FENCE.fullmatch(line)
+        match = re.fullmatch(FENCE, line)
         if match and not fence:
             fence = match[1]
         elif fence and line.rstrip() == fence:

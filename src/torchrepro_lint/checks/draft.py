@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
 
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.model import Certainty, Edit, Level, Property
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Place:
+class Place(NamedTuple):
     """A further place that a finding rests on, and what happens there ("seeded here")."""
 
     facts: ModuleFacts
@@ -19,8 +19,7 @@ class Place:
     message: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Draft:
+class Draft(NamedTuple):
     """A finding at `node`. A compound statement is shown by its header line only.
 
     `values` fill the placeholders of the card's message, or of its `[messages]` entry named `message`. What is
@@ -28,11 +27,11 @@ class Draft:
     """
 
     node: ast.AST
-    values: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, str] = MappingProxyType({})
     message: str | None = None
     level: Level | None = None
     certainty: Certainty | None = None
-    properties: Mapping[str, Property] = field(default_factory=dict)
+    properties: Mapping[str, Property] = MappingProxyType({})
     related: tuple[Place, ...] = ()
     edits: tuple[Edit, ...] = ()
     fix_title: str | None = None

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.index import Scope
 from torchrepro_lint.model import Certainty, Edit
 from torchrepro_lint.program import FAMILIES, Module, Program
-from torchrepro_lint.program.randomness.seeding import Seeding, Witness
-from torchrepro_lint.syntax import import_name, insert_before, insert_first
+
+if TYPE_CHECKING:
+    from torchrepro_lint.program.randomness.seeding import Seeding, Witness
 
 SEED_CALLS = {"torch": "torch.manual_seed", "numpy": "numpy.random.seed", "python": "random.seed"}
 
@@ -67,6 +69,8 @@ def _top_statement(owner: ast.AST, witness: Witness, scope: Scope) -> ast.stmt |
 
 def _seed_edits(program: Program, seeding: Seeding, witness: Witness) -> tuple[Edit, ...]:
     """Seed the family at the top of the program, from its own seed where one is in scope before the draw."""
+    from torchrepro_lint.syntax import import_name, insert_before, insert_first
+
     facts, guard = seeding.entry.facts, seeding.entry.facts.guard
     call = SEED_CALLS[witness.draw.family]
 

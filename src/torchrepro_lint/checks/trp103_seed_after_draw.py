@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.index import Scope
 from torchrepro_lint.model import Edit
 from torchrepro_lint.program import FAMILIES, Module, Program
-from torchrepro_lint.program.randomness.seeding import Late, Seeding, Step
-from torchrepro_lint.syntax import insert_before, remove
+
+if TYPE_CHECKING:
+    from torchrepro_lint.program.randomness.seeding import Late, Seeding, Step
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
@@ -46,6 +48,8 @@ def _move(step: Step, late: Late) -> tuple[Edit, ...]:
         return ()
     if not all(_known_before(n.id, step.scope, draw) for n in ast.walk(seed) if isinstance(n, ast.Name)):
         return ()
+    from torchrepro_lint.syntax import insert_before, remove
+
     return (remove(facts, seed), insert_before(facts, draw, facts.text(seed)))
 
 

@@ -5,18 +5,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.switch_edit import with_value
 from torchrepro_lint.model import Certainty
 from torchrepro_lint.program import Module, Program
 from torchrepro_lint.program.kernels.flags import (
     Setting,
-    assigned,
     follows_request,
-    passed,
     reads_switch,
-    state,
+    stated,
     undone,
 )
 from torchrepro_lint.program.kernels.intent import depends_on, unrequested
@@ -26,10 +23,7 @@ OWNER, NAME = "torch.backends.cudnn", "benchmark"
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
     """Every place that turns `cudnn.benchmark` on, or may."""
-    if NAME not in module.facts.source.text:
-        return
-    settings = [*assigned(module, OWNER, NAME), *passed(module, catalogue.names("backend_flags", NAME))]
-    states = [(setting, state(program, setting)) for setting in settings]
+    states = stated(module, OWNER, NAME)
     for setting, value in states:
         if value is False or _switched_off(setting) or unrequested(program, setting.node, setting.scope):
             continue

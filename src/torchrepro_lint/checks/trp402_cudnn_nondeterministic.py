@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.switch_edit import with_value
 from torchrepro_lint.model import Level
 from torchrepro_lint.program import Module, Program
-from torchrepro_lint.program.kernels.flags import assigned, passed, state, temporary, undone
+from torchrepro_lint.program.kernels.flags import stated, temporary, undone
 from torchrepro_lint.program.kernels.intent import unrequested
 
 OWNER, NAME = "torch.backends.cudnn", "deterministic"
@@ -17,10 +16,7 @@ OWNER, NAME = "torch.backends.cudnn", "deterministic"
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
     """Every place that turns `cudnn.deterministic` off."""
-    if NAME not in module.facts.source.text:
-        return
-    settings = [*assigned(module, OWNER, NAME), *passed(module, catalogue.names("backend_flags", NAME))]
-    states = [(setting, state(program, setting)) for setting in settings]
+    states = stated(module, OWNER, NAME)
     for setting, value in states:
         if value is not False or unrequested(program, setting.node, setting.scope):
             continue

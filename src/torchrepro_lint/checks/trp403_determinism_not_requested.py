@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.program import Module, Program
 from torchrepro_lint.program.kernels.convolutions import first_kernel, uses_gpu
-from torchrepro_lint.program.randomness.seeding import Seeding
+
+if TYPE_CHECKING:
+    from torchrepro_lint.program.randomness.seeding import Seeding
 
 REQUESTS = ("use_deterministic_algorithms", "set_deterministic_debug_mode", "set_deterministic",
             "enable_full_determinism", "set_determinism", "fill_uninitialized_memory")  # fmt: skip

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.program import FAMILIES, Module, Program
 from torchrepro_lint.program.randomness.resuming import resuming
-from torchrepro_lint.program.randomness.seeding import Seeding
+
+if TYPE_CHECKING:
+    from torchrepro_lint.program.randomness.seeding import Seeding
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:

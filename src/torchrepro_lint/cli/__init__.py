@@ -5,26 +5,42 @@ The commands' modules import only what `--version` and `--help` need; a command 
 
 from __future__ import annotations
 
+import gc
 import io
+import os
 import sys
 from types import TracebackType
+
+_MANY = 100_000  # objects made between two looks for cycles
 
 
 def main() -> None:
     """The console script: streams that can write anything, and exit code 2 for a crash."""
+    gc.set_threshold(_MANY)  # a small run makes no cycles worth looking for
     from torchrepro_lint.cli.program import program
 
     sys.excepthook = _crash
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    program()
+    try:
+        program()
+    except SystemExit as ended:
+        _leave(ended)
+
+
+def _leave(ended: SystemExit) -> None:
+    """End without taking the interpreter apart, which costs a small run a quarter of its time."""
+    if not isinstance(ended.code, int):
+        raise ended
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:  # a stream that was closed before the start
+            stream.flush()
+    os._exit(ended.code)
 
 
 def _crash(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """Python would exit with 1, which means "findings" here."""
-    import os
-
     if issubclass(kind, KeyboardInterrupt):  # so early that no command runs yet
         os._exit(130)
     sys.__excepthook__(kind, error, trace)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
-from torchrepro_lint.cli.help import Command, Option
+from torchrepro_lint.cli.help import Command
 from torchrepro_lint.cli.options import Options, split
+from torchrepro_lint.cli.shared_options import color, config, isolated, option
 
 _EPILOG = """\
 Safe and unsafe:
@@ -40,19 +40,12 @@ Settings are read from [tool.torchrepro-lint] in pyproject.toml or from
 torchrepro-lint.toml, whichever is closest to a file.
 """
 
-_Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
-
-
-def _option(section: str, *names: str, **attributes: Any) -> _Decorator:
-    return click.option(*names, cls=Option, section=section, **attributes)
-
-
-_rules = partial(_option, "Rules", metavar="RULES", multiple=True, callback=split)
-_files = partial(_option, "Files")
-_fixes = partial(_option, "Fixes")
-_output = partial(_option, "Output")
-_exit = partial(_option, "Exit code")
-_settings = partial(_option, "Settings")
+_rules = partial(option, "Rules", metavar="RULES", multiple=True, callback=split)
+_files = partial(option, "Files")
+_fixes = partial(option, "Fixes")
+_output = partial(option, "Output")
+_exit = partial(option, "Exit code")
+_settings = partial(option, "Settings")
 
 
 @click.command("check", cls=Command, epilog=_EPILOG)
@@ -82,13 +75,7 @@ _settings = partial(_option, "Settings")
     help="Write the report to a file instead of the standard output.",
 )
 @_output("--statistics", is_flag=True, help="Show how many findings each rule has, instead of the findings.")
-@_output(
-    "--color",
-    type=click.Choice(["auto", "always", "never"]),
-    default="auto",
-    show_default=True,
-    help="auto: colours on a terminal only.",
-)
+@color("Output")
 @_exit(
     "--fail-on",
     type=click.Choice(["error", "warning"]),
@@ -106,13 +93,8 @@ _settings = partial(_option, "Settings")
 )
 @_files("--force-exclude", is_flag=True, help="Leave out excluded files even when they are named.")
 @_files("--show-files", is_flag=True, help="List the files that would be checked, and stop.")
-@_settings(
-    "--config",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Take the settings from this TOML file, and from no other.",
-)
-@_settings("--isolated", is_flag=True, help="Ignore all configuration files.")
+@config("Settings")
+@isolated("Settings")
 @_settings(
     "--torch-version",
     metavar="VERSION",
@@ -131,4 +113,6 @@ def check(**options: Any) -> int:
     """
     from torchrepro_lint.cli.run import run
 
-    return run(Options(**options))
+    asked = Options(**options)
+    asked.refuse_contradictions()
+    return run(asked)

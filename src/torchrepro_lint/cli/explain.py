@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from torchrepro_lint.cli.help import Command, Option
+from torchrepro_lint.cli import shared_options
+from torchrepro_lint.cli.help import Command
 
 _EPILOG = """\
 Examples:
@@ -21,33 +22,10 @@ Exit codes:
 
 @click.command("explain", cls=Command, epilog=_EPILOG)
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATHS]...")
-@click.option(
-    "--output-format",
-    cls=Option,
-    section="Output",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="json: one object with everything that the text says.",
-)
-@click.option(
-    "--color",
-    cls=Option,
-    section="Output",
-    type=click.Choice(["auto", "always", "never"]),
-    default="auto",
-    show_default=True,
-    help="auto: colours on a terminal only.",
-)
-@click.option(
-    "--config",
-    cls=Option,
-    section="Settings",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Take the settings from this TOML file, and from no other.",
-)
-@click.option("--isolated", cls=Option, section="Settings", is_flag=True, help="Ignore all configuration files.")
+@shared_options.text_or_json("Output", "json: one object with everything that the text says.")
+@shared_options.color("Output")
+@shared_options.config("Settings")
+@shared_options.isolated("Settings")
 def explain(paths: tuple[Path, ...], output_format: str, color: str, config: Path | None, isolated: bool) -> int:
     """Show what is believed about each program: where it starts, what it seeds and when, what it draws first.
 

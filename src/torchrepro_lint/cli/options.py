@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
@@ -19,8 +19,7 @@ def split(ctx: click.Context, parameter: click.Parameter, value: Sequence[str]) 
     return rules
 
 
-@dataclass(frozen=True, eq=False, repr=False)  # made on every run: only what is needed
-class Options:
+class Options(NamedTuple):
     """The options of `check`, each as its help says."""
 
     paths: tuple[Path, ...]
@@ -45,7 +44,8 @@ class Options:
     torch_version: str | None
     show_settings: bool
 
-    def __post_init__(self) -> None:
+    def refuse_contradictions(self) -> None:
+        """Raise UsageError for options that do not go together."""
         if STDIN in self.paths and len(self.paths) > 1:
             raise click.UsageError("the path - for the standard input stands alone")
         if self.stdin_filename and not self.stdin:

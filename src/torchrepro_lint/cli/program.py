@@ -5,16 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 import click
 
 from torchrepro_lint import __version__
-from torchrepro_lint.cli.check import check
-from torchrepro_lint.cli.explain import explain
 from torchrepro_lint.cli.help import Epilog
-from torchrepro_lint.cli.rule import rule
 
+COMMANDS = ("check", "explain", "rule")  # each a module beside this one, imported when it is asked for
 INTERRUPTED = 130  # as a shell reports a program that Ctrl-C ended
 _OWN = ("--help", "-h", "--version", "-V")
 
@@ -35,9 +34,18 @@ class Program(Epilog, click.Group):
     """A group whose default command is `check`, and which ends with the documented exit codes."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if not args or (args[0] not in self.commands and args[0] not in _OWN):
+        if not args or args[0] not in (*COMMANDS, *_OWN):
             args = ["check", *args]
         return super().parse_args(ctx, args)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(f"torchrepro_lint.cli.{cmd_name}"), cmd_name)
+        return command
 
     def main(
         self,
@@ -67,8 +75,3 @@ class Program(Epilog, click.Group):
 @click.version_option(__version__, "-V", "--version", message="torchrepro-lint %(version)s")
 def program() -> None:
     """Find, fix and prove nondeterminism in PyTorch training code, across the files of a program."""
-
-
-program.add_command(check)
-program.add_command(explain)
-program.add_command(rule)

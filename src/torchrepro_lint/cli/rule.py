@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from torchrepro_lint.cli.help import Command, Option
+from torchrepro_lint.cli import shared_options
+from torchrepro_lint.cli.help import Command
 
 _EPILOG = """\
 Examples:
@@ -17,25 +18,9 @@ Examples:
 
 @click.command("rule", cls=Command, epilog=_EPILOG)
 @click.argument("names", nargs=-1, metavar="[CODE|NAME]...")
-@click.option("--all", "every", cls=Option, section="Options", is_flag=True, help="List all rules.")
-@click.option(
-    "--output-format",
-    cls=Option,
-    section="Options",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="json: a list with everything that a rule's page holds.",
-)
-@click.option(
-    "--color",
-    cls=Option,
-    section="Options",
-    type=click.Choice(["auto", "always", "never"]),
-    default="auto",
-    show_default=True,
-    help="auto: colours on a terminal only.",
-)
+@shared_options.option("Options", "--all", "every", is_flag=True, help="List all rules.")
+@shared_options.text_or_json("Options", "json: a list with everything that a rule's page holds.")
+@shared_options.color("Options")
 def rule(names: tuple[str, ...], every: bool, output_format: str, color: str) -> int:
     """Explain a rule: what it reports, why that matters, what to write instead, what its fix may change."""
     if bool(names) == every:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import fields
 from pathlib import Path
 
 from torchrepro_lint import cards
@@ -42,11 +41,11 @@ def show_settings(options: Options, resolver: SettingsResolver) -> int:
 
 def _described(path: Path, settings: Settings) -> Iterator[str]:
     yield f"# settings for {path}; patterns are relative to {settings.base}"
-    for item in fields(settings):
-        if item.name in ("base", "origins"):
+    for name in settings._fields:
+        if name in ("base", "origins"):
             continue
-        key = item.name.replace("_", "-")
-        value = getattr(settings, item.name)
+        key = name.replace("_", "-")
+        value = getattr(settings, name)
         shown = f"{key} = {_toml(value)}" if value is not None else f"# {key} is not set"
         yield f"{shown}  # {settings.origin(key)}"
     every = cards.codes()

@@ -44,7 +44,8 @@ def wants_color(choice: str, *, err: bool = False) -> bool:
 
 def is_terminal(*, err: bool = False) -> bool:
     """Whether somebody watches the standard output, or the standard error."""
-    return (sys.stderr if err else sys.stdout).isatty()
+    stream = sys.stderr if err else sys.stdout
+    return stream is not None and stream.isatty()  # None: closed before the start
 
 
 def width() -> int:
@@ -54,7 +55,7 @@ def width() -> int:
         return int(told)
     try:
         return os.get_terminal_size(sys.stdout.fileno()).columns or _DEFAULT_WIDTH
-    except (OSError, ValueError):  # not a terminal; not even a file
+    except (OSError, ValueError, AttributeError):  # not a terminal; not a file; closed
         return _DEFAULT_WIDTH
 
 

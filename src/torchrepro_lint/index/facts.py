@@ -22,7 +22,7 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 STATEMENT_BODIES = ("body", "orelse", "finalbody", "handlers", "cases")
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Binding:
     """One way a name gets its value.
 
@@ -39,7 +39,7 @@ class Binding:
     level: int = 0
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Scope:
     """A namespace: module, class, function, lambda or comprehension."""
 
@@ -124,7 +124,7 @@ class SubscriptSet(NamedTuple):
     scope: Scope
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class ModuleFacts:
     """One file. `calls` and `attribute_sets` are keyed by the last part of the written name, in source order.
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from torchrepro_lint.source import SourceFile
 
-_STRING = re.compile(r"""([A-Za-z]{0,2})('''|\"\"\"|'|")""")
+_STRING = r"""([A-Za-z]{0,2})('''|\"\"\"|'|")"""
 _OPEN, _CLOSE = "([{", ")]}"
 
 
@@ -62,8 +62,8 @@ def _flatten(fields: list[ast.FormattedValue]) -> Iterator[ast.FormattedValue]:
 
 def _f_literals(text: str) -> Iterator[tuple[int, int, bool]]:
     """Body start, body end and rawness of each f-literal in an implicit concatenation."""
-    at = 0
-    while (match := _STRING.search(text, at)) is not None:
+    at, string = 0, re.compile(_STRING)
+    while (match := string.search(text, at)) is not None:
         comment = text.find("#", at, match.start())
         if comment >= 0:
             at = text.find("\n", comment)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.program.program import Program
@@ -11,8 +11,7 @@ from torchrepro_lint.program.program import Program
 _HARMLESS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Pass)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Entry:
+class Entry(NamedTuple):
     """A program of `facts`: its module runs from top to bottom; `node` is where a person says it starts."""
 
     facts: ModuleFacts

@@ -9,8 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from torchrepro_lint.index import Binding, ModuleFacts, Scope
 from torchrepro_lint.program.modules import ModuleFinder
@@ -19,8 +18,7 @@ MAX_DEPTH = 24
 _BUILTINS = frozenset(dir(builtins))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Variable:
+class Variable(NamedTuple):
     """A name bound to values rather than to one definition."""
 
     name: str

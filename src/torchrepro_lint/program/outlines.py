@@ -13,7 +13,7 @@ from typing import NamedTuple
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import ModuleFacts, Scope
 
-_CONFIGURES = re.compile(r"seed|cudnn|determinis|add_argument", re.IGNORECASE)
+_CONFIGURES = r"(?i)seed|cudnn|determinis|add_argument"
 
 
 class Outline(NamedTuple):
@@ -26,7 +26,7 @@ class Outline(NamedTuple):
 def outline_of(facts: ModuleFacts) -> Outline:
     """The outline of a file."""
     imports = tuple((b.target, b.level) for b in facts.imports if b.node in facts.tree.body or _at_top(b.node, facts))
-    active = bool(_CONFIGURES.search(facts.source.text)) or _runs_something(facts)
+    active = bool(re.search(_CONFIGURES, facts.source.text)) or _runs_something(facts)
     return Outline(imports, active)
 
 

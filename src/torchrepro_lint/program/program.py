@@ -169,14 +169,21 @@ class Program:
 
     def seedings(self, facts: ModuleFacts) -> list[Seeding]:
         """The seeding walk of each program that a file starts."""
-        from torchrepro_lint.program.entries import entries
-        from torchrepro_lint.program.randomness.seeding import seeding_of
-
         if self._seedings is None or self._seedings[0] is not facts:
-            self._seedings = (facts, [seeding_of(entry, self) for entry in entries(facts, self)])
+            self._seedings = (facts, self._walked(facts))
             if not all(s.complete for s in self._seedings[1]):
                 self._cut_short.add(facts.source.rel)
         return self._seedings[1]
+
+    def _walked(self, facts: ModuleFacts) -> list[Seeding]:
+        from torchrepro_lint.program.entries import entries
+
+        started = entries(facts, self)
+        if not started:
+            return []
+        from torchrepro_lint.program.randomness.seeding import seeding_of
+
+        return [seeding_of(entry, self) for entry in started]
 
     def bounds(self) -> dict[str, int]:
         """How often a bound kept a question from being answered, by what was given up."""

@@ -7,10 +7,9 @@ nothing about findings; `Context` tells it what it is written for.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 if TYPE_CHECKING:
     from torchrepro_lint.engine import Result
@@ -23,8 +22,7 @@ RENDERERS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(NamedTuple):
     """What the text is written for: `width` in columns, paths shown from `cwd`, `fixing` after a --fix."""
 
     color: bool

@@ -6,8 +6,7 @@ Knows characters and escape codes; nothing of findings or source files.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from torchrepro_lint.model import Level
 
@@ -26,8 +25,7 @@ _TAB = 4
 _BIDIRECTIONAL = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
-@dataclass(frozen=True, slots=True)
-class Paint:
+class Paint(NamedTuple):
     """Wraps text in a style's escape codes, or leaves it alone when `color` is false."""
 
     color: bool

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from torchrepro_lint.settings.tables import TABLE, SettingsError, origin_in, own_file, own_table
@@ -40,7 +39,7 @@ class SettingsResolver:
         if isolated:
             self._everywhere = self._finished(Settings(Path.cwd()))
         elif config is not None:
-            self._everywhere = self._finished(replace(self._explicit(_absolute(config)), base=Path.cwd()))
+            self._everywhere = self._finished(self._explicit(_absolute(config))._replace(base=Path.cwd()))
 
     def for_path(self, path: Path) -> Settings:
         """The settings for a file or a folder, which need not exist."""
@@ -83,7 +82,7 @@ class SettingsResolver:
             target = _absolute(path.parent / Path(string(values.pop("extend"), origin)).expanduser())
             if not os.path.isfile(target):
                 raise SettingsError(f"{origin}: no such file: {target}")
-            below = replace(self._read(target, (*extended_by, path)), base=path.parent)
+            below = self._read(target, (*extended_by, path))._replace(base=path.parent)
         return self._layered(below, values, lambda key: origin_in(path, key))
 
     def _layered(self, below: Settings, values: Mapping[str, object], origin_of: Callable[[str], str]) -> Settings:
@@ -91,7 +90,7 @@ class SettingsResolver:
         if not values:
             return below
         new = {key: checked(key, value, origin_of(key), self._known) for key, value in values.items()}
-        origins = {**below.origins, **{key: origin_of(key) for key in new}}
+        origins = tuple({**dict(below.origins), **{key: origin_of(key) for key in new}}.items())
         ignore, extend_select = new.get("ignore", ()), new.get("extend-select", ())
         if "select" not in new and below.select is not None:
             new["select"] = _without(below.select, ignore)
@@ -102,7 +101,7 @@ class SettingsResolver:
             new["extend-select"], new["ignore"] = extend_select, ignore
         for key in ("extend-exclude", "per-file-ignores"):
             new[key] = (*getattr(below, _attribute(key)), *new.get(key, ()))
-        return replace(below, origins=origins, **{_attribute(key): value for key, value in new.items()})
+        return below._replace(origins=origins, **{_attribute(key): value for key, value in new.items()})
 
 
 def _without(selectors: tuple[str, ...], overruled_by: tuple[str, ...]) -> tuple[str, ...]:

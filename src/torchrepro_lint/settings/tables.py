@@ -17,7 +17,7 @@ from typing import Any
 
 TABLE = "torchrepro-lint"
 FILE = "torchrepro-lint.toml"
-_PLACE = re.compile(r" \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)$")
+_PLACE = r" \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)$"
 
 
 class SettingsError(Exception):
@@ -73,7 +73,7 @@ def load(path: Path) -> dict[str, Any]:
 
 
 def _broken(path: Path, message: str, last_line: int) -> str:
-    place = _PLACE.search(message)
+    place = re.search(_PLACE, message)
     if place is None:
         return f"{path}: broken TOML: {message}"
     where = f"{place['line']}:{place['column']}" if place["line"] else f"{last_line}"

@@ -14,10 +14,15 @@ from typing import Any
 from torchrepro_lint.settings.tables import load
 
 _CLAUSE = r"(?:(?:===?|!=|[<>]=?|~=)\s*)?\d+(?:\.\d+)*(?:\.\*)?(?:(?:a|b|rc|\.?dev|\.?post)\d+)*(?:\+[\w.]+)?"
-VERSION = re.compile(rf"{_CLAUSE}(?:\s*,\s*{_CLAUSE})*")
-_REQUIREMENT = re.compile(r"\s*torch(?![\w.-])\s*(?:\[[^\]]*\])?\s*(?P<rest>.*)", re.IGNORECASE)
-_WHEEL = re.compile(r"@.*\btorch-(?P<version>\d+(?:\.\d+)+)")
-_AFTER_SPECIFIER = re.compile(r"\s*(?:;|\s#|^#|\s--|\\).*")
+_VERSION = rf"{_CLAUSE}(?:\s*,\s*{_CLAUSE})*"
+_REQUIREMENT = r"(?i)\s*torch(?![\w.-])\s*(?:\[[^\]]*\])?\s*(?P<rest>.*)"
+_WHEEL = r"@.*\btorch-(?P<version>\d+(?:\.\d+)+)"
+_AFTER_SPECIFIER = r"\s*(?:;|\s#|^#|\s--|\\).*"
+
+
+def is_version(text: str) -> bool:
+    """Whether this is a version or specifier, such as `2.4` or `>=2.1,<2.5`."""
+    return re.fullmatch(_VERSION, text) is not None
 
 
 def project_torch(root: Path) -> str | None:
@@ -62,13 +67,13 @@ def _requirement_lines(root: Path) -> Iterator[str]:
 
 def _specifier(requirement: str) -> str | None:
     """The version part of a requirement, if it is one of torch."""
-    match = _REQUIREMENT.fullmatch(requirement)
+    match = re.fullmatch(_REQUIREMENT, requirement)
     if match is None:
         return None
-    if wheel := _WHEEL.match(match["rest"]):
+    if wheel := re.match(_WHEEL, match["rest"]):
         return f"=={wheel['version']}"
-    text = _AFTER_SPECIFIER.sub("", match["rest"]).strip().removeprefix("(").removesuffix(")").strip()
-    return text if VERSION.fullmatch(text) else None
+    text = re.sub(_AFTER_SPECIFIER, "", match["rest"]).strip().removeprefix("(").removesuffix(")").strip()
+    return text if is_version(text) else None
 
 
 def _poetry_specifier(value: object) -> str | None:
@@ -78,7 +83,7 @@ def _poetry_specifier(value: object) -> str | None:
         return None
     clauses = [_poetry_clause(clause.strip()) for clause in text.split(",")]
     whole = ",".join(clauses)
-    return whole if VERSION.fullmatch(whole) else None
+    return whole if is_version(whole) else None
 
 
 def _poetry_clause(clause: str) -> str:

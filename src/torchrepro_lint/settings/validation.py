@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from torchrepro_lint.settings.tables import SettingsError
-from torchrepro_lint.settings.torch_version import VERSION
+from torchrepro_lint.settings.torch_version import is_version
 
 SELECTIONS = ("select", "ignore", "extend-select")
 LISTS = ("exclude", "extend-exclude", "src")
 KEYS = (*SELECTIONS, *LISTS, "per-file-ignores", "seed", "torch", "seed-functions", "extend")
 MAX_SEED = 2**32 - 1  # numpy takes no more
-_DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+_DOTTED = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*"
 
 
 def checked(key: str, value: object, origin: str, known: Mapping[str, str]) -> Any:
@@ -77,7 +77,7 @@ def _per_file_ignores(value: object, origin: str, known: Mapping[str, str]) -> t
 def _dotted_names(value: object, origin: str) -> tuple[str, ...]:
     names = strings(value, origin)
     for name in names:
-        if not _DOTTED.fullmatch(name):
+        if not re.fullmatch(_DOTTED, name):
             raise SettingsError(f"{origin}: {name!r} is not a dotted name such as 'package.seed_all'")
     return names
 
@@ -90,7 +90,7 @@ def _seed(value: object, origin: str) -> int:
 
 def _version(value: object, origin: str) -> str:
     text = string(value, origin).strip()
-    if VERSION.fullmatch(text):
+    if is_version(text):
         return text
     raise SettingsError(f"{origin}: {text!r} is not a version such as '2.4' or '>=2.1,<2.5'")
 

@@ -5,9 +5,9 @@ Plain values: where they come from, and whether they are valid, is decided elsew
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection
 from pathlib import Path
+from typing import NamedTuple
 
 from torchrepro_lint.globs import Globs
 
@@ -19,11 +19,10 @@ DEFAULT_EXCLUDE = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """Configuration for a folder. Globs are relative to `base`; selectors are codes, prefixes or ALL.
 
-    `select` is None where the default rules apply. `origins` says where each key (kebab-case) was set.
+    `select` is None where the default rules apply. `origins` pairs each key (kebab-case) with where it was set.
     """
 
     base: Path
@@ -37,11 +36,11 @@ class Settings:
     torch: str | None = None
     seed_functions: tuple[str, ...] = ()
     src: tuple[str, ...] = (".", "src")
-    origins: Mapping[str, str] = field(default_factory=dict, compare=False)
+    origins: tuple[tuple[str, str], ...] = ()
 
     def origin(self, key: str) -> str:
         """Where `key` was set, for messages."""
-        return self.origins.get(key, "the default")
+        return dict(self.origins).get(key, "the default")
 
     def enabled(self, default_codes: Collection[str], all_codes: Collection[str]) -> frozenset[str]:
         """The rules to run. Of several selectors for a rule the longest decides, and at a tie `ignore`."""

@@ -7,20 +7,18 @@ from __future__ import annotations
 
 import codecs
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from torchrepro_lint.model import Position
 from torchrepro_lint.source.errors import SourceError
 
-_COOKIE = re.compile(rb"[ \t\f]*#[^\r\n]*?coding[:=][ \t]*([-\w.]+)")
-_BLANK_OR_COMMENT = re.compile(rb"[ \t\f]*(?:#[^\r\n]*)?(?:\r\n|\r|\n)")
-_NEWLINE = re.compile(rb"\r\n|\r|\n")
+_COOKIE = rb"[ \t\f]*#[^\r\n]*?coding[:=][ \t]*([-\w.]+)"
+_BLANK_OR_COMMENT = rb"[ \t\f]*(?:#[^\r\n]*)?(?:\r\n|\r|\n)"
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _PROBE = "# coding: x = 'a'\n"
 
 
-@dataclass(frozen=True, slots=True)
-class Decoded:
+class Decoded(NamedTuple):
     """The text of a file without its byte order mark, and what is needed to write it back."""
 
     text: str
@@ -76,11 +74,13 @@ def position_after(text: str) -> Position:
 
 def _declared_encoding(body: bytes, bom: bool) -> str | None:
     """The codec that the first or second line names, checked; None when neither names one."""
-    line = 1
-    match = _COOKIE.match(body)
+    if b"coding" not in body:
+        return None
+    line, cookie = 1, re.compile(_COOKIE)
+    match = cookie.match(body)
     if match is None:
-        first = _BLANK_OR_COMMENT.match(body)
-        match = _COOKIE.match(body, first.end()) if first else None
+        first = re.match(_BLANK_OR_COMMENT, body)
+        match = cookie.match(body, first.end()) if first else None
         line = 2
     if match is None:
         return None
@@ -106,7 +106,7 @@ def _checked_codec(name: str, bom: bool, place: Position) -> str:
 
 def _undecodable(body: bytes, encoding: str, error: UnicodeDecodeError) -> SourceError:
     before = body[: error.start]
-    line = len(_NEWLINE.findall(before)) + 1
+    line = len(re.findall(rb"\r\n|\r|\n", before)) + 1
     prefix = before[_line_start(body, error.start) :]
     place = Position(line, len(prefix.decode(encoding, errors="replace")) + 1)
     if body.startswith(_UTF16_MARKS):

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from torchrepro_lint.model import Range
 
@@ -16,8 +15,7 @@ SuppressionKind = Literal["noqa", "ignore", "ignore-file"]
 _MENTION = re.compile(r"#[^\S\r\n]*(?:noqa|torchrepro[^\S\r\n]*:)[^\r\n]*", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Suppression:
+class Suppression(NamedTuple):
     """One suppressing comment.
 
     `codes` are our codes (upper case), prefixes and rule names, None for everything; `code_ranges` has one

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.model import Edit, Position, Range
@@ -11,8 +11,7 @@ from torchrepro_lint.model import Edit, Position, Range
 USUAL_ALIASES = {"numpy": "np"}
 
 
-@dataclass(frozen=True, slots=True)
-class Import:
+class Import(NamedTuple):
     """`text` names the imported thing; `edits` bring the import that it needs, if any."""
 
     text: str

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from torchrepro_lint.index import ModuleFacts
 
@@ -12,8 +11,7 @@ from torchrepro_lint.index import ModuleFacts
 Holder: TypeAlias = Literal["sequence", "mapping", "lists"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Decision:
+class Decision(NamedTuple):
     """The place where the order decides something, and what: "its order ..."."""
 
     facts: ModuleFacts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import Scope
@@ -15,8 +15,7 @@ from torchrepro_lint.program.values import Result
 _OTHER_STORES = ("fs", "filesystem", "storage", "client", "bucket", "hdfs", "s3", "gcs", "api", "gfile")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Listing:
+class Listing(NamedTuple):
     """One call; for `items` and `lazy` see the catalogue's `order` table."""
 
     node: ast.Call

@@ -6,8 +6,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from torchrepro_lint.index import ModuleFacts
 
@@ -19,8 +18,7 @@ _NOT_A_FILE = ("log", "std", "tqdm", "bar", "console")
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Effect:
+class Effect(NamedTuple):
     """`target` is filled in the order of the rounds as `kind` says; or it matters at once, as `why` says; or a call
     is to be looked into."""
 

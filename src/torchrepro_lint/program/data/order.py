@@ -26,9 +26,9 @@ DATA = ("data", "sample", "image", "label", "class", "split", "corpus")
 class Order:
     """One check's questions. `decided_by` and `decided_in` ask; the other methods are steps of its search."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, uses: Uses | None = None) -> None:
         self.program = program
-        self.uses = Uses(program)
+        self.uses = uses or Uses(program)
         self.table: Mapping[str, Any] = catalogue.table("order")["functions"]
         self.asked: ast.expr | None = None
         self.entered: dict[int, list[Site]] = {}  # function -> the calls by which the items came into it

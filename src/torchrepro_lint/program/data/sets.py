@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from torchrepro_lint.program.data.texts import Evidence, Texts
 from torchrepro_lint.program.program import Module, Program
@@ -18,8 +18,7 @@ _COMBINING = frozenset({"union", "intersection", "difference", "symmetric_differ
 MAX_SITES = 200
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TextSet:
+class TextSet(NamedTuple):
     """A set made at `made`; `evidence` says how sure it is that it holds text."""
 
     made: Site
@@ -28,8 +27,10 @@ class TextSet:
 
 def text_sets(module: Module, program: Program, uses: Uses) -> Iterator[TextSet]:
     """The sets of text that a file makes, in source order."""
-    texts = Texts(program)
     sites = sorted(_made(module, program), key=lambda s: (s.node.lineno, s.node.col_offset))
+    if not sites:
+        return
+    texts = Texts(program)
     for site in sites:
         evidence = _evidence(site, texts, uses)
         if evidence:

@@ -7,7 +7,7 @@ the names in `files` are a listing of their own.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from torchrepro_lint.index import Scope
 from torchrepro_lint.program.data.decisions import Decision
@@ -17,8 +17,7 @@ from torchrepro_lint.program.uses import Site
 FIRST_LISTS = 1  # (root, dirs, files): the two lists stand at 1 and 2
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class WalkOrder:
+class WalkOrder(NamedTuple):
     """What the order decides; `visit` is the walk when its folders need sorting, in `loop` when it has a loop of
     its own with `dirs` in use there, and `lists` are the lists of names that need sorting."""
 

@@ -18,16 +18,16 @@ _LAYERS = frozenset(
 _FUNCTIONS = frozenset(f"{kind}{n}d" for kind in ("conv", "conv_transpose") for n in (1, 2, 3)) | {
     "scaled_dot_product_attention"
 }
-_MODELS = re.compile(
+_MODELS = (
     r"\btorchvision\.models\b|\bfrom torchvision import [^\n]*\bmodels\b|\b(?:import|from) timm\b"
     r"|segmentation_models_pytorch"
 )
-_GPU = re.compile(r"cuda|accelerat|gpu", re.IGNORECASE)
+_GPU = r"(?i)cuda|accelerat|gpu"
 
 
 def uses_gpu(files: Iterable[ModuleFacts]) -> bool:
     """Whether any of the files speaks of a GPU."""
-    return any(_GPU.search(facts.source.text) for facts in files)
+    return any(re.search(_GPU, facts.source.text) for facts in files)
 
 
 def first_kernel(files: Iterable[ModuleFacts], program: Program) -> tuple[ast.AST, Scope] | None:
@@ -35,7 +35,7 @@ def first_kernel(files: Iterable[ModuleFacts], program: Program) -> tuple[ast.AS
     for facts in files:
         for node, scope in _calls(facts, program):
             return node, scope
-        if _MODELS.search(facts.source.text):
+        if re.search(_MODELS, facts.source.text):
             imported = (b.node for b in facts.imports if b.target.partition(".")[0] in _LIBRARIES)
             found = next(imported, None)
             if found is not None:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from torchrepro_lint import catalogue
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.program.calls import Argument
 from torchrepro_lint.program.kernels.intent import asked, block_of, exclusive, mentions_flag, requested
@@ -58,6 +59,14 @@ class Setting:
             more = "..., " if len(self.call.args) + len(self.call.keywords) > 1 else ""
             return f"{facts.text(self.call.func)}({more}{self.keyword}={value})"
         return facts.text(self.node)
+
+
+def stated(module: Module, owner: str, name: str) -> list[tuple[Setting, bool | None]]:
+    """Every place of a file that sets `owner.name`, also by a call of the catalogue, with the state it sets."""
+    if name not in module.facts.source.text:
+        return []
+    settings = [*assigned(module, owner, name), *passed(module, catalogue.names("backend_flags", name))]
+    return [(setting, state(module.program, setting)) for setting in settings]
 
 
 def assigned(module: Module, owner: str, name: str) -> Iterator[Setting]:

@@ -8,18 +8,20 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.program.program import Program
-from torchrepro_lint.program.randomness.seeding import Seeding
 from torchrepro_lint.program.values import Display, Result
 
-_PROGRESS = re.compile(r"optim|epoch|step|iter|sched|scaler", re.IGNORECASE)
-_OPTIMIZER = re.compile(r"optim|scaler|sched", re.IGNORECASE)
-_SHORT = re.compile(r"(?:^|[._])opt(?:_[a-z]+)?$", re.IGNORECASE)  # `opt.lr` is an option, `self.opt` an optimizer
-_COUNTED = re.compile(r"epoch|step|iter", re.IGNORECASE)
-_RNG_STATE = re.compile(r"rng_?state|getstate\(|setstate\(|get_state\(|set_state\(|random_state", re.IGNORECASE)
+if TYPE_CHECKING:
+    from torchrepro_lint.program.randomness.seeding import Seeding
+
+_PROGRESS = r"(?i)optim|epoch|step|iter|sched|scaler"
+_OPTIMIZER = r"(?i)optim|scaler|sched"
+_SHORT = r"(?i)(?:^|[._])opt(?:_[a-z]+)?$"  # `opt.lr` is an option, `self.opt` an optimizer
+_COUNTED = r"(?i)epoch|step|iter"
+_RNG_STATE = r"(?i)rng_?state|getstate\(|setstate\(|get_state\(|set_state\(|random_state"
 _SAVES = frozenset(
     {"torch.save", "torch.distributed.checkpoint.save", "torch.distributed.checkpoint.state_dict_saver.save"}
 )
@@ -33,8 +35,7 @@ _RESUMERS = (
 _SAVERS = ("save", "save_on_master", "save_checkpoint", "save_model")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Resuming:
+class Resuming(NamedTuple):
     """Where a program saves its progress, and where it takes it up again."""
 
     save: tuple[ast.Call, Scope]
@@ -44,7 +45,7 @@ class Resuming:
 def resuming(seeding: Seeding, program: Program) -> Resuming | None:
     """The save and the resume that a program runs; None when it lacks one, or keeps RNG states."""
     files = seeding.visited
-    if any(_RNG_STATE.search(facts.source.text) for facts in files):
+    if any(re.search(_RNG_STATE, facts.source.text) for facts in files):
         return None
     save = next((site for facts in files for site in _saves(facts, program) if seeding.runs(site[1])), None)
     if save is None:
@@ -74,7 +75,7 @@ def _has_progress(expr: ast.expr, scope: Scope, program: Program, depth: int = 0
                     return True
             case _:
                 names = []
-        if any(_PROGRESS.search(name) for name in names):
+        if any(re.search(_PROGRESS, name) for name in names):
             return True
     return isinstance(expr, ast.Call) and _is_of_optimizer(expr, scope)
 
@@ -82,7 +83,7 @@ def _has_progress(expr: ast.expr, scope: Scope, program: Program, depth: int = 0
 def _is_of_optimizer(call: ast.Call, scope: Scope) -> bool:
     """Whether a call is of an optimizer's, scheduler's or scaler's method, or has its state as argument."""
     receiver = scope.facts.text(call.func.value) if isinstance(call.func, ast.Attribute) else ""
-    return bool(_OPTIMIZER.search(scope.facts.text(call)) or _SHORT.search(receiver))
+    return bool(re.search(_OPTIMIZER, scope.facts.text(call)) or re.search(_SHORT, receiver))
 
 
 def _resumes(facts: ModuleFacts, program: Program) -> Iterator[tuple[ast.AST, Scope]]:
@@ -102,7 +103,9 @@ def _goes_on_from(read: ast.Call, scope: Scope) -> bool:
     statement = scope.facts.statement(read)
     names = {t.id for t in getattr(statement, "targets", ()) if isinstance(t, ast.Name)}
     return bool(names) and any(
-        isinstance(node, ast.Assign) and _COUNTED.search(ast.unparse(node.targets[0])) and _counts(node.value, names)
+        isinstance(node, ast.Assign)
+        and re.search(_COUNTED, ast.unparse(node.targets[0]))
+        and _counts(node.value, names)
         for node in ast.walk(scope.function.node)
     )
 
@@ -114,7 +117,7 @@ def _counts(value: ast.expr, names: set[str]) -> bool:
         and isinstance(node.value, ast.Name)
         and node.value.id in names
         and isinstance(node.slice, ast.Constant)
-        and bool(_COUNTED.search(str(node.slice.value)))
+        and bool(re.search(_COUNTED, str(node.slice.value)))
         for node in ast.walk(value)
     )
 

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import Scope
 from torchrepro_lint.program.calls import UNKNOWN, Call
 from torchrepro_lint.program.program import Program
 
-FAMILIES = ("torch", "numpy", "python")
 _LOADER = "torch.utils.data.DataLoader"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Draw:
+class Draw(NamedTuple):
     """A call that draws from the global generator of `family`; for `kind` see the catalogue."""
 
     family: str
@@ -28,8 +25,7 @@ class Draw:
     what: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Seeder:
+class Seeder(NamedTuple):
     """A call that seeds `families`; `seed` is the seed's expression, None when it is left out."""
 
     families: tuple[str, ...]

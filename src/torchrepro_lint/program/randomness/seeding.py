@@ -10,37 +10,36 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
 
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.index.facts import FunctionNode
 from torchrepro_lint.program.entries import Entry
 from torchrepro_lint.program.options import Frame, Options, Truth
 from torchrepro_lint.program.program import Program
-from torchrepro_lint.program.randomness.rng import FAMILIES, Draw, Seeder, draw_of, seeder_of
+from torchrepro_lint.program.randomness import FAMILIES
+from torchrepro_lint.program.randomness.rng import Draw, Seeder, draw_of, seeder_of
 from torchrepro_lint.program.values import Reference, Result
 
 UNSEEDED, MAYBE, SEEDED = 0, 1, 2
 MAX_DEPTH = 40
 MAX_CALLS = 30_000
-_SEEDS_BY_NAME = re.compile(r"seed|determinis|reproduc", re.IGNORECASE)
+_SEEDS_BY_NAME = r"(?i)seed|determinis|reproduc"
 _SPAWNERS = frozenset({"torch.multiprocessing.spawn", "torch.multiprocessing.start_processes"})
 _ELSEWHERE = frozenset({"worker_init_fn", "collate_fn"})  # run in the loader's workers
 _REMOTE = "torch.distributed.rpc."  # makes an object of a class that it is given; others mostly keep the class
 _EXITS = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit", "os.abort"})
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Step:
+class Step(NamedTuple):
     """One call on the way to a draw: where it is written."""
 
     node: ast.AST
     scope: Scope
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Witness:
+class Witness(NamedTuple):
     """A draw and the calls that lead to it, outermost first. `process` is the function of the fresh process
     that it runs in, None in the program's own."""
 
@@ -50,16 +49,14 @@ class Witness:
     process: Scope | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Late:
+class Late(NamedTuple):
     """A family that is seeded after it was drawn from."""
 
     witness: Witness
     seeder: Seeder
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SeedMet:
+class SeedMet(NamedTuple):
     """A seed call that the walk came by, how far it is believed, and the calls that lead to it. `seeder` is None
     for a call that is believed to seed for its name."""
 
@@ -70,8 +67,7 @@ class SeedMet:
     chain: tuple[Step, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Family:
+class _Family(NamedTuple):
     level: int = UNSEEDED
     early: Witness | None = None
 
@@ -457,7 +453,7 @@ class _Walk:
             return self._draw(draw, state)
         if self._may_seed(name, call):
             self.found.met.append(SeedMet(call, scope, None, SEEDED, tuple(self._chain)))
-            return tuple(replace(f, level=SEEDED) for f in state or ()) if state is not None else None
+            return tuple(f._replace(level=SEEDED) for f in state or ()) if state is not None else None
         return state
 
     @staticmethod
@@ -467,7 +463,7 @@ class _Walk:
         if name is not None and name.partition(".")[0] in ("torch", "numpy", "random", "builtins"):
             return False
         reads = last.startswith(("get_", "is_", "has_", "add_", "initial_", "print", "log", "manual_seed"))
-        return bool(_SEEDS_BY_NAME.search(last)) and not reads
+        return bool(re.search(_SEEDS_BY_NAME, last)) and not reads
 
     def _callbacks(self, name: str | None, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
         """Project functions passed to an external callable may be run by it: `app.run(main)`, `spawn(worker)`."""
@@ -568,7 +564,7 @@ class _Walk:
                 self.found.late[name] = Late(old.early, seeder)
             if level == MAYBE:
                 self.found.conditional.setdefault(name, seeder)
-            families[i] = replace(old, level=max(old.level, level))
+            families[i] = old._replace(level=max(old.level, level))
         return tuple(families)
 
     def _seed_level(self, seeder: Seeder, scope: Scope, frame: Frame) -> int:
@@ -595,7 +591,7 @@ class _Walk:
         i = FAMILIES.index(draw.family)
         old = state[i]
         if self._in_workers and draw.family != "torch":  # a worker seeds its own generators from torch's
-            old = replace(old, level=max(old.level, state[FAMILIES.index("torch")].level))
+            old = old._replace(level=max(old.level, state[FAMILIES.index("torch")].level))
         seeded = old.level == SEEDED
         if (seeded and draw.family in self.found.drawn) or _chooses_seed(draw):
             return state
@@ -611,7 +607,7 @@ class _Walk:
         table.setdefault(draw.family, witness)
         self.found.kinds.setdefault(draw.family, set()).add(kind)
         if old.early is None and old.level == UNSEEDED:
-            return (*state[:i], replace(old, early=witness), *state[i + 1 :])
+            return (*state[:i], old._replace(early=witness), *state[i + 1 :])
         return state
 
 
@@ -660,7 +656,7 @@ def _replay(result: tuple[tuple[int, ...], State], state: State) -> State:
     assert state is not None
     if after is None:
         return None
-    return tuple(replace(a, early=s.early or a.early) for a, s in zip(after, state, strict=True))
+    return tuple(a._replace(early=s.early or a.early) for a, s in zip(after, state, strict=True))
 
 
 def _either(states: list[State]) -> State:

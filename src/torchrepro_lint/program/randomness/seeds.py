@@ -14,7 +14,7 @@ from torchrepro_lint.program.values import Result
 if TYPE_CHECKING:
     from torchrepro_lint.program.program import Program
 
-_SEED_NAME = re.compile(r"(?:global_|random_|rng_|manual_|base_)?seed", re.IGNORECASE)
+_SEED_NAME = r"(?i)(?:global_|random_|rng_|manual_|base_)?seed"
 _CONFIG_NAMES = frozenset({"args", "opt", "opts", "cfg", "config", "conf", "hparams", "flags", "options", "params"})
 _OPTION = "seed"
 
@@ -33,7 +33,7 @@ class Seeds:
     def own(self, scope: Scope, node: ast.AST) -> str | None:
         """The program's own seed as written at `node`, None where it has none in scope."""
         for name, binding, owner in _visible(scope, node):
-            if _SEED_NAME.fullmatch(name) and _is_integer(binding.value):
+            if re.fullmatch(_SEED_NAME, name) and _is_integer(binding.value):
                 return name
             if self._holds_options(name, binding, owner) and self._option_is_set(owner.facts):
                 return f"{name}.{_OPTION}"

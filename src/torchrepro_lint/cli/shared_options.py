@@ -1,0 +1,58 @@
+"""The options that several commands have, so that they read alike in every one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from torchrepro_lint.cli.help import Option
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def option(section: str, *names: str, **attributes: Any) -> Decorator:
+    """An option that is listed under the heading `section`."""
+    return click.option(*names, cls=Option, section=section, **attributes)
+
+
+def text_or_json(section: str, help: str) -> Decorator:
+    """`--output-format`, for a command that writes for people or for programs."""
+    return option(
+        section,
+        "--output-format",
+        type=click.Choice(["text", "json"]),
+        default="text",
+        show_default=True,
+        help=help,
+    )
+
+
+def color(section: str) -> Decorator:
+    """`--color`."""
+    return option(
+        section,
+        "--color",
+        type=click.Choice(["auto", "always", "never"]),
+        default="auto",
+        show_default=True,
+        help="auto: colours on a terminal only.",
+    )
+
+
+def config(section: str) -> Decorator:
+    """`--config`."""
+    return option(
+        section,
+        "--config",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="Take the settings from this TOML file, and from no other.",
+    )
+
+
+def isolated(section: str) -> Decorator:
+    """`--isolated`."""
+    return option(section, "--isolated", is_flag=True, help="Ignore all configuration files.")
