@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.index import Scope
-from torchrepro_lint.model import Edit
+from torchrepro_lint.model import Certainty, Edit
 from torchrepro_lint.program import FAMILIES, Module, Program
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     for seeding in program.seedings(module.facts):
         for family in FAMILIES:
             late = seeding.late.get(family)
-            if late is not None and seeding.complete and seeding.trains:
+            if late is not None and seeding.complete and seeding.trains and not late.witness.one_case:
                 yield _draft(seeding, family, late)
 
 
@@ -31,6 +31,7 @@ def _draft(seeding: Seeding, family: str, late: Late) -> Draft:
     return Draft(
         steps[here].node,
         {"family": family, "draw": late.witness.draw.what, "seed": seeded.facts.text(late.seeder.node)},
+        certainty=Certainty.CERTAIN if late.witness.sure else Certainty.LIKELY,
         properties={"family": family},
         related=(*drawn, seeded),
         edits=_move(steps[here], late),

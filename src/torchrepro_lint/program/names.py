@@ -70,7 +70,7 @@ class Names:
         bindings = _primary(owner.bindings[name], owner.facts)
         first = bindings[0]
         if first.kind == "import" and all((b.target, b.level) == (first.target, first.level) for b in bindings):
-            return self._imported(first, owner.facts, rest, depth)
+            return self.imported(first, owner.facts, rest, depth)
         target: Target | None = None
         if len(bindings) == 1:
             if first.kind in ("function", "class"):
@@ -131,7 +131,10 @@ class Names:
                     found.append(base)
         return found
 
-    def _imported(self, binding: Binding, facts: ModuleFacts, rest: tuple[str, ...], depth: int) -> Target | None:
+    def imported(
+        self, binding: Binding, facts: ModuleFacts, rest: tuple[str, ...] = (), depth: int = 0
+    ) -> Target | None:
+        """The target of `rest` in what an import of `facts` binds."""
         if depth > MAX_DEPTH:
             return None
         full = ".".join((binding.target, *rest)) if binding.target else ".".join(rest)

@@ -50,11 +50,12 @@ class Default(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """A call in progress: `function` entered by `call`, evaluated in `caller`."""
+    """A call in progress: `function` entered by `call`, evaluated in `caller`; `owner` is the class of its `self`."""
 
     function: Scope
     call: ast.Call | None = None
     caller: Frame | None = None
+    owner: Scope | None = None
 
 
 def declared_options(facts: ModuleFacts) -> dict[str, Default]:
@@ -172,8 +173,9 @@ class Options:
 
     @staticmethod
     def _chosen_at_run_time(facts: ModuleFacts, name: str) -> bool:
-        """Whether the program itself sets the option to something that is not a constant."""
-        return any(s.value is not None and _constant(s.value) is UNKNOWN for s in facts.attribute_sets.get(name, ()))
+        """Whether the program itself sets the option, or an item of its name, to something that is not a constant."""
+        sets = (*facts.attribute_sets.get(name, ()), *facts.subscript_sets.get(name, ()))
+        return any(s.value is not None and _constant(s.value) is UNKNOWN for s in sets)
 
     def _options(self, facts: ModuleFacts) -> dict[str, Default]:
         if id(facts) not in self._declared:

@@ -15,6 +15,7 @@ from torchrepro_lint.program.names import Names, Variable
 
 MAX_DEPTH = 16
 MAX_STEPS = 120
+MAX_ITEMS = 24  # of a dict whose key is not known
 # Methods of modules and tensors that give back the object itself, moved or switched.
 _SELF_METHODS = frozenset({"to", "cuda", "cpu", "train", "eval", "half", "float", "double", "bfloat16",
                            "requires_grad_", "share_memory", "to_empty"})  # fmt: skip
@@ -171,8 +172,17 @@ class Values:
                 yield from self._parameter(binding, scope, depth)
             case "function" | "class":
                 yield Reference(scope.children[binding.node])
+            case "import":  # one of several: which, depends on a test
+                yield from self._one_import(binding, scope, depth)
             case _:
                 yield Unknown(binding.node, scope)
+
+    def _one_import(self, binding: Binding, scope: Scope, depth: int) -> Iterator[Origin]:
+        target = self._names.imported(binding, scope.facts)
+        if isinstance(target, Variable):
+            yield from self._variable(target, depth + 1) if depth < MAX_DEPTH else (Unknown(binding.node, scope),)
+        else:
+            yield Reference(target) if target is not None else Unknown(binding.node, scope)
 
     def _parameter(self, binding: Binding, scope: Scope, depth: int) -> Iterator[Origin]:
         assert isinstance(binding.node, ast.arg)
@@ -254,15 +264,27 @@ class Values:
 
     def _item(self, value: ast.expr, key: ast.expr, scope: Scope, depth: int) -> Iterator[Origin]:
         for origin in self._expression(value, scope, depth + 1):
-            item = self._display_item(origin, key)
-            if item is not None and isinstance(origin, Display):
-                yield from self._expression(item, origin.scope, depth + 1)
+            items = self._display_items(origin, key)
+            if items and isinstance(origin, Display):
+                for item in items:
+                    yield from self._expression(item, origin.scope, depth + 1)
             else:
                 yield Unknown(value, scope)
 
+    def _display_items(self, origin: Origin, key: ast.expr) -> list[ast.expr]:
+        """The item of a display that a literal key means; of a table of functions, all that another key may mean."""
+        if isinstance(key, ast.Constant):
+            item = self._display_item(origin, key)
+            return [item] if item is not None else []
+        if isinstance(origin, Display) and isinstance(origin.node, ast.Dict) and None not in origin.node.keys:
+            values = origin.node.values
+            is_table = all(isinstance(v, ast.Name | ast.Attribute | ast.Lambda) for v in values)
+            return values if is_table and len(values) <= MAX_ITEMS else []
+        return []
+
     @staticmethod
-    def _display_item(origin: Origin, key: ast.expr) -> ast.expr | None:
-        if not isinstance(origin, Display) or not isinstance(key, ast.Constant):
+    def _display_item(origin: Origin, key: ast.Constant) -> ast.expr | None:
+        if not isinstance(origin, Display):
             return None
         match origin.node:
             case ast.Tuple(elts=items) | ast.List(elts=items) if isinstance(key.value, int):

@@ -20,7 +20,7 @@ from torchrepro_lint.program.options import Frame, Options, Truth
 from torchrepro_lint.program.program import Program
 from torchrepro_lint.program.randomness import FAMILIES
 from torchrepro_lint.program.randomness.rng import Draw, Seeder, draw_of, seeder_of
-from torchrepro_lint.program.values import Reference, Result
+from torchrepro_lint.program.values import Reference, Result, is_super
 
 UNSEEDED, MAYBE, SEEDED = 0, 1, 2
 MAX_DEPTH = 40
@@ -41,12 +41,15 @@ class Step(NamedTuple):
 
 class Witness(NamedTuple):
     """A draw and the calls that lead to it, outermost first. `process` is the function of the fresh process
-    that it runs in, None in the program's own."""
+    that it runs in, None in the program's own. `sure` where no test that cannot be worked out decides whether
+    the program comes by; `one_case` where such a test compares a setting with one of its values."""
 
     draw: Draw
     chain: tuple[Step, ...]
     level: int
     process: Scope | None = None
+    sure: bool = True
+    one_case: bool = False
 
 
 class Late(NamedTuple):
@@ -99,10 +102,11 @@ class Seeding:
 
     @property
     def trains(self) -> bool:
-        """Whether gradients are computed anywhere on the path."""
+        """Whether gradients are computed anywhere on the path, or in a function of the name of one that is called."""
         names = ("backward", "manual_backward", "fit", "zero_grad")
-        near = [f for f in self.visited if f.source.path.is_relative_to(self.entry.facts.source.path.parent)]
-        return any(n in self.reached or any(n in f.calls for f in near) for n in names)
+        return any(n in self.reached for n in names) or any(
+            self.runs(scope) for facts in self.visited for n in names for _, scope in facts.calls.get(n, ())
+        )
 
     def runs(self, scope: Scope) -> bool:
         """Whether the function around `scope` runs: it is entered, or something of its name is called."""
@@ -120,7 +124,7 @@ class Seeding:
             return None
         own, behind_option = self.unseeded.get(family), self.maybe.get(family)
         if own is not None and own.process is None:
-            return own, True
+            return own, own.sure
         if behind_option is not None:
             return behind_option, False
         if own is not None:
@@ -166,6 +170,8 @@ class _Walk:
         self._in_workers = False
         self._overwrites = 0
         self._calls = 0
+        self._doubts = 0  # how many tests that are not worked out lie between the entry and here
+        self._cases = 0  # how many of them choose by a setting's value
 
     def run(self) -> None:
         entry = self.found.entry
@@ -213,8 +219,11 @@ class _Walk:
                 self._chain.pop()
         return state
 
-    def _function(self, function: Scope, call: ast.Call | None, frame: Frame, state: State) -> State:
-        """Run a project function, or take the result of an equal run from the memo."""
+    def _function(
+        self, function: Scope, call: ast.Call | None, frame: Frame, state: State, owner: Scope | None = None
+    ) -> State:
+        """Run a project function, or take the result of an equal run from the memo. `owner` is the class of the
+        object that a method is called on."""
         node = function.node
         self._calls += 1
         self.found.entered.add(function)
@@ -223,14 +232,14 @@ class _Walk:
             self.found.bounds.add("depth")
         if state is None or key in self._active or len(self._chain) > MAX_DEPTH or not self._within_bounds():
             return state
-        signature = self._signature(function, call, frame, state)
+        signature = (owner, self._signature(function, call, frame, state))
         if signature in self._memo:
             return _replay(self._memo[signature], state)
         overwrites = self._overwrites
         self._active.add(key)
         self._exits.append([])
         self._see(function.facts)
-        inner = Frame(function, call, frame)
+        inner = Frame(function, call, frame, owner)
         if isinstance(node, FunctionNode):
             after = self._block(node.body, state, function, inner)
         else:
@@ -262,6 +271,7 @@ class _Walk:
             tuple(passed),
             self._process,
             self._in_workers,
+            self._doubts > 0,
         )
 
     def _see(self, facts: ModuleFacts) -> None:
@@ -321,8 +331,12 @@ class _Walk:
             return self._block(node.body, state, scope, frame)
         if truth is Truth.NEVER:
             return self._block(node.orelse, state, scope, frame)
+        self._doubts += 1
+        self._cases += _is_case(node.test)
         body = self._block(node.body, state, scope, frame)
         orelse = self._block(node.orelse, state, scope, frame)
+        self._doubts -= 1
+        self._cases -= _is_case(node.test)
         if body is None or orelse is None:
             return orelse if body is None else body
         match truth:
@@ -375,10 +389,17 @@ class _Walk:
         if not callees:
             self.found.unfollowed.append(Step(call, scope))
             return self._external(None, call, state, scope, frame)
+        self._doubts += len(callees) > 1
         after = [self._enter(callee, call, state, scope, frame) for callee in callees]
+        self._doubts -= len(callees) > 1
         return _either(after) if len(after) > 1 else after[0]
 
     def _callees(self, call: ast.Call, scope: Scope, frame: Frame) -> list[str | Scope]:
+        function = call.func
+        if frame.owner is not None and isinstance(function, ast.Attribute) and _is_self(function.value, frame):
+            method = self.program.names.class_member(frame.owner, function.attr)
+            if isinstance(method, Scope):  # a subclass may have its own
+                return [method]
         target = self.program.resolve(call.func, scope)
         if isinstance(target, str | Scope):
             return [target]
@@ -409,9 +430,22 @@ class _Walk:
         if callee.kind == "class":
             state = self._construct(callee, call, state, scope, frame)
         elif callee.kind in ("function", "lambda"):
-            state = self._function(callee, call, frame, state)
+            owners = self._owners(callee, call, scope, frame)
+            state = _either([self._function(callee, call, frame, state, owner) for owner in owners])
         self._chain.pop()
         return state
+
+    def _owners(self, method: Scope, call: ast.Call, scope: Scope, frame: Frame) -> list[Scope | None]:
+        """The classes of the objects that a method may be called on; [None] for one that is not known."""
+        function = call.func
+        if method.self_name is None or method.parent is None:
+            return [None]
+        receiver = function.value if isinstance(function, ast.Attribute) else function
+        if is_super(receiver) or any(_is_self(e, frame) for e in (receiver, *call.args[:1])):
+            return [frame.owner]
+        made = dict.fromkeys(self._classes([receiver], scope))
+        known: list[Scope | None] = [c for c in made if method.parent in self.program.names.bases(c)]
+        return known[:4] or [None]
 
     def _construct(self, owner: Scope, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
         for name in ("__new__", "__init__", "__post_init__", "setup"):
@@ -419,7 +453,7 @@ class _Walk:
                 continue
             method = self.program.names.class_member(owner, name)
             if isinstance(method, Scope):
-                state = self._function(method, call, frame, state)
+                state = self._function(method, call, frame, state, owner)
         if not isinstance(self.program.names.class_member(owner, "__init__"), Scope):
             for base in self.program.external_bases(owner):
                 state = self._apply(base, call, state, scope, frame)
@@ -543,7 +577,7 @@ class _Walk:
             found = self.program.names.class_member(owner, method)
             if isinstance(found, Scope):
                 self._chain.append(Step(call, scope))
-                state = self._function(found, None, frame, state)
+                state = self._function(found, None, frame, state, owner)
                 self._chain.pop()
         self._in_workers = outer
         return state
@@ -599,16 +633,32 @@ class _Walk:
         if kind == "init" and self._overwritten(draw):
             self._overwrites += 1
             return state
-        witness = Witness(draw, (*self._chain, Step(draw.node, draw.scope)), old.level, self._process)
+        chain = (*self._chain, Step(draw.node, draw.scope))
+        witness = Witness(draw, chain, old.level, self._process, self._doubts == 0, self._cases > 0)
         self.found.drawn.setdefault(draw.family, witness)
         if seeded:
             return state
         table = self.found.unseeded if old.level == UNSEEDED else self.found.maybe
-        table.setdefault(draw.family, witness)
+        if draw.family not in table or (witness.sure and not table[draw.family].sure):
+            table[draw.family] = witness
         self.found.kinds.setdefault(draw.family, set()).add(kind)
-        if old.early is None and old.level == UNSEEDED:
+        if (old.early is None or (witness.sure and not old.early.sure)) and old.level == UNSEEDED:
             return (*state[:i], old._replace(early=witness), *state[i + 1 :])
         return state
+
+
+def _is_case(test: ast.expr) -> bool:
+    """`name == "cifar10"`, `name in ("mnist", "cifar10")`: one of several cases."""
+    if isinstance(test, ast.BoolOp):
+        return all(_is_case(v) for v in test.values)
+    return isinstance(test, ast.Compare) and (
+        isinstance(test.ops[0], ast.In)
+        or (isinstance(test.ops[0], ast.Eq) and isinstance(getattr(test.comparators[0], "value", None), str))
+    )
+
+
+def _is_self(node: ast.expr, frame: Frame) -> bool:
+    return isinstance(node, ast.Name) and node.id == frame.function.self_name
 
 
 def _initialises(scope: Scope) -> bool:
