@@ -10,7 +10,7 @@ from importlib import import_module
 
 from torchrepro_lint.verify.probes.registry import PROBES, Probe
 
-FAMILIES: tuple[str, ...] = ()
+FAMILIES = ("scatter_index",)
 
 
 def find(name: str) -> Probe | None:

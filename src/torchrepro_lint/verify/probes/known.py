@@ -1,0 +1,65 @@
+"""Reads what is known of a call's arguments: the value at the site, or the recipe's default where it shows none.
+
+A value that the recipe cannot run is refused by name. Knows no operation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from torchrepro_lint.verify.experiment import Unsupported
+
+LARGEST = 4096  # of a size, so that no site decides how much memory a probe takes
+
+
+def flag(arguments: Mapping[str, object], name: str, default: bool = False) -> bool:
+    """A truth value."""
+    value = _given(arguments, name, default)
+    if not isinstance(value, bool):
+        raise _refused(name, value)
+    return value
+
+
+def choice(arguments: Mapping[str, object], name: str, choices: Sequence[str]) -> str:
+    """One of several words, by default the first."""
+    value = _given(arguments, name, choices[0])
+    if value not in choices:
+        raise _refused(name, value)
+    return str(value)
+
+
+def integer(arguments: Mapping[str, object], name: str, default: int, smallest: int = 1) -> int:
+    """A size, or a whole number."""
+    value = _given(arguments, name, default)
+    if isinstance(value, bool) or not isinstance(value, int) or not smallest <= value <= LARGEST:
+        raise _refused(name, value)
+    return value
+
+
+def number(arguments: Mapping[str, object], name: str, default: float) -> float:
+    """A real number."""
+    value = _given(arguments, name, default)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise _refused(name, value)
+    return float(value)
+
+
+def sizes(
+    arguments: Mapping[str, object], name: str, default: int | tuple[int, ...], rank: int, smallest: int = 1
+) -> tuple[int, ...]:
+    """One whole number per dimension; a single one stands for all."""
+    value = _given(arguments, name, default)
+    given = value if isinstance(value, (list, tuple)) else [value]
+    numbers = [n for n in given if type(n) is int and smallest <= n <= LARGEST]
+    if len(numbers) != len(given) or len(numbers) not in (1, rank):
+        raise _refused(name, value)
+    return tuple(numbers * rank if len(numbers) == 1 else numbers)
+
+
+def _given(arguments: Mapping[str, object], name: str, default: object) -> object:
+    value = arguments.get(name)
+    return default if value is None else value
+
+
+def _refused(name: str, value: object) -> Unsupported:
+    return Unsupported(f"no probe for {name}={value!r}")
