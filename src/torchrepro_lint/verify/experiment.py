@@ -30,8 +30,8 @@ class Unsupported(Exception):
 
 
 class Missing(Exception):
-    """A package that the operation belongs to is not installed."""
+    """A package that the operation belongs to cannot be imported."""
 
     def __init__(self, package: str) -> None:
-        super().__init__(f"{package} is not installed")
+        super().__init__(f"{package} cannot be imported")
         self.package = package

@@ -10,7 +10,21 @@ from importlib import import_module
 
 from torchrepro_lint.verify.probes.registry import PROBES, Probe
 
-FAMILIES = ("scatter_index",)
+FAMILIES = (
+    "scatter_index",
+    "interpolation",
+    "padding",
+    "pooling",
+    "sort_scan",
+    "loss",
+    "embedding",
+    "attention",
+    "linear_algebra",
+    "memory",
+    "compiled",
+    "vision",
+    "third_party",
+)
 
 
 def find(name: str) -> Probe | None:

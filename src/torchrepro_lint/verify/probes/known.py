@@ -28,10 +28,10 @@ def choice(arguments: Mapping[str, object], name: str, choices: Sequence[str]) -
     return str(value)
 
 
-def integer(arguments: Mapping[str, object], name: str, default: int, smallest: int = 1) -> int:
+def integer(arguments: Mapping[str, object], name: str, default: int, smallest: int = 1, largest: int = LARGEST) -> int:
     """A size, or a whole number."""
     value = _given(arguments, name, default)
-    if isinstance(value, bool) or not isinstance(value, int) or not smallest <= value <= LARGEST:
+    if isinstance(value, bool) or not isinstance(value, int) or not smallest <= value <= largest:
         raise _refused(name, value)
     return value
 

@@ -6,7 +6,13 @@ should take a few milliseconds. Knows no operation.
 
 from __future__ import annotations
 
+import math
+
 import torch
+
+from torchrepro_lint.verify.experiment import Unsupported
+
+LARGEST_PLANE = 2**24
 
 
 def on(device: torch.device, cpu: int, gpu: int) -> int:
@@ -17,3 +23,11 @@ def on(device: torch.device, cpu: int, gpu: int) -> int:
 def words(tensor: torch.Tensor) -> str:
     """A tensor's shape and dtype: `(64, 1000) float32`."""
     return f"{tuple(tensor.shape)} {str(tensor.dtype).removeprefix('torch.')}"
+
+
+def planes(device: torch.device, *shape: int) -> int:
+    """How many channels of this shape to take: fewer of larger ones."""
+    elements = math.prod(shape)
+    if elements > LARGEST_PLANE:
+        raise Unsupported(f"a plane of {shape} is too large for a probe")
+    return max(1, min(64, on(device, 2**16, 2**22) // elements))

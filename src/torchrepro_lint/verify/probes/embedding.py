@@ -1,0 +1,73 @@
+"""Probes of look-up tables: few distinct rows, each read many times."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+
+import torch
+import torch.nn.functional as F
+
+from torchrepro_lint.verify.experiment import Experiment
+from torchrepro_lint.verify.probes import known
+from torchrepro_lint.verify.probes.draws import Draws
+from torchrepro_lint.verify.probes.registry import probe
+from torchrepro_lint.verify.probes.sizes import on, words
+
+Arguments = Mapping[str, object]
+Tensor = torch.Tensor
+
+
+def _table(device: torch.device, arguments: Arguments, rows: int, width: int, readings: int) -> tuple[Tensor, Tensor]:
+    """Index and weight; a table of the site's own size, as far as that is small."""
+    rows = min(rows, known.integer(arguments, "num_embeddings", rows, largest=sys.maxsize))
+    width = known.integer(arguments, "embedding_dim", width)
+    draws = Draws(device)
+    return draws.index(readings, below=rows), draws.normal(rows, width, grad=True)
+
+
+@probe("embedding")
+def embedding(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+    """Few rows with very many readings, which newer CUDA versions add with atomics; many rows; few readings."""
+    scale = known.flag(arguments, "scale_grad_by_freq")
+    for rows, readings in ((8, on(device, 4_000, 500_000)), (4_000, on(device, 8_000, 100_000)), (100, 2_000)):
+        index, weight = _table(device, arguments, rows, on(device, 32, 128), readings)
+        yield Experiment(
+            f"weight {words(weight)}, {readings} rows read; backward",
+            (index, weight),
+            lambda index, weight: F.embedding(index, weight, scale_grad_by_freq=scale),
+            backward=True,
+        )
+
+
+@probe("embedding-renorm")
+def embedding_renorm(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+    limit, power = known.number(arguments, "max_norm", 1.0), known.number(arguments, "norm_type", 2.0)
+    index, weight = _table(device, arguments, 100, 64, on(device, 5_000, 100_000))
+    yield Experiment(
+        f"weight {words(weight)} with max_norm={limit}, {index.numel()} rows read",
+        (index, weight.detach()),
+        lambda index, weight: F.embedding(index, weight, max_norm=limit, norm_type=power),
+    )
+
+
+@probe("embedding-bag-max")
+def embedding_bag_max(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+    return _bags(device, arguments, known.choice(arguments, "mode", ("max", "sum", "mean")))
+
+
+@probe("embedding-bag-mps")
+def embedding_bag_mps(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+    return _bags(device, arguments, known.choice(arguments, "mode", ("mean", "sum", "max")))
+
+
+def _bags(device: torch.device, arguments: Arguments, mode: str) -> Iterator[Experiment]:
+    """Bags of ten rows out of fifty, so that many bags choose the same one."""
+    bags = on(device, 400, 20_000)
+    index, weight = _table(device, arguments, 50, on(device, 16, 64), bags * 10)
+    yield Experiment(
+        f"weight {words(weight)}, {bags} bags of 10 rows, mode={mode}; backward",
+        (index.view(bags, 10), weight),
+        lambda index, weight: F.embedding_bag(index, weight, mode=mode),
+        backward=True,
+    )

@@ -1,0 +1,62 @@
+"""Probes of losses that are reduced over space or over the alignments of two sequences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import torch
+import torch.nn.functional as F
+
+from torchrepro_lint.verify.experiment import Experiment
+from torchrepro_lint.verify.probes import known
+from torchrepro_lint.verify.probes.draws import Draws
+from torchrepro_lint.verify.probes.registry import probe
+from torchrepro_lint.verify.probes.sizes import on, words
+
+Arguments = Mapping[str, object]
+REDUCTIONS = ("mean", "sum", "none")
+
+
+@probe("nll-loss2d")
+def nll_loss2d(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+    """The loss itself, of images and of sequences."""
+    reduction = known.choice(arguments, "reduction", REDUCTIONS)
+    smoothing = known.number(arguments, "label_smoothing", 0.0)
+    side = on(device, 48, 256)
+    for positions in ((side, side), (side * side,)):
+        draws = Draws(device)
+        logits = draws.normal(4, 19, *positions)
+        target = draws.index(4, *positions, below=19)
+        yield Experiment(
+            f"logits {words(logits)}, reduction={reduction}",
+            (logits, target),
+            lambda logits, target: F.cross_entropy(logits, target, reduction=reduction, label_smoothing=smoothing),
+        )
+
+
+@probe("ctc-loss")
+def ctc_loss(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+    """Few labels, so that each occurs often in a target; long inputs, for which CUDA adds with atomics.
+
+    Targets are int64 on the device itself, which cuDNN does not take.
+    """
+    reduction = known.choice(arguments, "reduction", REDUCTIONS)
+    blank = known.integer(arguments, "blank", 0, smallest=0)
+    zero_infinity = known.flag(arguments, "zero_infinity")
+    classes, time, length = max(12, blank + 1), on(device, 60, 500), on(device, 20, 100)
+    draws = Draws(device)
+    log_probs = draws.normal(time, 4, classes).log_softmax(2).requires_grad_()
+    targets = draws.index(4, length, below=classes - 1)
+    targets = torch.where(targets >= blank, targets + 1, targets)
+
+    times, lengths = torch.full((4,), time), torch.full((4,), length)
+
+    def operation(log_probs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        return F.ctc_loss(log_probs, targets, times, lengths, blank, reduction, zero_infinity)
+
+    yield Experiment(
+        f"log_probs {words(log_probs)}, targets {words(targets)}, reduction={reduction}; backward",
+        (log_probs, targets),
+        operation,
+        backward=True,
+    )

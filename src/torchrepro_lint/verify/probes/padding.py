@@ -1,0 +1,81 @@
+"""Probes of padding with copies: an element's gradient is the sum over its copies.
+
+Sums of two numbers are the same in any order: it takes three copies for the order to show, as in a corner of a plane,
+or in a vector that is hardly longer than its padding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import torch
+import torch.nn.functional as F
+
+from torchrepro_lint.verify.experiment import Experiment, Unsupported
+from torchrepro_lint.verify.probes import known
+from torchrepro_lint.verify.probes.draws import Draws
+from torchrepro_lint.verify.probes.registry import Probe, probe
+from torchrepro_lint.verify.probes.sizes import on, words
+
+Arguments = Mapping[str, object]
+
+
+def _padded(mode: str, rank: int) -> Probe:
+    def pad(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+        padding = _padding(arguments, rank)
+        for side in _sides(device, rank, max(padding)):
+            x = Draws(device).normal(on(device, 4, 16), on(device, 8, 64), *[side] * rank, grad=True)
+            yield Experiment(
+                f"x {words(x)} padded by {padding}, mode={mode}; backward",
+                (x,),
+                lambda x: F.pad(x, padding, mode),
+                backward=True,
+            )
+
+    return pad
+
+
+def _padding(arguments: Arguments, rank: int) -> tuple[int, ...]:
+    """Of a module (`padding`) or of the function (`pad`): two numbers per dimension."""
+    name = "pad" if "pad" in arguments else "padding"
+    padding = known.sizes(arguments, name, 3, 2 * rank, smallest=0)
+    if max(padding) > 64 // rank:
+        raise Unsupported(f"no probe for {name}={list(padding)}")
+    return padding
+
+
+def _sides(device: torch.device, rank: int, widest: int) -> tuple[int, int]:
+    """A usual side, and one where the paddings of both ends overlap."""
+    usual = {1: on(device, 256, 2048), 2: on(device, 24, 64), 3: on(device, 8, 16)}[rank]
+    return (max(usual, 2 * widest + 1), widest + 1)
+
+
+for _rank in (1, 2, 3):
+    probe(f"reflection-pad{_rank}d")(_padded("reflect", _rank))
+    probe(f"replication-pad{_rank}d")(_padded("replicate", _rank))
+
+
+@probe("replication-pad")
+def replication_pad(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+    """In as many dimensions as the padding of the call has pairs."""
+    padding = arguments.get("pad")
+    rank = len(padding) // 2 if isinstance(padding, (list, tuple)) else 2
+    if rank not in (1, 2, 3):
+        raise Unsupported(f"no probe for pad={padding!r}")
+    return _padded("replicate", rank)(device, arguments)
+
+
+@probe("stft-reflect")
+def stft_reflect(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+    """Frames that overlap fourfold."""
+    size = known.integer(arguments, "n_fft", 256)
+    hop = known.integer(arguments, "hop_length", max(1, size // 4))
+    draws = Draws(device)
+    x = draws.normal(4, size * on(device, 16, 128), grad=True)
+    window = torch.hann_window(size, device=device)
+    yield Experiment(
+        f"x {words(x)}, n_fft={size}, hop_length={hop}, centred with reflection; backward",
+        (x, window),
+        lambda x, window: torch.view_as_real(torch.stft(x, size, hop, window=window, return_complex=True)),
+        backward=True,
+    )
