@@ -23,6 +23,7 @@ FAMILIES = (
     "memory",
     "compiled",
     "vision",
+    "graphs",
     "third_party",
 )
 

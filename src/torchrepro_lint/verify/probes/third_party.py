@@ -1,9 +1,8 @@
-"""Probes of other packages' kernels."""
+"""Probes of other packages' own kernels."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 from typing import Any
 
 import torch
@@ -16,99 +15,29 @@ from torchrepro_lint.verify.probes.registry import probe
 from torchrepro_lint.verify.probes.sizes import on, words
 
 Arguments = Mapping[str, object]
-Tensor = torch.Tensor
-
-NODES, WIDTH = 100, 16
-REDUCTIONS = ("sum", "add", "mul", "mean", "min", "max")
 
 
-def _edges(device: torch.device) -> tuple[Draws, int]:
-    return Draws(device), on(device, 4_000, 200_000)
-
-
-def _messages(
-    device: torch.device, name: str, operation: Callable[[Tensor, Tensor], Any], *, factors: bool = False
-) -> Iterator[Experiment]:
-    """`operation(messages, node)` forward and backward: every node collects many messages."""
-    for backward in (False, True):
-        draws, edges = _edges(device)
-        messages = draws.normal(edges, WIDTH)
-        if factors:  # so that products neither vanish nor overflow
-            messages = 1 + 0.01 * messages
-        yield Experiment(
-            f"{name} of {words(messages)} to {NODES} nodes" + ("; backward" if backward else ""),
-            (messages.requires_grad_(backward), draws.index(edges, below=NODES)),
-            operation,
-            backward,
-        )
-
-
-@probe("torch-scatter")
-def torch_scatter(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
-    return _scattered(device, arguments, imported("torch_scatter").scatter)
-
-
-@probe("torch-geometric")
-def torch_geometric(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
-    utils = imported("torch_geometric.utils")
-    yield from _scattered(device, arguments, utils.scatter)
-    yield from _messages(device, "softmax", lambda x, index: utils.softmax(x, index, num_nodes=NODES))
-
-
-def _scattered(device: torch.device, arguments: Arguments, scatter: Callable[..., Any]) -> Iterator[Experiment]:
-    """With the site's reduction; a sum and a product where it says nothing."""
-    stated = "reduce" in arguments
-    for reduce in (known.choice(arguments, "reduce", REDUCTIONS),) if stated else ("sum", "mul"):
-        operation = partial(scatter, dim=0, dim_size=NODES, reduce=reduce)
-        yield from _messages(device, f"scatter, reduce={reduce}", operation, factors=reduce == "mul")
-
-
-@probe("torch-sparse")
-def torch_sparse(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
-    spmm = imported("torch_sparse").spmm
-    for backward in (False, True):
-        draws, edges = _edges(device)
-        index, value = draws.index(2, edges, below=NODES), draws.normal(edges)
-        dense = draws.normal(NODES, WIDTH)
-        yield Experiment(
-            f"spmm of {edges} values by {words(dense)}" + ("; backward" if backward else ""),
-            (index, value.requires_grad_(backward), dense.requires_grad_(backward)),
-            lambda index, value, dense: spmm(index, value, NODES, NODES, dense),
-            backward,
-        )
-
-
-@probe("dgl")
-def dgl(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
-    package = imported("dgl")
-    for backward in (False, True):
-        draws, edges = _edges(device)
-        graph = package.graph((draws.index(edges, below=NODES), draws.index(edges, below=NODES)), num_nodes=NODES)
-        x = draws.normal(NODES, WIDTH).requires_grad_(backward)
-        yield Experiment(
-            f"sum of neighbours {words(x)} over {edges} edges" + ("; backward" if backward else ""),
-            (x,),
-            lambda x, graph=graph: package.ops.copy_u_sum(graph, x),
-            backward,
-        )
+def _require_cuda(device: torch.device) -> None:
+    if device.type != "cuda":
+        raise Unsupported("the kernel runs on CUDA only")
 
 
 @probe("flash-attn")
 def flash_attn(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
     attention = imported("flash_attn").flash_attn_func
     options = {name: known.flag(arguments, name) for name in ("causal", "deterministic") if name in arguments}
-    yield from _attention(device, "flash_attn_func", lambda q, k, v: attention(q, k, v, **options))
+    return _attention(device, "flash_attn_func", lambda q, k, v: attention(q, k, v, **options))
 
 
 @probe("xformers")
 def xformers(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
     attention = imported("xformers.ops").memory_efficient_attention
-    yield from _attention(device, "memory_efficient_attention", attention)
+    return _attention(device, "memory_efficient_attention", attention)
 
 
 def _attention(device: torch.device, name: str, operation: Callable[..., Any]) -> Iterator[Experiment]:
-    if device.type != "cuda":
-        raise Unsupported(f"{name} runs on CUDA only")
+    """Keys of many blocks, whose shares of a query's gradient are added up."""
+    _require_cuda(device)
     draws = Draws(device)
     query, key, value = (draws.normal(2, 2048, 4, 64, dtype=torch.float16, grad=True) for _ in range(3))
     yield Experiment(
@@ -116,11 +45,80 @@ def _attention(device: torch.device, name: str, operation: Callable[..., Any]) -
     )
 
 
+@probe("mamba-selective-scan")
+def mamba_selective_scan(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+    scan = imported("mamba_ssm.ops.selective_scan_interface").selective_scan_fn
+    _require_cuda(device)
+    draws, channels, states, length = Draws(device), 64, 16, 2048
+    u, delta = draws.normal(4, channels, length, grad=True), draws.uniform(4, channels, length, high=0.1, grad=True)
+    decay = draws.uniform(channels, states, low=-1.0, high=-0.1, grad=True)
+    b, c = draws.normal(4, states, length, grad=True), draws.normal(4, states, length, grad=True)
+    yield Experiment(f"u {words(u)} with {states} states; backward", (u, delta, decay, b, c), scan, backward=True)
+
+
+@probe("mmcv-deform-conv")
+def mmcv_deform_conv(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+    operation = imported("mmcv.ops").deform_conv2d
+    _require_cuda(device)
+    draws = Draws(device)
+    x, weight = draws.normal(2, 16, 48, 48, grad=True), draws.normal(16, 16, 3, 3, grad=True)
+    offset = draws.normal(2, 18, 46, 46, grad=True)
+    yield Experiment(
+        f"x {words(x)}, weight {words(weight)}, random offsets; backward", (x, offset, weight), operation, backward=True
+    )
+
+
+@probe("mmcv-roi")
+def mmcv_roi(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+    operation = imported("mmcv.ops").roi_align
+    _require_cuda(device)
+    output = known.sizes(arguments, "output_size", 7, 2)
+    draws, count, side = Draws(device), 256, 64
+    x, corner = draws.normal(1, 8, side, side, grad=True), draws.uniform(count, 2, high=side / 2)
+    ends = corner + draws.uniform(count, 2, low=side / 4, high=side / 2)
+    boxes = torch.cat((torch.zeros(count, 1, device=device), corner, ends), 1)
+    yield Experiment(
+        f"roi_align of {words(x)}, {count} boxes to {output}; backward",
+        (x, boxes),
+        lambda x, boxes: operation(x, boxes, output),
+        backward=True,
+    )
+
+
+@probe("mmcv-deform-attention")
+def mmcv_deform_attention(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+    """One level of pixels, sampled anywhere by many queries."""
+    function = imported("mmcv.ops.multi_scale_deform_attn").MultiScaleDeformableAttnFunction
+    _require_cuda(device)
+    draws, side, queries, heads, points = Draws(device), 32, 2_000, 4, 4
+    value = draws.normal(2, side * side, heads, 16, grad=True)
+    shapes, starts = torch.tensor([[side, side]], device=device), torch.tensor([0], device=device)
+    locations = draws.uniform(2, queries, heads, 1, points, 2, grad=True)
+    weights = draws.uniform(2, queries, heads, 1, points, grad=True)
+    yield Experiment(
+        f"value {words(value)}, {queries} queries; backward",
+        (value, shapes, starts, locations, weights),
+        lambda *tensors: function.apply(*tensors, 64),
+        backward=True,
+    )
+
+
+@probe("mmcv-points")
+def mmcv_points(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+    operation = imported("mmcv.ops").gather_points
+    _require_cuda(device)
+    draws = Draws(device)
+    features, index = draws.normal(2, 16, 500, grad=True), draws.index(2, 100_000, below=500).int()
+    yield Experiment(
+        f"features {words(features)}, 100000 points taken; backward", (features, index), operation, backward=True
+    )
+
+
 @probe("fbgemm")
 def fbgemm(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
     imported("fbgemm_gpu")
-    draws, readings = _edges(device)
-    x, index = draws.normal(NODES, WIDTH, grad=True), draws.index(readings, below=NODES)
+    draws, readings = Draws(device), on(device, 4_000, 200_000)
+    x, index = draws.normal(100, 16, grad=True), draws.index(readings, below=100)
     yield Experiment(
         f"group_index_select of {readings} rows of {words(x)}; backward",
         (x, index),
