@@ -30,8 +30,8 @@ def _table(device: torch.device, arguments: Arguments, rows: int, width: int, re
 def embedding(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
     """Few rows with very many readings, which newer CUDA versions add with atomics; many rows; few readings."""
     scale = known.flag(arguments, "scale_grad_by_freq")
-    for rows, readings in ((8, on(device, 4_000, 500_000)), (4_000, on(device, 8_000, 100_000)), (100, 2_000)):
-        index, weight = _table(device, arguments, rows, on(device, 32, 128), readings)
+    for rows, readings in ((8, on(device, 4_000, 100_000)), (4_000, on(device, 8_000, 100_000)), (100, 2_000)):
+        index, weight = _table(device, arguments, rows, on(device, 32, 64), readings)
         yield Experiment(
             f"weight {words(weight)}, {readings} rows read; backward",
             (index, weight),

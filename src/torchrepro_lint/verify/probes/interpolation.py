@@ -26,8 +26,8 @@ def _half_too(device: torch.device) -> tuple[torch.dtype, ...]:
 
 def _resized(mode: str, rank: int, antialias: bool = False) -> Probe:
     def interpolate(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
-        corners = known.flag(arguments, "align_corners")
-        side = {1: on(device, 1000, 4096), 2: on(device, 32, 128), 3: on(device, 12, 32)}[rank]
+        corners = known.flag(arguments, "align_corners") if mode != "area" else None
+        side = {1: on(device, 1000, 4000), 2: on(device, 32, 128), 3: on(device, 12, 32)}[rank]
         target = _target(arguments, side, rank)
         for dtype in _half_too(device):
             x = Draws(device).normal(2, planes(device, *target), *[side] * rank, dtype=dtype, grad=True)
@@ -56,6 +56,7 @@ probe("interpolate-linear")(_resized("linear", 1))
 probe("interpolate-bilinear")(_resized("bilinear", 2))
 probe("interpolate-bicubic")(_resized("bicubic", 2))
 probe("interpolate-trilinear")(_resized("trilinear", 3))
+probe("interpolate-area")(_resized("area", 2))
 probe("interpolate-bilinear-antialias")(_resized("bilinear", 2, antialias=True))
 probe("interpolate-bicubic-antialias")(_resized("bicubic", 2, antialias=True))
 

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 
 from torchrepro_lint.verify.experiment import Unsupported
 
-LARGEST = 4096  # of a size, so that no site decides how much memory a probe takes
+LARGEST = 4096  # of a width, so that no site decides how much memory a probe takes
+LARGEST_SIDE = 2**16
 
 
 def flag(arguments: Mapping[str, object], name: str, default: bool = False) -> bool:
@@ -50,7 +51,7 @@ def sizes(
     """One whole number per dimension; a single one stands for all."""
     value = _given(arguments, name, default)
     given = value if isinstance(value, (list, tuple)) else [value]
-    numbers = [n for n in given if type(n) is int and smallest <= n <= LARGEST]
+    numbers = [n for n in given if type(n) is int and smallest <= n <= LARGEST_SIDE]
     if len(numbers) != len(given) or len(numbers) not in (1, rank):
         raise _refused(name, value)
     return tuple(numbers * rank if len(numbers) == 1 else numbers)

@@ -29,30 +29,41 @@ def _input(device: torch.device, *shape: int, batch: int = 2) -> Tensor:
 
 def _adaptive(pool: Pool, rank: int) -> Probe:
     def adaptive(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
-        output = _output_size(arguments, rank)
-        for shape in _uneven(output), tuple(8 * n + 1 for n in output):
-            x = _input(device, *shape)
-            yield Experiment(f"x {words(x)} to {output}; backward", (x,), lambda x: pool(x, output), backward=True)
+        for output in _output_sizes(arguments, rank):
+            for shape in _uneven(output), _large(output):
+                yield _pooled(_input(device, *shape), output, pool)
 
     return adaptive
 
 
-def _output_size(arguments: Arguments, rank: int) -> tuple[int, ...]:
-    """The site's, where None keeps the size of the input."""
+def _pooled(x: Tensor, output: tuple[int, ...], pool: Pool) -> Experiment:
+    return Experiment(f"x {words(x)} to {output}; backward", (x,), lambda x: pool(x, output), backward=True)
+
+
+def _output_sizes(arguments: Arguments, rank: int) -> tuple[tuple[int, ...], ...]:
+    """The site's, where None keeps the size of the input; a small and a large one where it says nothing."""
     value = arguments.get("output_size")
+    if value is None:
+        return ((7, 7), (64, 64)) if rank == 2 else ((5, 5, 5), (16, 16, 16))
     if isinstance(value, (list, tuple)):
-        arguments = {"output_size": [7 if n is None else n for n in value]}
+        value = [7 if n is None else n for n in value]
         if len(value) == 1 < rank:  # of a vector, which is pooled as a plane of one row
-            return (1, *known.sizes(arguments, "output_size", 7, 1))
-    output = known.sizes(arguments, "output_size", 7 if rank == 2 else 5, rank)
+            value = [1, *value]
+    output = known.sizes({"output_size": value}, "output_size", 1, rank)
     if max(output) > 512:
         raise Unsupported(f"no probe for output_size={value!r}")
-    return output
+    return (output,)
 
 
 def _uneven(output: tuple[int, ...]) -> tuple[int, ...]:
     """Half as large again and one more: windows of two or three elements that overlap."""
     return tuple(n * 3 // 2 + 1 for n in output)
+
+
+def _large(output: tuple[int, ...]) -> tuple[int, ...]:
+    """Several times as large and one more, as features usually are."""
+    times = 8 if len(output) == 2 and max(output) < 64 else 3
+    return tuple(times * n + 1 for n in output)
 
 
 probe("adaptive-avg-pool2d")(_adaptive(F.adaptive_avg_pool2d, 2))
@@ -61,24 +72,10 @@ probe("adaptive-max-pool2d")(_adaptive(F.adaptive_max_pool2d, 2))
 probe("adaptive-max-pool3d")(_adaptive(F.adaptive_max_pool3d, 3))
 
 
-@probe("interpolate-area")
-def interpolate_area(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
-    """Average pooling to a size, by its other name."""
-    output = known.sizes(arguments, "size", 7, 2)
-    x = _input(device, *_uneven(output))
-    yield Experiment(
-        f"x {words(x)} to {output}, mode=area; backward",
-        (x,),
-        lambda x: F.interpolate(x, output, mode="area"),
-        backward=True,
-    )
-
-
 def _windows(arguments: Arguments, rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Kernel and stride of the site, where no stride means that of the kernel; else windows that overlap."""
     kernel = known.sizes(arguments, "kernel_size", 3, rank)
-    default = kernel if "kernel_size" in arguments and "stride" not in arguments else 1
-    stride = known.sizes({**arguments, "stride": arguments.get("stride") or default}, "stride", 1, rank)
+    stride = known.sizes(arguments, "stride", kernel if "kernel_size" in arguments else 1, rank)
     if max(kernel) > 32:
         raise Unsupported(f"no probe for kernel_size={kernel}")
     return kernel, stride

@@ -1,0 +1,233 @@
+"""Every row of the catalogue has a probe, every probe runs on the CPU, and what is known of the CPU shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.cards import rules_dir
+from torchrepro_lint.verify.experiment import Experiment, Missing, Unsupported
+
+torch = pytest.importorskip("torch")
+
+from torchrepro_lint.verify import probes  # noqa: E402
+from torchrepro_lint.verify.probes.registry import PROBES  # noqa: E402
+
+CPU = torch.device("cpu")
+FAMILIES = sorted(path.stem for path in (rules_dir() / "catalogue" / "ops").glob("*.toml"))
+ROWS: list[Mapping[str, Any]] = [row for family in FAMILIES for row in catalogue.table(f"ops/{family}")["op"]]
+NAMES = sorted({row["probe"] for row in ROWS})
+
+NOT_ON_A_CPU = {
+    "sdpa-cudnn", "flex-attention", "inductor-atomics", "inductor-autotune", "max-pool2d-compiled", "nccl",
+    "triton-atomics", "openequivariance",
+}  # fmt: skip
+
+
+def experiments(name: str, arguments: Mapping[str, object] | None = None) -> list[Experiment]:
+    probe = probes.find(name)
+    assert probe is not None
+    return list(probe(CPU, arguments or {}))
+
+
+class Run:
+    """One experiment, run as often as wanted with the same upstream gradients."""
+
+    def __init__(self, experiment: Experiment) -> None:
+        self.experiment = experiment
+        self.upstream: list[Any] = []
+
+    def once(self) -> list[Any]:
+        """Outputs, gradients and inputs."""
+        inputs = [self.copy(item) for item in self.experiment.inputs]
+        result = self.experiment.operation(*inputs)
+        outputs = list(result) if isinstance(result, (tuple, list)) else [result]
+        gradients: Sequence[Any] = ()
+        if self.experiment.backward:
+            smooth = [output for output in outputs if output.requires_grad]
+            self.upstream = self.upstream or [torch.randn_like(output) for output in smooth]
+            wanted = [item for item in inputs if isinstance(item, torch.Tensor) and item.requires_grad]
+            gradients = torch.autograd.grad(smooth, wanted, self.upstream)
+            assert gradients
+        return [item.detach() for item in (*outputs, *gradients, *inputs)]
+
+    def outcomes(self, repeats: int) -> int:
+        """How many different results there are, compared as bytes."""
+        return len({tuple(t.numpy().tobytes() for t in self.once()) for _ in range(repeats)})
+
+    @staticmethod
+    def copy(item: object) -> object:
+        return item.detach().clone().requires_grad_(item.requires_grad) if isinstance(item, torch.Tensor) else item
+
+
+@contextmanager
+def deterministic() -> Iterator[None]:
+    torch.use_deterministic_algorithms(True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
+@pytest.fixture
+def two_threads() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["id"])
+def test_the_probe_of_a_row_exists(row: Mapping[str, Any]) -> None:
+    assert probes.find(row["probe"]) is not None
+
+
+def test_each_probe_belongs_to_a_row() -> None:
+    assert probes.find("no such probe") is None
+    assert set(PROBES) == set(NAMES)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", NAMES)
+def test_it_runs_on_a_cpu(name: str) -> None:
+    directions = {row["direction"] for row in ROWS if row["probe"] == name}
+    try:
+        found = experiments(name)
+    except Missing as absent:
+        pytest.skip(str(absent))
+    except Unsupported:
+        assert name in NOT_ON_A_CPU
+        return
+    assert found
+    if directions != {"both"}:
+        assert {"backward" if e.backward else "forward" for e in found} == directions - {"both"}
+    for experiment in found:
+        run = Run(experiment)
+        for tensor in (*run.once(), *run.once()):
+            assert tensor.layout is torch.strided
+            assert not tensor.is_floating_point() or tensor.isfinite().all(), experiment.summary
+
+
+@pytest.mark.parametrize("name", sorted({row["probe"] for row in ROWS if "cpu" in row.get("alerts", {})}))
+def test_what_alerts_on_a_cpu_raises_there(name: str) -> None:
+    (alerts,) = [row["alerts"]["cpu"] for row in ROWS if row["probe"] == name and "cpu" in row.get("alerts", {})]
+    run = Run(experiments(name, {"accumulate": False})[0])
+    run.once()
+    with deterministic(), pytest.raises(RuntimeError, match="does not have a deterministic") as raised:
+        run.once()
+    assert str(raised.value).split(" does not have")[0] in alerts
+
+
+@pytest.mark.usefixtures("two_threads")
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [("put", {"accumulate": True}), ("take", {}), ("index-put-accumulate", {}), ("empty", {})],
+)
+def test_what_varies_on_a_cpu(name: str, arguments: Mapping[str, object]) -> None:
+    """Sums through an index in several threads; not with the flag."""
+    for experiment in experiments(name, arguments):
+        run = Run(experiment)
+        assert run.outcomes(20) > 1, experiment.summary
+        with deterministic():
+            assert run.outcomes(5) == 1, experiment.summary
+
+
+@pytest.mark.usefixtures("two_threads")
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(
+    "name",
+    [
+        "scatter-add", "index-add", "index-select", "gather", "scatter-reduce-sum", "bincount", "cumsum", "cublas",
+        "convolution", "embedding", "embedding-bag-max", "interpolate-bilinear", "grid-sample-2d", "max-pool3d",
+        "adaptive-avg-pool2d", "ctc-loss", "nll-loss2d", "sdpa", "sort-ties", "median",
+    ],
+)  # fmt: skip
+def test_what_does_not_vary_on_a_cpu(name: str) -> None:
+    for experiment in experiments(name):
+        assert Run(experiment).outcomes(5) == 1, experiment.summary
+
+
+def test_the_inputs_are_the_same_every_time() -> None:
+    for name in ("scatter-add", "attention-module", "roi-align"):
+        try:
+            pairs = zip(experiments(name), experiments(name), strict=True)
+        except Missing:
+            continue
+        for one, other in pairs:
+            assert all(torch.equal(a, b) for a, b in zip(one.inputs, other.inputs, strict=True))  # type: ignore[arg-type]
+
+
+def test_no_global_random_number_is_drawn() -> None:
+    torch.manual_seed(7)
+    before = torch.get_rng_state()
+    for name in NAMES:
+        try:
+            experiments(name)
+        except (Unsupported, Missing):
+            continue
+        assert torch.equal(before, torch.get_rng_state()), name
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "words"),
+    [
+        ("index-add", {"dim": 1}, "along dimension 1"),
+        ("index-add", {"dim": -1}, "along dimension -1"),
+        ("scatter-add", {"dim": 2}, "along dimension 2"),
+        ("put", {"accumulate": True}, "accumulate=True"),
+        ("adaptive-avg-pool2d", {"output_size": 5}, "to (5, 5)"),
+        ("adaptive-avg-pool2d", {"output_size": [5]}, "to (1, 5)"),
+        ("adaptive-max-pool2d", {"output_size": [3, None]}, "to (3, 7)"),
+        ("adaptive-avg-pool3d", {"output_size": [2, 3, 4]}, "to (2, 3, 4)"),
+        ("avg-pool3d", {"kernel_size": 2}, "kernel (2, 2, 2), stride (2, 2, 2)"),
+        ("avg-pool3d", {"kernel_size": 2, "stride": None}, "stride (2, 2, 2)"),
+        ("max-pool3d", {"kernel_size": 3, "stride": 2, "padding": 1}, "stride (2, 2, 2), padding (1, 1, 1)"),
+        ("max-unpool2d", {"kernel_size": 2}, "kernel (2, 2), stride (2, 2)"),
+        ("interpolate-bilinear", {"scale_factor": 3, "align_corners": True}, "align_corners=True"),
+        ("interpolate-bilinear", {"size": [40, 50], "mode": "bilinear"}, "to (40, 50)"),
+        ("interpolate-area", {"size": 7, "mode": "area"}, "to (7, 7)"),
+        ("grid-sample-2d", {"mode": "bicubic", "padding_mode": "border"}, "mode=bicubic, padding_mode=border"),
+        ("reflection-pad2d", {"padding": 2}, "padded by (2, 2, 2, 2)"),
+        ("replication-pad", {"pad": [1, 2], "mode": "replicate"}, "padded by (1, 2)"),
+        ("stft-reflect", {"n_fft": 64, "hop_length": 16}, "n_fft=64, hop_length=16"),
+        ("nll-loss2d", {"reduction": "sum"}, "reduction=sum"),
+        ("ctc-loss", {"blank": 3, "zero_infinity": True}, "reduction=mean"),
+        ("kthvalue", {"k": 3}, "k=3"),
+        ("embedding-bag-max", {"mode": "max", "num_embeddings": 20, "embedding_dim": 8}, "weight (20, 8)"),
+        ("embedding", {"num_embeddings": 10_000_000, "embedding_dim": 16}, "weight (4000, 16)"),
+        ("attention-module", {"embed_dim": 768, "num_heads": 12}, "(2, 64, 256) float32, 4 heads"),
+        ("transformer-layer", {"d_model": 64, "nhead": 2}, "2 heads"),
+        ("index-reduce", {"reduce": "prod", "include_self": False}, "along dimension 0"),
+        ("scatter-reduce-sum", {"reduce": "mean"}, "into 50 places"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_what_the_site_shows_is_run(name: str, arguments: Mapping[str, object], words: str) -> None:
+    found = experiments(name, arguments)
+    assert any(words in experiment.summary for experiment in found), [e.summary for e in found]
+    for experiment in found:
+        Run(experiment).once()
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "value"),
+    [
+        ("index-add", {"dim": "rows"}, "dim='rows'"),
+        ("put", {"accumulate": "yes"}, "accumulate='yes'"),
+        ("adaptive-avg-pool2d", {"output_size": [1, 2, 3]}, "output_size=[1, 2, 3]"),
+        ("adaptive-avg-pool2d", {"output_size": 100_000}, "output_size=100000"),
+        ("scatter-reduce-sum", {"reduce": "prod"}, "reduce='prod'"),
+        ("interpolate-trilinear", {"size": 10_000}, "too large"),
+        ("replication-pad", {"pad": [1] * 8}, "pad="),
+        ("attention-module", {"embed_dim": 65, "num_heads": 4}, "no multiple"),
+        ("max-pool3d", {"kernel_size": 0}, "kernel_size=0"),
+    ],
+)
+def test_what_it_cannot_run_it_refuses(name: str, arguments: Mapping[str, object], value: str) -> None:
+    with pytest.raises(Unsupported) as refused:
+        experiments(name, arguments)
+    assert value in str(refused.value)
