@@ -34,12 +34,20 @@ def _draft(program: Program, seeding: Seeding, witness: Witness, certain: bool) 
     return Draft(
         _start(seeding, witness),
         {"family": family, "draw": witness.draw.what, "call": SEED_CALLS[family]},
-        message=None if certain else ("spawned" if witness.process else "conditional"),
+        message=_message(seeding, witness, certain),
         certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
         properties={"family": family},
         related=related,
         edits=_seed_edits(program, seeding, witness),
     )
+
+
+def _message(seeding: Seeding, witness: Witness, certain: bool) -> str | None:
+    if certain:
+        return None
+    if witness.process is not None:
+        return "spawned"
+    return "conditional" if witness.draw.family in seeding.conditional else None
 
 
 def _chain(witness: Witness) -> tuple[Place, ...]:

@@ -92,6 +92,9 @@ class _Body:
             self.items = {n.id for n in ast.walk(owner.target) if isinstance(n, ast.Name)}
             index = index_name(owner.target, owner.iter)
             self.counters |= {index} if index else set()
+        self.walked: set[str] = set()  # the lists of names in `for root, dirs, files in os.walk(...)`
+        if isinstance(owner, Loop) and isinstance(owner.target, ast.Tuple) and len(owner.target.elts) == 3:
+            self.walked = {n.id for n in owner.target.elts[1:] if isinstance(n, ast.Name)}
         self.local = self.items | {
             n.id for n in body if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and not self._continues(n)
         }
@@ -190,6 +193,8 @@ class _Body:
         match test:
             case ast.Compare(left=left, ops=[ast.In()], comparators=[ast.List() | ast.Tuple() | ast.Set() as names]):
                 return self._is_item(left) and all(isinstance(n, ast.Constant) for n in names.elts)
+            case ast.Compare(left=ast.Name() as left, ops=[ast.In()], comparators=[ast.Name(id=names)]):
+                return names in self.walked and not self.is_local(left)  # `wanted in files`
         if not any(isinstance(op, ast.Eq | ast.Is) for op in test.ops):
             return False
         sides = [test.left, *test.comparators]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.program.data.decisions import Decision
 from torchrepro_lint.program.data.loops import Effect, Loop, effects, index_name, nodes
+from torchrepro_lint.program.kernels.intent import exclusive
 from torchrepro_lint.program.randomness.rng import draw_of
 from torchrepro_lint.program.uses import Site
 
@@ -81,7 +82,9 @@ def _kept(order: Order, effect: Effect, target: ast.Name, node: Loop | ast.While
         return None
     last = (node.end_lineno or 0, node.end_col_offset or 0)
     for site in order.uses.of_name(target.id, owner, effect.node):
-        if site.scope.function is owner.function and (site.node.lineno, site.node.col_offset) >= last:
+        if site.scope.function is not owner.function or exclusive(scope.facts, effect.node, site.node):
+            continue
+        if (site.node.lineno, site.node.col_offset) >= last:
             return Decision(scope.facts, effect.node, "decides which item is kept")
     return None
 

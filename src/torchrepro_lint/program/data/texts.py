@@ -14,7 +14,7 @@ from typing import Any
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import Scope
 from torchrepro_lint.program.program import Program
-from torchrepro_lint.program.values import Constant, Display, Element, Origin, Result
+from torchrepro_lint.program.values import Constant, Display, Element, Origin, Result, Unknown
 
 MAX_STEPS = 120
 
@@ -101,6 +101,8 @@ class Texts:
                 return self._named(key)
             case ast.Subscript(value=value, slice=ast.Slice()):
                 return self._items(value, scope)
+            case ast.Subscript(value=ast.Name() as value):
+                return self._array(value, scope)
             case ast.Attribute(attr=attr):
                 return self._named(attr)
             case ast.Name(id=name):
@@ -128,7 +130,16 @@ class Texts:
                 return self._iterable_call(call, scope)
             case Element(iterable=iterable, scope=scope):
                 return self._items(iterable, scope)
+            case Unknown(node=ast.Name() as array, scope=Scope() as scope):  # a part of it
+                return self._array(array, scope)
         return Evidence.NONE
+
+    def _array(self, node: ast.expr, scope: Scope) -> Evidence:
+        """Whether `node` is an array whose type is text, so that every part of it is."""
+        made = self.program.origins(node, scope)
+        calls = [(o.callee, o.node) for o in made if isinstance(o, Result) and isinstance(o.callee, str)]
+        typed = [c for name, c in calls if name.startswith("numpy.") and any(_is_text_type(k) for k in c.keywords)]
+        return Evidence.SURE if typed and len(typed) == len(made) else Evidence.NONE
 
     def _call(self, call: ast.Call, scope: Scope) -> Evidence:
         name = self.program.qualified(call.func, scope)
@@ -156,3 +167,12 @@ class Texts:
         words = set(name.lower().strip("_").split("_"))
         is_number = words & {"id", "ids", "idx", "index", "indices", "num", "count", "len", "lengths"}
         return Evidence.NAME if words & set(self._table["words"]) and not is_number else Evidence.NONE
+
+
+def _is_text_type(keyword: ast.keyword) -> bool:
+    """`dtype=str`, `dtype=np.dtype(str)`, `dtype="U10"`."""
+    if keyword.arg != "dtype":
+        return False
+    names = {getattr(n, "id", getattr(n, "attr", "")) for n in ast.walk(keyword.value)}
+    literal = keyword.value.value if isinstance(keyword.value, ast.Constant) else ""
+    return bool(names & {"str", "str_", "unicode_"}) or (isinstance(literal, str) and literal.lstrip("<>=")[:1] == "U")

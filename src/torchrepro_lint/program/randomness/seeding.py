@@ -27,6 +27,9 @@ MAX_DEPTH = 40
 MAX_CALLS = 30_000
 _SEEDS_BY_NAME = r"(?i)seed|determinis|reproduc"
 _SPAWNERS = frozenset({"torch.multiprocessing.spawn", "torch.multiprocessing.start_processes"})
+_STAND_IN = re.compile(
+    r"dummy|dump_?input|example_?input|fake_?input|flops|macs|complexity|profil|onnx|latency|warm_?up"
+)
 _ELSEWHERE = frozenset({"worker_init_fn", "collate_fn"})  # run in the loader's workers
 _REMOTE = "torch.distributed.rpc."  # makes an object of a class that it is given; others mostly keep the class
 _EXITS = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit", "os.abort"})
@@ -634,6 +637,8 @@ class _Walk:
             self._overwrites += 1
             return state
         chain = (*self._chain, Step(draw.node, draw.scope))
+        if kind == "sample" and _is_stand_in(chain):
+            kind = "stand-in"
         witness = Witness(draw, chain, old.level, self._process, self._doubts == 0, self._cases > 0)
         self.found.drawn.setdefault(draw.family, witness)
         if seeded:
@@ -664,6 +669,15 @@ def _is_self(node: ast.expr, frame: Frame) -> bool:
 def _initialises(scope: Scope) -> bool:
     """Whether a draw in `scope` makes initial weights, by the function's name."""
     return bool(re.search(r"init|reset_param", scope.function.name.rpartition(".")[2]))
+
+
+def _is_stand_in(chain: tuple[Step, ...]) -> bool:
+    """Whether a draw is an input that a model is measured, traced or tried out with, by the names around it."""
+    draw = chain[-1]
+    statement = draw.scope.facts.statement(draw.node)
+    names = [ast.unparse(t) for t in getattr(statement, "targets", ())]
+    names += [step.scope.function.name.rpartition(".")[2] for step in chain]
+    return any(_STAND_IN.search(name) for name in names)
 
 
 def _loads_over(step: Step) -> bool:
