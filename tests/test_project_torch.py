@@ -56,6 +56,23 @@ def test_requirements(tmp_path: Path, requirements: str, wanted: str | None) -> 
     assert project_torch(tmp_path) == wanted
 
 
+@pytest.mark.parametrize(
+    ("environment", "wanted"),
+    [
+        ("dependencies:\n  - python=3.8\n  - pytorch=1.11.0\n", "==1.11.0"),
+        ("dependencies:\n  - pytorch::pytorch=2.1  # a minor version\n", "==2.1.*"),
+        ("dependencies:\n- pytorch=1.13.1=py3.10_cuda11.7_0\n", "==1.13.1"),
+        ("dependencies:\n  - pytorch==2.1\n", "==2.1"),
+        ("dependencies:\n  - pytorch>=2.0,<2.3\n", ">=2.0,<2.3"),
+        ("dependencies:\n  - pip:\n    - 'torch==2.2.0'\n", "==2.2.0"),
+        ("dependencies:\n  - pytorch\n  - pytorch-cuda=11.8\n  - torchvision=0.15\n", None),
+    ],
+)
+def test_environments(tmp_path: Path, environment: str, wanted: str | None) -> None:
+    (tmp_path / "environment.yml").write_text(environment)
+    assert project_torch(tmp_path) == wanted
+
+
 def test_pyproject_goes_first_and_the_plain_requirements_next(tmp_path: Path) -> None:
     assert project_torch(tmp_path) is None
     (tmp_path / "requirements-dev.txt").write_text("torch==2.0\n")

@@ -63,3 +63,9 @@ def test_every_row_has_a_source() -> None:
         for rows in table.values():
             for row in rows if isinstance(rows, list) else [rows]:
                 assert row["source"]
+
+
+@pytest.mark.parametrize("row", TABLE["precision_switch"], ids=lambda row: row["owner"])
+def test_the_switches_of_precision_exist(row: Mapping[str, Any]) -> None:
+    owner = named(row["owner"])
+    assert [name for name in row["switches"] if not hasattr(owner, name)] == []

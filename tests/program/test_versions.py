@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from torchrepro_lint.program.versions import effective, may_be
+from torchrepro_lint.program.versions import effective, may_be, pins
 
 
 @pytest.mark.parametrize(
@@ -35,3 +35,24 @@ def test_a_setting_stands_for_the_newest_release_it_allows(setting: str | None, 
 def test_a_patch_release_that_is_not_catalogued_is_taken_as_written() -> None:
     assert str(effective("==2.4.1")) == "2.4.1"
     assert str(effective("<=1.12.1")) == "1.12.1"
+
+
+@pytest.mark.parametrize(
+    ("setting", "one"),
+    [
+        ("==2.4.1", True),
+        ("2.4.1", True),
+        ("==2.4.*", True),
+        ("==2.4.1+cu121", True),
+        (">=2.4,<2.5", True),
+        ("~=2.4.0", True),
+        ("~=2.4", False),
+        (">=2.4", False),
+        (">=2.15", False),
+        ("<2.5", False),
+        ("!=2.4.0", False),
+        ("no version", False),
+    ],
+)
+def test_a_pin_allows_one_minor_version(setting: str, one: bool) -> None:
+    assert pins(setting) is one

@@ -41,6 +41,22 @@ def effective(setting: str | None) -> Version:
     return max((v for v in [*known, *named] if allowed.contains(v, prereleases=True)), default=known[-1])
 
 
+def pins(setting: str) -> bool:
+    """Whether it allows the releases of a single minor version, such as `==2.4.1` or `>=2.4,<2.5`."""
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+    from packaging.version import Version
+
+    try:
+        allowed = SpecifierSet(setting if setting[:1] in "=<>!~" else f"=={setting}")
+    except InvalidSpecifier:
+        return False
+    known = [Version(v) for v in catalogue.table("backend_flags")["torch"]["versions"]]
+    named = [Version(v) for v in _NUMBER.findall(setting)]
+    beyond = Version("999.0")
+    fitting = {v.release[:2] for v in [*known, *named, beyond] if allowed.contains(v, prereleases=True)}
+    return len(fitting) == 1 and beyond.release[:2] not in fitting
+
+
 def may_be(setting: str | None, specifier: str) -> bool:
     """Whether the PyTorch that `setting` stands for lies in `specifier`, e.g. "<2.10"."""
     if not setting and specifier.startswith(("<", ">")):

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from torchrepro_lint.requirements import is_version
 from torchrepro_lint.settings.tables import SettingsError
-from torchrepro_lint.settings.torch_version import is_version
 
 SELECTIONS = ("select", "ignore", "extend-select")
 LISTS = ("exclude", "extend-exclude", "src")

@@ -1,0 +1,56 @@
+"""TRP801: which PyTorch a program runs on is left open."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from torchrepro_lint.checks.draft import Draft
+from torchrepro_lint.program import Module, Program
+from torchrepro_lint.program.randomness.seeding import Seeding
+from torchrepro_lint.program.versions import pins
+from torchrepro_lint.requirements import Requirement, declared
+
+LOCKS = ("uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock", "pylock.toml", "pixi.lock", "conda-lock.yml")
+SCRIPTS = ("setup.py", "setup.cfg", "Pipfile")  # lists that are not read
+PINNING = ("torch", "torchvision", "torchaudio")  # each release of one asks for one release of the others
+
+
+def check(module: Module, program: Program) -> Iterator[Draft]:
+    """One note per program that uses PyTorch, where its lists of dependencies allow several releases of it."""
+    for seeding in program.seedings(module.facts):
+        folders = _upwards(module.facts.source.path.parent, program.root)
+        if not _uses_torch(seeding) or any(_decides_elsewhere(folder) for folder in folders):
+            continue
+        wanted = next((found for folder in folders if (found := _wanted(folder))), [])
+        if not wanted:
+            yield Draft(seeding.entry.node, message="nowhere")
+        elif not any(r.specifier is not None and pins(r.specifier) for r in wanted):
+            yield _open(seeding.entry.node, wanted[0], program.root)
+
+
+def _open(node: ast.AST, wanted: Requirement, root: Path) -> Draft:
+    file, line = wanted.path.relative_to(root).as_posix(), wanted.line()
+    values = {"requirement": wanted.text, "file": file, "line": str(line)}
+    return Draft(node, values, properties={"requirement": wanted.text, "file": file, "line": line})
+
+
+def _uses_torch(seeding: Seeding) -> bool:
+    return any(b.target.partition(".")[0] == "torch" for facts in seeding.visited for b in facts.imports)
+
+
+def _upwards(folder: Path, root: Path) -> Sequence[Path]:
+    """The folder of a program and those around it, up to the project's."""
+    return [place for place in (folder, *folder.parents) if place.is_relative_to(root)]
+
+
+def _wanted(folder: Path) -> list[Requirement]:
+    return [r for r in declared(folder) if r.name in PINNING]
+
+
+def _decides_elsewhere(folder: Path) -> bool:
+    """Whether a lock file, or a list that is not read, says more of PyTorch."""
+    if any((folder / lock).exists() for lock in LOCKS):
+        return True
+    return any((path := folder / name).is_file() and b"torch" in path.read_bytes() for name in SCRIPTS)
