@@ -1,0 +1,69 @@
+"""Tensors as bytes: what counts as the same result, and a short name for each result.
+
+Two results are the same when dtype, shape and every byte agree: payloads of NaN and the sign of zero count, strides
+do not. Tensors are compared where they are, so that nothing but the answer leaves a GPU.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+from collections.abc import Iterator, Mapping
+
+import torch
+
+Outcome = Mapping[str, torch.Tensor]
+"""What one run left behind, under names that a person understands: "output", "gradient of input 2"."""
+
+
+def parts(tensor: torch.Tensor) -> Iterator[torch.Tensor]:
+    """The dense tensors that hold a tensor's values: a sparse one has indices and values."""
+    tensor = tensor.detach()
+    if tensor.layout is torch.sparse_coo:
+        yield tensor._indices()
+        yield tensor._values()
+    elif tensor.layout in (torch.sparse_csr, torch.sparse_bsr):
+        yield from (tensor.crow_indices(), tensor.col_indices(), tensor.values())
+    elif tensor.layout in (torch.sparse_csc, torch.sparse_bsc):
+        yield from (tensor.ccol_indices(), tensor.row_indices(), tensor.values())
+    elif tensor.is_quantized:
+        yield tensor.int_repr()
+    else:
+        yield tensor.resolve_conj().resolve_neg()
+
+
+def as_bytes(tensor: torch.Tensor) -> torch.Tensor:
+    """The bytes of a dense tensor in the order of its elements, one-dimensional, on its own device."""
+    flat = tensor.contiguous().reshape(-1)
+    return flat.view(torch.uint8) if flat.numel() else torch.empty(0, dtype=torch.uint8, device=tensor.device)
+
+
+def same(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether dtype, shape and every byte agree."""
+    if (one.dtype, one.shape, one.layout) != (other.dtype, other.shape, other.layout):
+        return False
+    pairs = zip(parts(one), parts(other), strict=True)
+    return all(a.shape == b.shape and torch.equal(as_bytes(a), as_bytes(b)) for a, b in pairs)
+
+
+def first_different(one: Outcome, other: Outcome) -> str | None:
+    """The name of the first part that is not the same in both; None where all are."""
+    for name in (*one, *(name for name in other if name not in one)):
+        if name not in one or name not in other or not same(one[name], other[name]):
+            return name
+    return None
+
+
+def digest(outcome: Outcome) -> str:
+    """16 hexadecimal digits that stand for all bytes of a result: what tells results of two processes apart."""
+    state = hashlib.blake2b(digest_size=8)
+    for name, tensor in outcome.items():
+        state.update(f"{name} {tensor.dtype} {tuple(tensor.shape)} {tensor.layout};".encode())
+        for part in parts(tensor):
+            state.update(_on_host(as_bytes(part)))
+    return state.hexdigest()
+
+
+def _on_host(flat: torch.Tensor) -> bytes:
+    flat = flat.cpu()  # not through numpy, which may be absent
+    return ctypes.string_at(flat.data_ptr(), flat.numel())

@@ -1,0 +1,19 @@
+"""Where operations can run: which kinds of device this machine has, and the module of PyTorch that serves one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from torchrepro_lint.verify.tasks import KINDS
+
+
+def module_of(device: torch.device) -> Any:
+    """`torch.cuda` or `torch.cpu`: streams, events and generators of a device."""
+    return getattr(torch, device.type)
+
+
+def present() -> list[str]:
+    """The kinds of device that this machine has."""
+    return [kind for kind in KINDS if kind == "cpu" or torch.cuda.is_available()]

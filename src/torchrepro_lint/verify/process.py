@@ -1,0 +1,102 @@
+"""A worker process seen from outside: asked, waited for, and killed when it takes too long.
+
+Knows lines of JSON and processes; nothing of what they are about.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import torchrepro_lint
+
+COMMAND = (sys.executable, "-m", "torchrepro_lint.verify.worker")
+_HOME = Path(torchrepro_lint.__file__).parents[1]  # `-m` imports from the current folder: never from the user's
+_TAIL = 1 << 14  # bytes of the standard error
+
+
+class Died(Exception):
+    """The worker ended, or was ended; the message says why."""
+
+
+class Process:
+    """One worker. Used by one thread at a time, except for `kill`."""
+
+    def __init__(self, command: Sequence[str] = COMMAND) -> None:
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by `kill`)
+        self._late = False
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, cwd=_HOME, encoding="utf-8"
+        )
+
+    def hello(self, timeout: float) -> dict[str, Any]:
+        """What it says once it is ready. Raises Died."""
+        with self._deadline(timeout):
+            return self._line()
+
+    def ask(self, request: dict[str, Any], timeout: float) -> Iterator[dict[str, Any]]:
+        """Its answers as they come. Raises Died, maybe after some of them."""
+        assert self._process.stdin is not None
+        with self._deadline(timeout):
+            try:
+                self._process.stdin.write(json.dumps(request) + "\n")
+                self._process.stdin.flush()
+            except BrokenPipeError:
+                raise Died(self._reason()) from None
+            while not (answer := self._line()).get("done"):
+                yield answer
+
+    def kill(self) -> None:
+        """End it now, and release what it held."""
+        self._process.kill()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout):
+            with suppress(BrokenPipeError):  # a request may still be on its way
+                if stream is not None:
+                    stream.close()
+        self._errors.close()
+
+    def _line(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line.endswith("\n"):  # the pipe has ended, perhaps in the middle of an answer
+            raise Died(self._reason())
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    @contextmanager
+    def _deadline(self, seconds: float) -> Iterator[None]:
+        timer = threading.Timer(seconds, self._expire)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _expire(self) -> None:
+        self._late = True
+        self._process.kill()
+
+    def _reason(self) -> str:
+        code = self._process.wait()
+        if self._late:
+            return "took too long"
+        if code < 0:
+            name = signal.Signals(-code).name
+            return f"killed by {name}" + (", perhaps for want of memory" if name == "SIGKILL" else "")
+        return f"ended by {self._last_words()}" if code else "ended early"
+
+    def _last_words(self) -> str:
+        end = self._errors.seek(0, 2)
+        self._errors.seek(max(end - _TAIL, 0))
+        lines = self._errors.read().decode(errors="replace").strip().splitlines()
+        return lines[-1][:200] if lines else "an error"

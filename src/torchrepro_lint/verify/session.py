@@ -1,0 +1,183 @@
+"""Runs tasks in worker processes and collects their rows: one that hangs or crashes costs its row, not the run.
+
+Knows tasks, processes and the order of things; nothing of PyTorch, which only the workers import.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from torchrepro_lint.verify.process import COMMAND, Died, Process
+from torchrepro_lint.verify.results import Measurement, from_json, joined
+from torchrepro_lint.verify.tasks import KINDS, Task, device_of
+from torchrepro_lint.verify.verdicts import Row, Verdict, row_of
+
+Progress = Callable[[int, int], None]
+_START = 180.0  # seconds in which a worker must be ready: PyTorch may be read from a slow disk
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How the tasks are run: repeats over all processes, seconds per task and process, work beside them."""
+
+    repeats: int = 20
+    processes: int = 1
+    stress: bool = False
+    timeout: float = 120.0
+    jobs: int = 1
+    devices: tuple[str, ...] = KINDS
+    command: Sequence[str] = COMMAND
+
+
+@dataclass(frozen=True)
+class Session:
+    """What came of a run: the environment that the workers found, and a row for each task."""
+
+    protocol: Protocol
+    environment: dict[str, Any]
+    present: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+@dataclass
+class _Attempt:
+    """A task on a device and what its processes have answered so far."""
+
+    task: Task
+    device: str
+    processes: list[list[Measurement]] = field(default_factory=list)
+    reason: str | None = None
+    missing: bool = False
+
+    def row(self) -> Row:
+        if self.missing:
+            return Row(self.task, self.device, Verdict.NOT_EXERCISED, self.reason)
+        return row_of(self.task, self.device, joined(self.processes), self.reason)
+
+
+def run(tasks: Sequence[Task], protocol: Protocol, progress: Progress = lambda done, total: None) -> Session:
+    """Run every task that this machine can run. Raises Died where not even the first worker starts."""
+    first = Process(protocol.command)
+    try:
+        hello = first.hello(_START)
+    except BaseException:
+        first.kill()
+        raise
+    present = tuple(hello["devices"])
+    rows: list[Row | _Attempt] = [_begun(task, protocol, present) for task in tasks]
+    attempts = [item for item in rows if isinstance(item, _Attempt)]
+    _Crew(protocol, first, progress, len(attempts) * protocol.processes).work(attempts)
+    done = tuple(item.row() if isinstance(item, _Attempt) else item for item in rows)
+    return Session(protocol, hello["environment"], present, done)
+
+
+def _begun(task: Task, protocol: Protocol, present: Sequence[str]) -> Row | _Attempt:
+    device, absent = device_of(task, protocol.devices, present)
+    if absent is not None or device is None:
+        return Row(task, device, Verdict.NOT_EXERCISED, absent)
+    if task.probe is None:
+        return Row(task, device, Verdict.UNSUPPORTED, "the catalogue names no probe")
+    return _Attempt(task, device)
+
+
+class _Crew:
+    """The threads that work attempts off, each with a process of its own."""
+
+    def __init__(self, protocol: Protocol, first: Process, progress: Progress, total: int) -> None:
+        self._protocol = protocol
+        self._progress = progress
+        self._spare: list[Process] = [first]
+        self._alive: set[Process] = {first}
+        self._lock = threading.Lock()
+        self._stopped = False
+        self._done, self._total = 0, total
+
+    def work(self, attempts: Sequence[_Attempt]) -> None:
+        """One round per process that a task is to run in; no process outlives its round."""
+        try:
+            for _ in range(self._protocol.processes):
+                self._round(deque(attempts))
+        finally:
+            self._stop()
+
+    def _round(self, queue: deque[_Attempt]) -> None:
+        jobs = min(self._protocol.jobs, len(queue))
+        threads = [threading.Thread(target=self._thread, args=(queue,), daemon=True) for _ in range(jobs)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    def _thread(self, queue: deque[_Attempt]) -> None:
+        process: Process | None = None
+        while queue and not self._stopped:
+            try:
+                attempt = queue.popleft()
+            except IndexError:  # another thread was quicker
+                break
+            process = self._advance(attempt, process)
+            with self._lock:
+                self._done += 1
+                self._progress(self._done, self._total)
+        if process is not None:
+            self._end(process)
+
+    def _advance(self, attempt: _Attempt, process: Process | None) -> Process | None:
+        """Run an attempt once; the process, if it can go on."""
+        protocol = self._protocol
+        request = {
+            "probe": attempt.task.probe,
+            "arguments": dict(attempt.task.arguments),
+            "device": attempt.device,
+            "repeats": max(protocol.repeats // protocol.processes, 2),
+            "patience": protocol.timeout / 8,
+            "stress": protocol.stress,
+        }
+        process = process or self._started()
+        if process is None:
+            attempt.reason = "no worker process could be started"
+            return None
+        measurements: list[Measurement] = []
+        attempt.processes.append(measurements)
+        try:
+            for answer in process.ask(request, protocol.timeout):
+                if "measurement" in answer:
+                    measurements.append(from_json(answer["measurement"]))
+                else:
+                    attempt.missing = "missing" in answer
+                    attempt.reason = answer.get("missing") or answer["unsupported"]
+        except Died as death:
+            attempt.reason = str(death)
+            self._end(process)
+            return None
+        return process
+
+    def _started(self) -> Process | None:
+        with self._lock:
+            if self._stopped:
+                return None
+            if self._spare:
+                return self._spare.pop()
+            process = Process(self._protocol.command)
+            self._alive.add(process)
+        try:
+            process.hello(_START)
+        except Died:
+            self._end(process)
+            return None
+        return process
+
+    def _end(self, process: Process) -> None:
+        with self._lock:
+            if process in self._alive:
+                self._alive.remove(process)
+                process.kill()
+
+    def _stop(self) -> None:
+        self._stopped = True
+        for process in list(self._alive):
+            self._end(process)

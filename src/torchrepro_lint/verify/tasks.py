@@ -1,0 +1,84 @@
+"""What is to be run: rows of the catalogue, with the arguments that a flagged call shows, each once.
+
+Knows the tables and what findings say of themselves; nothing of PyTorch.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.cards import rules_dir
+from torchrepro_lint.model import Finding
+
+KINDS = ("cuda", "cpu")
+"""The devices that operations are run on, the preferred one first."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A row of the catalogue to run; `arguments` are those known at the flagged call, none for the row itself."""
+
+    id: str
+    probe: str | None
+    direction: str
+    devices: tuple[str, ...]
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Equal for tasks that would run the same."""
+        return self.id, json.dumps(self.arguments, sort_keys=True)
+
+
+def all_tasks() -> list[Task]:
+    """One per row of the catalogue, by id."""
+    tables = sorted((rules_dir() / "catalogue" / "ops").glob("*.toml"))
+    rows = (row for table in tables for row in catalogue.table(f"ops/{table.stem}")["op"])
+    return sorted((_task(row) for row in rows), key=lambda task: task.id)
+
+
+def tasks_of(findings: Iterable[Finding]) -> dict[int, Task]:
+    """The task that settles a finding, under the finding's place in the sequence; others have none."""
+    rows = {task.id: task for task in all_tasks()}
+    found: dict[int, Task] = {}
+    for number, finding in enumerate(findings):
+        row = rows.get(str(finding.properties.get("operation")))
+        arguments = finding.properties.get("arguments", {})
+        if row is not None and isinstance(arguments, Mapping):
+            found[number] = Task(row.id, row.probe, row.direction, row.devices, arguments)
+    return found
+
+
+def distinct(tasks: Iterable[Task]) -> list[Task]:
+    """Each once, sorted."""
+    by_key = {task.key: task for task in tasks}
+    return [by_key[key] for key in sorted(by_key)]
+
+
+def device_of(task: Task, wanted: Sequence[str], present: Sequence[str]) -> tuple[str | None, str | None]:
+    """Where to run it, and why it cannot be run there if it cannot."""
+    able = [kind for kind in wanted if kind in task.devices]
+    for kind in able:
+        if kind in present:
+            return kind, None
+    if able:
+        return able[0], f"no {able[0].upper()} device here"
+    return None, f"an operation of {_listed(task.devices)}"
+
+
+def _listed(devices: Iterable[str]) -> str:
+    return ", ".join(kind.upper() for kind in devices)
+
+
+def _task(row: Mapping[str, Any]) -> Task:
+    return Task(row["id"], row.get("probe"), row["direction"], tuple(row["devices"]))
+
+
+def named(ids: Iterable[str], tasks: Iterable[Task]) -> Iterator[Task]:
+    """The tasks with these ids. Raises KeyError for an id that no row has."""
+    by_id = {task.id: task for task in tasks}
+    return (by_id[name] for name in ids)
