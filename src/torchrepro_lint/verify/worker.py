@@ -16,6 +16,7 @@ from importlib import metadata
 from typing import Any, TextIO
 
 _CUBLAS = "CUBLAS_WORKSPACE_CONFIG"
+_NO_MEMORY = "can't allocate memory"  # what PyTorch says on a CPU, in an error of no type of its own
 
 
 def main() -> None:
@@ -25,7 +26,10 @@ def main() -> None:
     _settle_cublas()
     from torchrepro_lint.verify.devices import present
     from torchrepro_lint.verify.environment import manifest
+    from torchrepro_lint.verify.repeat import deterministic
 
+    with deterministic(True):  # for the first time it imports much: no probe's time
+        pass
     _send(answers, {"environment": manifest(), "devices": present()})
     for line in sys.stdin:
         for answer in answer_to(json.loads(line)):
@@ -56,7 +60,9 @@ def answer_to(request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         yield {"missing": str(missing)}
     except Unsupported as reason:
         yield {"unsupported": str(reason)}
-    except (torch.cuda.OutOfMemoryError, MemoryError) as error:
+    except (RuntimeError, MemoryError) as error:
+        if not isinstance(error, (torch.cuda.OutOfMemoryError, MemoryError)) and _NO_MEMORY not in str(error):
+            raise
         yield {"unsupported": f"out of memory: {str(error).partition('. ')[0]}"}
     gc.collect()
     if device.type == "cuda":

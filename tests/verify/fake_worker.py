@@ -1,0 +1,98 @@
+"""A worker process with operations of its own: those that vary, raise, or want more memory than there is.
+
+The operations are registered with PyTorch, so that nothing but their kernels is made up.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+
+import torch
+
+from torchrepro_lint.verify import worker
+from torchrepro_lint.verify.experiment import Experiment, Missing, Unsupported
+from torchrepro_lint.verify.probes.registry import probe
+
+
+def entropy(count: int) -> torch.Tensor:
+    """Floats that no run repeats: from the operating system, so that no seed reaches them."""
+    return torch.frombuffer(bytearray(os.urandom(4 * count)), dtype=torch.int32).float()
+
+
+@torch.library.custom_op("fake::varying", mutates_args=())
+def varying(x: torch.Tensor) -> torch.Tensor:
+    return x + entropy(x.numel()).reshape(x.shape)
+
+
+@torch.library.custom_op("fake::switching", mutates_args=())
+def switching(x: torch.Tensor) -> torch.Tensor:
+    return x * 2 if torch.are_deterministic_algorithms_enabled() else varying(x)
+
+
+@torch.library.custom_op("fake::other_kernel", mutates_args=())
+def other_kernel(x: torch.Tensor) -> torch.Tensor:
+    return x * 2 if torch.are_deterministic_algorithms_enabled() else x * 3
+
+
+@torch.library.custom_op("fake::raising", mutates_args=())
+def raising(x: torch.Tensor) -> torch.Tensor:
+    if torch.are_deterministic_algorithms_enabled():
+        raise RuntimeError(
+            "fake_raising does not have a deterministic implementation, but you set "
+            "'torch.use_deterministic_algorithms(True)'. You can turn off determinism just for this operation."
+        )
+    return x * 2
+
+
+@torch.library.custom_op("fake::writing", mutates_args=("x",))
+def writing(x: torch.Tensor) -> None:
+    x.add_(entropy(x.numel()).reshape(x.shape))
+
+
+@torch.library.custom_op("fake::steady", mutates_args=())
+def steady(x: torch.Tensor) -> torch.Tensor:
+    return x * 2
+
+
+_PROCESS = os.getpid()
+
+
+def per_process(x: torch.Tensor) -> torch.Tensor:
+    return x + _PROCESS
+
+
+def _tried(operation: Callable[[torch.Tensor], object]) -> Callable[..., Iterator[Experiment]]:
+    def experiments(device: torch.device, arguments: Mapping[str, object]) -> Iterator[Experiment]:
+        yield Experiment("x (64,) float32", (torch.arange(64.0, device=device),), operation)
+
+    return experiments
+
+
+for _name, _operation in {
+    "varying": varying, "switching": switching, "other-kernel": other_kernel, "raising": raising,
+    "writing": writing, "steady": steady, "per-process": per_process,
+    "random": lambda x: torch.nn.functional.dropout(x) + torch.rand(64),
+}.items():  # fmt: skip
+    probe(f"fake-{_name}")(_tried(_operation))
+
+
+@probe("fake-out-of-memory")
+def out_of_memory(device: torch.device, arguments: Mapping[str, object]) -> Iterator[Experiment]:
+    yield from _tried(lambda x: torch.ones(1 << 60, dtype=torch.uint8))(device, arguments)
+
+
+@probe("fake-missing")
+def missing(device: torch.device, arguments: Mapping[str, object]) -> Iterator[Experiment]:
+    raise Missing("torch_nowhere")
+    yield from ()
+
+
+@probe("fake-unsupported")
+def unsupported(device: torch.device, arguments: Mapping[str, object]) -> Iterator[Experiment]:
+    raise Unsupported("needs two GPUs")
+    yield from ()
+
+
+if __name__ == "__main__":
+    worker.main()

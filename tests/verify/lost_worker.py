@@ -1,0 +1,41 @@
+"""A worker process without PyTorch that is lost in the way in which the request's probe is named."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+
+from torchrepro_lint.verify.results import Arm, Measurement, to_json
+
+
+def send(answer: object, end: str = "\n") -> None:
+    sys.stdout.write(json.dumps(answer) + end)
+    sys.stdout.flush()
+
+
+def main() -> None:
+    if sys.argv[1:] == ["stillborn"]:
+        raise OSError("libtorch.so: cannot open shared object file")
+    send({"environment": {"pid": os.getpid()}, "devices": ["cpu"]})
+    for line in sys.stdin:
+        probe = json.loads(line)["probe"]
+        send({"measurement": to_json(Measurement(probe, "00", Arm(("a", "b"))))})
+        if probe == "hanging":
+            time.sleep(60)
+        elif probe == "crashing":
+            os.kill(os.getpid(), signal.SIGSEGV)
+        elif probe == "killed":
+            os.kill(os.getpid(), signal.SIGKILL)  # as the system does when memory runs out
+        elif probe == "failing":
+            raise AttributeError("no such method")
+        elif probe == "leaving":
+            send({"measurement": {}}, end="")
+            sys.exit(0)
+        send({"done": True})
+
+
+if __name__ == "__main__":
+    main()

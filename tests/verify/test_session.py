@@ -1,0 +1,108 @@
+"""Tasks run in worker processes: every verdict."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from torchrepro_lint.verify.session import Protocol, Session, run
+from torchrepro_lint.verify.tasks import Task
+from torchrepro_lint.verify.verdicts import Outcome, Row
+
+pytest.importorskip("torch")
+
+FAKE = (sys.executable, str(Path(__file__).with_name("fake_worker.py")))
+WANTED = {
+    "varying": "STILL_DIFFERS_IN_DET_MODE",
+    "switching": "CONFIRMED",
+    "writing": "STILL_DIFFERS_IN_DET_MODE",
+    "other-kernel": "SWITCHES_IN_DET_MODE",
+    "raising": "RAISES_IN_DET_MODE",
+    "steady": "NOT_REPRODUCED",
+    "random": "NOT_REPRODUCED",
+    "per-process": "NOT_REPRODUCED",
+    "out-of-memory": "UNSUPPORTED",
+    "unsupported": "UNSUPPORTED",
+    "missing": "NOT_EXERCISED",
+}
+
+
+def fake(name: str, device: str = "cpu") -> Task:
+    return Task(name, f"fake-{name}", "forward", (device,))
+
+
+@pytest.fixture(scope="module")
+def session() -> Session:
+    tasks = [fake(name) for name in WANTED]
+    return run(tasks, Protocol(repeats=5, timeout=60, command=FAKE))
+
+
+@pytest.fixture(scope="module")
+def rows(session: Session) -> dict[str, Row]:
+    return {row.task.id: row for row in session.rows}
+
+
+@pytest.mark.parametrize("name", WANTED)
+def test_verdict(rows: dict[str, Row], name: str) -> None:
+    assert rows[name].verdict.value == WANTED[name]
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("missing", "torch_nowhere is not installed"),
+        ("unsupported", "needs two GPUs"),
+        ("steady", None),
+    ],
+)
+def test_reason(rows: dict[str, Row], name: str, reason: str | None) -> None:
+    assert rows[name].reason == reason
+
+
+def test_want_of_memory_is_told(rows: dict[str, Row]) -> None:
+    assert "memory" in (rows["out-of-memory"].reason or "")
+
+
+def test_the_alert_is_kept_in_short(rows: dict[str, Row]) -> None:
+    (measurement,) = rows["raising"].measurements
+    assert measurement.deterministic is not None
+    assert measurement.deterministic.alert == "fake_raising does not have a deterministic implementation"
+    assert measurement.slowdown is None
+
+
+def test_a_mutated_input_counts(rows: dict[str, Row]) -> None:
+    (measurement,) = rows["writing"].measurements
+    assert measurement.default.difference is not None
+    assert measurement.default.difference.part == "input 1"
+
+
+def test_the_flag_is_told_apart_from_the_default(rows: dict[str, Row]) -> None:
+    assert rows["switching"].outcome is Outcome.SWITCHES
+    assert rows["steady"].outcome is Outcome.SAME
+    assert rows["switching"].measurements[0].slowdown is not None
+
+
+def test_what_differs_between_processes_alone() -> None:
+    done = run([fake("per-process"), fake("steady")], Protocol(repeats=6, processes=3, command=FAKE))
+    apart, steady = done.rows
+    assert apart.verdict.differs
+    assert apart.measurements[0].default.distinct == 3
+    assert apart.measurements[0].default.difference is None
+    assert (steady.verdict.value, steady.measurements[0].processes) == ("NOT_REPRODUCED", 3)
+    assert len(steady.measurements[0].default.outputs) == 6
+
+
+def test_a_cuda_row_without_cuda_is_not_exercised(session: Session) -> None:
+    if "cuda" in session.present:
+        pytest.skip("this machine has CUDA")
+    (row,) = run([fake("varying", "cuda")], Protocol(command=FAKE)).rows
+    assert (row.verdict.value, row.reason) == ("NOT_EXERCISED", "no CUDA device here")
+
+
+def test_the_environment_is_the_workers(session: Session) -> None:
+    import torch
+
+    assert session.environment["torch"] == torch.__version__
+    assert "cpu" in session.present
