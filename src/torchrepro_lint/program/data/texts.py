@@ -61,7 +61,7 @@ class Texts:
                 return Evidence.SURE
             case ast.Call():
                 return self._call(node, scope)
-            case ast.BinOp(op=ast.Add() | ast.Mod(), left=left, right=right):
+            case ast.BinOp(op=ast.Add() | ast.Mod() | ast.Mult(), left=left, right=right):
                 return max(self._text(left, scope), self._text(right, scope))
             case ast.Tuple(elts=items):
                 return max((self._text(i, scope) for i in items), default=Evidence.NONE)
@@ -118,6 +118,8 @@ class Texts:
                 return self._items(iterable, scope)
             case Result(node=call, scope=scope):
                 return self._call(call, scope)
+            case Unknown(node=ast.BinOp() | ast.JoinedStr() as made, scope=Scope() as scope):
+                return self._text(made, scope)
         return Evidence.NONE
 
     def _held(self, origin: Origin) -> Evidence:
@@ -132,6 +134,8 @@ class Texts:
                 return self._items(iterable, scope)
             case Unknown(node=ast.Name() as array, scope=Scope() as scope):  # a part of it
                 return self._array(array, scope)
+            case Unknown(node=ast.BinOp() | ast.JoinedStr() as made, scope=Scope() as scope):
+                return self._items(made, scope)
         return Evidence.NONE
 
     def _array(self, node: ast.expr, scope: Scope) -> Evidence:

@@ -1,0 +1,19 @@
+"""Every program: its two runs differ, and after the fix they agree bit for bit."""
+
+from __future__ import annotations
+
+import pytest
+
+from .program import Program, names
+from .proving import prove
+
+
+@pytest.mark.parametrize("name", names())
+def test_two_runs_differ_and_after_the_fix_they_agree(name: str) -> None:
+    program = Program.read(name)
+    if program.missing:
+        pytest.skip(f"{', '.join(program.missing)} is not installed")
+    proof = prove(program)
+    assert proof.unnamed == [], "the linter has nothing to say about these flaws"
+    assert len(proof.before) > 1, f"the runs of the unfixed program must differ in weights and losses: {proof.before}"
+    assert proof.after == []
