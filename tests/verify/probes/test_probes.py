@@ -180,7 +180,7 @@ def test_no_global_random_number_is_drawn() -> None:
         ("scatter-add", {"dim": 2}, "along dimension 2"),
         ("put", {"accumulate": True}, "accumulate=True"),
         ("adaptive-avg-pool2d", {"output_size": 5}, "to (5, 5)"),
-        ("adaptive-avg-pool2d", {"output_size": [5]}, "to (1, 5)"),
+        ("adaptive-avg-pool1d", {"output_size": [5]}, "to (5,)"),
         ("adaptive-max-pool2d", {"output_size": [3, None]}, "to (3, 7)"),
         ("adaptive-avg-pool3d", {"output_size": [2, 3, 4]}, "to (2, 3, 4)"),
         ("avg-pool3d", {"kernel_size": 2}, "kernel (2, 2, 2), stride (2, 2, 2)"),

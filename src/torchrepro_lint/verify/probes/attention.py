@@ -19,12 +19,6 @@ from torchrepro_lint.verify.probes.sizes import on, words
 Arguments = Mapping[str, object]
 Tensor = torch.Tensor
 
-FUSED = (  # backend and a dtype that it takes
-    ("FLASH_ATTENTION", torch.float16),
-    ("EFFICIENT_ATTENTION", torch.float32),
-    ("EFFICIENT_ATTENTION", torch.float16),
-)
-
 
 def _query_key_value(device: torch.device, dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
     draws = Draws(device)
@@ -42,8 +36,16 @@ def sdpa(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
     for dtype in (torch.float32, torch.float16) if device.type == "cuda" else (torch.float32,):
         yield _attention(device, arguments, dtype, F.scaled_dot_product_attention, "the backend that PyTorch chooses")
     if device.type == "cuda":
-        for backend, dtype in FUSED:
+        for backend, dtype in _fused(device):
             yield _attention(device, arguments, dtype, _on_backends(backend), backend)
+
+
+def _fused(device: torch.device) -> Iterator[tuple[str, torch.dtype]]:
+    """Backends that add with atomics, and dtypes that they take."""
+    if torch.cuda.get_device_capability(device) >= (8, 0):
+        yield "FLASH_ATTENTION", torch.float16
+    yield "EFFICIENT_ATTENTION", torch.float32
+    yield "EFFICIENT_ATTENTION", torch.float16
 
 
 @probe("sdpa-cudnn")
@@ -139,10 +141,10 @@ def flex_attention(device: torch.device, arguments: Arguments) -> Iterator[Exper
     """A score_mod that captures a bias per distance: every score adds to the gradient of one of its elements."""
     if device.type != "cuda":
         raise Unsupported("the gradient of a captured tensor is probed on CUDA only, where it is compiled")
-    try:
-        from torch.nn.attention.flex_attention import flex_attention as attention
-    except ImportError as error:
-        raise Unsupported("this PyTorch has no flex_attention") from error
+    if tuple(map(int, torch.__version__.split(".")[:2])) < (2, 6):
+        raise Unsupported("flex_attention has gradients of captured tensors from PyTorch 2.6 on")
+    from torch.nn.attention.flex_attention import flex_attention as attention
+
     query, key, value = _query_key_value(device, torch.float16)
     length = query.shape[-2]
     bias = Draws(device).normal(2 * length, grad=True)

@@ -22,6 +22,12 @@ Arguments = Mapping[str, object]
 Tensor = torch.Tensor
 Pool = Callable[..., Any]
 
+DEFAULT_OUTPUTS: dict[int, tuple[tuple[int, ...], ...]] = {
+    1: ((7,), (256,)),
+    2: ((7, 7), (64, 64)),
+    3: ((5, 5, 5), (16, 16, 16)),
+}
+
 
 def _input(device: torch.device, *shape: int, batch: int = 2) -> Tensor:
     return Draws(device).normal(batch, planes(device, *shape), *shape, grad=True)
@@ -30,7 +36,7 @@ def _input(device: torch.device, *shape: int, batch: int = 2) -> Tensor:
 def _adaptive(pool: Pool, rank: int) -> Probe:
     def adaptive(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
         for output in _output_sizes(arguments, rank):
-            for shape in _uneven(output), _large(output):
+            for shape in _uneven(output), _large(output), *([_short(output)] if rank == 1 else []):
                 yield _pooled(_input(device, *shape), output, pool)
 
     return adaptive
@@ -44,11 +50,9 @@ def _output_sizes(arguments: Arguments, rank: int) -> tuple[tuple[int, ...], ...
     """The site's, where None keeps the size of the input; a small and a large one where it says nothing."""
     value = arguments.get("output_size")
     if value is None:
-        return ((7, 7), (64, 64)) if rank == 2 else ((5, 5, 5), (16, 16, 16))
+        return DEFAULT_OUTPUTS[rank]
     if isinstance(value, (list, tuple)):
         value = [7 if n is None else n for n in value]
-        if len(value) == 1 < rank:  # of a vector, which is pooled as a plane of one row
-            value = [1, *value]
     output = known.sizes({"output_size": value}, "output_size", 1, rank)
     if max(output) > 512:
         raise Unsupported(f"no probe for output_size={value!r}")
@@ -60,14 +64,21 @@ def _uneven(output: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(n * 3 // 2 + 1 for n in output)
 
 
+def _short(output: tuple[int, ...]) -> tuple[int, ...]:
+    """A third as large, so that a vector's element lies in three windows and more."""
+    return tuple(n // 3 + 1 for n in output)
+
+
 def _large(output: tuple[int, ...]) -> tuple[int, ...]:
     """Several times as large and one more, as features usually are."""
-    times = 8 if len(output) == 2 and max(output) < 64 else 3
+    times = 8 if len(output) < 3 and max(output) < 64 else 3
     return tuple(times * n + 1 for n in output)
 
 
+probe("adaptive-avg-pool1d")(_adaptive(F.adaptive_avg_pool1d, 1))
 probe("adaptive-avg-pool2d")(_adaptive(F.adaptive_avg_pool2d, 2))
 probe("adaptive-avg-pool3d")(_adaptive(F.adaptive_avg_pool3d, 3))
+probe("adaptive-max-pool1d")(_adaptive(F.adaptive_max_pool1d, 1))
 probe("adaptive-max-pool2d")(_adaptive(F.adaptive_max_pool2d, 2))
 probe("adaptive-max-pool3d")(_adaptive(F.adaptive_max_pool3d, 3))
 
