@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.program.callers import Callers
 from torchrepro_lint.program.calls import UNKNOWN, Argument, Call, Opaque, entries_of
 from torchrepro_lint.program.files import Files
 from torchrepro_lint.program.modules import ModuleFinder
@@ -22,8 +23,6 @@ from torchrepro_lint.program.values import Constant, Display, Origin, Reference,
 
 if TYPE_CHECKING:
     from torchrepro_lint.program.randomness.seeding import Seeding
-
-MAX_CALLER_FILES = 12  # a name that more files mention (`forward`, `get`) has callers that nobody can list
 
 
 class Program:
@@ -48,9 +47,9 @@ class Program:
         self.files = Files(read)
         self.finder = ModuleFinder(root, sources, self.files.search_path)
         self.names = Names(self.finder, self.load, catalogue.canonical)
-        self.values = Values(self.names, self.callers_of)
+        self.callers = Callers(self)
+        self.values = Values(self.names, self.callers.passing)
         self.text = ProjectText(files)
-        self._callers: dict[Scope, list[tuple[ast.Call, Scope]] | None] = {}
         self._seedings: tuple[ModuleFacts, list[Seeding]] | None = None
         self._cut_short: set[str] = set()  # files with a program whose walk was given up
         self._files_unread = 0
@@ -85,7 +84,7 @@ class Program:
     def _forget_answers(self) -> None:
         self.names.forget()
         self.values.forget()
-        self._callers.clear()
+        self.callers.forget()
         self._seedings = None
 
     def module(self, facts: ModuleFacts) -> Module:
@@ -136,17 +135,21 @@ class Program:
         found = self.origins(mapping, scope)
         if len(found) != 1:
             return None
-        match found[0]:
-            case Display() as display:
-                entries = entries_of(display)
-            case Result(callee="builtins.dict", node=call, scope=made) if not call.args:
-                named = {k.arg: Argument(k.value, made) for k in call.keywords if k.arg}
+        made = found[0]
+        match made:
+            case Display():
+                entries = entries_of(made)
+            case Result(callee="builtins.dict", node=call) if not call.args:
+                named = {k.arg: Argument(k.value, made.scope) for k in call.keywords if k.arg}
                 entries = named if len(named) == len(call.keywords) else None
             case _:
                 return None
-        if entries is None or not isinstance(mapping, ast.Name):
-            return entries
-        return self._with_updates(entries, mapping.id, scope)
+        statement = made.scope.facts.parents.get(made.node)
+        first = statement.targets[0] if isinstance(statement, ast.Assign) else None
+        for name, where in ((first, made.scope), (mapping, scope)):  # what it is called where it is made, and here
+            if entries is not None and isinstance(name, ast.Name):
+                entries = self._with_updates(entries, name.id, where)
+        return entries
 
     def _with_updates(self, entries: dict[str, Argument], name: str, scope: Scope) -> dict[str, Argument] | None:
         owner = scope.binding_scope(name)
@@ -162,9 +165,10 @@ class Program:
             if not (isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name)):
                 continue
             if function.value.id == name and where.binding_scope(name) is owner:
-                if call.args or any(k.arg is None for k in call.keywords):
+                added = _given(call, where)
+                if added is None:
                     return None
-                entries.update({k.arg: Argument(k.value, where) for k in call.keywords if k.arg})
+                entries.update(added)
         return entries
 
     def seedings(self, facts: ModuleFacts) -> list[Seeding]:
@@ -200,40 +204,7 @@ class Program:
 
         Calls in other files count when the project is small enough to be searched by text.
         """
-        if function not in self._callers:
-            self._callers[function] = self._find_callers(function)
-        return self._callers[function]
-
-    def _find_callers(self, function: Scope) -> list[tuple[ast.Call, Scope]] | None:
-        name = function.name.rpartition(".")[2]
-        owner = function.parent
-        if name == "__init__" and owner is not None:
-            name = owner.name.rpartition(".")[2]
-        paths = self.text.mentioning(name)
-        if paths is None or len(paths) > MAX_CALLER_FILES:
-            return None
-        found: list[tuple[ast.Call, Scope]] = []
-        for path in paths if paths else [function.facts.source.path]:
-            facts = function.facts if Path(path) == function.facts.source.path else self.load(str(path))
-            if facts is None:
-                continue
-            for spelled in (name, *sorted(facts.aliases.get(name, ()))):
-                found += [c for c in facts.calls.get(spelled, ()) if self._calls(c, function)]
-        return found
-
-    def _calls(self, site: tuple[ast.Call, Scope], function: Scope) -> bool:
-        target = self.names.resolve(site[0].func, site[1])
-        if target is function or (isinstance(target, Scope) and target is function.parent):
-            return True
-        return target is None and function.self_name is not None and self._on_own_class(site, function)
-
-    def _on_own_class(self, site: tuple[ast.Call, Scope], function: Scope) -> bool:
-        callee = site[0].func
-        if not isinstance(callee, ast.Attribute) or not isinstance(callee.value, ast.Name):
-            return False
-        scope = site[1]
-        owner = scope.binding_scope(callee.value.id)
-        return owner is not None and owner.self_name == callee.value.id and scope.method_class is function.parent
+        return self.callers.of(function)
 
     def external_bases(self, owner: Scope) -> list[str]:
         """The external classes that a project class derives from."""
@@ -294,6 +265,15 @@ class Module:
                     if bases and self.program.names.class_member(target, "__init__") is None:
                         found.append((node, scope, target, bases))
         return found
+
+
+def _given(update: ast.Call, scope: Scope) -> dict[str, Argument] | None:
+    """The entries that `d.update({...}, k=v)` adds; None where they are not written out."""
+    written = [entries_of(Display(a, scope)) if isinstance(a, ast.Dict) else None for a in update.args]
+    if None in written or any(k.arg is None for k in update.keywords):
+        return None
+    named = {k.arg: Argument(k.value, scope) for k in update.keywords if k.arg}
+    return {key: value for entries in written if entries for key, value in entries.items()} | named
 
 
 def _all_constant(found: list[Origin]) -> bool:

@@ -32,6 +32,10 @@ class ProjectText:
                 return None
         return contents
 
+    def of(self, path: Path) -> str:
+        """The text of one file."""
+        return (self._contents or {}).get(path, b"").decode(errors="replace")
+
     def any_match(self, pattern: re.Pattern[bytes]) -> bool | None:
         """Whether any file's text matches; None when the project is too large."""
         if self._contents is None:

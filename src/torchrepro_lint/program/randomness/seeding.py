@@ -30,6 +30,7 @@ _SPAWNERS = frozenset({"torch.multiprocessing.spawn", "torch.multiprocessing.sta
 _STAND_IN = re.compile(
     r"dummy|dump_?input|example_?input|fake_?input|flops|macs|complexity|profil|onnx|latency|warm_?up"
 )
+_FRESH_STARTS = ("spawn", "forkserver")
 _ELSEWHERE = frozenset({"worker_init_fn", "collate_fn"})  # run in the loader's workers
 _REMOTE = "torch.distributed.rpc."  # makes an object of a class that it is given; others mostly keep the class
 _EXITS = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit", "os.abort"})
@@ -527,7 +528,7 @@ class _Walk:
         self, name: str | None, function: Scope, call: ast.Call, state: State, scope: Scope, frame: Frame
     ) -> State:
         self._chain.append(Step(call, scope))
-        if name in _SPAWNERS and function.kind == "function":
+        if function.kind == "function" and self._starts_afresh(name, call, scope):
             outer, self._process = self._process, function
             self._function(function, None, frame, self._child_state(function.facts))
             self._process = outer
@@ -538,11 +539,25 @@ class _Walk:
         self._chain.pop()
         return state
 
+    def _starts_afresh(self, name: str | None, call: ast.Call, scope: Scope) -> bool:
+        """Whether a call runs functions in processes that share nothing with this one, not even by a fork."""
+        if name in _SPAWNERS:
+            return True
+        if name == "multiprocessing.Process":
+            chosen = [c for f in self.found.visited for c, _ in f.calls.get("set_start_method", ())]
+        elif isinstance(call.func, ast.Attribute) and call.func.attr == "Process":
+            made = self.program.origins(call.func.value, scope)
+            chosen = [o.node for o in made if isinstance(o, Result) and str(o.callee).endswith("get_context")]
+        else:
+            return False
+        return any(isinstance(a, ast.Constant) and a.value in _FRESH_STARTS for c in chosen for a in c.args)
+
     def _child_state(self, facts: ModuleFacts) -> State:
         """A spawned process starts afresh and runs the module's top level only: seeds there do reach it."""
         levels = [UNSEEDED] * len(FAMILIES)
         for seeder in self.found.seeders:
-            if seeder.scope.kind == "module" and seeder.scope.facts in (facts, self.found.entry.facts):
+            own = seeder.scope.facts in (facts, self.found.entry.facts)
+            if own and seeder.scope.kind == "module" and not _is_guarded(seeder):
                 for family in seeder.families:
                     levels[FAMILIES.index(family)] = SEEDED
         return tuple(_Family(level) for level in levels)
@@ -660,6 +675,12 @@ def _is_case(test: ast.expr) -> bool:
         isinstance(test.ops[0], ast.In)
         or (isinstance(test.ops[0], ast.Eq) and isinstance(getattr(test.comparators[0], "value", None), str))
     )
+
+
+def _is_guarded(seeder: Seeder) -> bool:
+    """Whether a call at module level stands under `if __name__ == "__main__"`, which a child does not run."""
+    guard = seeder.scope.facts.guard
+    return guard is not None and guard.lineno <= seeder.node.lineno <= (guard.end_lineno or 0)
 
 
 def _is_self(node: ast.expr, frame: Frame) -> bool:
