@@ -30,7 +30,7 @@ def complete(code: str, draft: Draft, facts: ModuleFacts) -> Finding:
         facts.source.location(shown_range(facts, draft.node)),
         dict(draft.properties),
         tuple(Related(p.facts.source.location(shown_range(p.facts, p.node)), p.message) for p in draft.related),
-        _fix(card, draft, facts.source),
+        _fix(card, draft),
     )
 
 
@@ -50,7 +50,7 @@ def unused_suppression(source: SourceFile, unused: Unused) -> Finding:
     elif unused.idle:
         parts.append(f"{', '.join(unused.idle)} silenced nothing here")
     message = fill(card.message, {"problem": "; ".join(parts) or "it silenced nothing here"})
-    fix = Fix(Safety.SAFE, card.fix_title, (removal(source, unused),)) if source.kind != "notebook" else None
+    fix = Fix(Safety.SAFE, card.fix_title, (removal(source, unused),))
     where = source.location(unused.item.range)
     return Finding("TRP002", card.name, card.level, card.certainty, message, where, fix=fix)
 
@@ -77,8 +77,8 @@ def shown_range(facts: ModuleFacts, node: ast.AST) -> Range:
     return place
 
 
-def _fix(card: Card, draft: Draft, source: SourceFile) -> Fix | None:
-    if not draft.edits or source.kind == "notebook":
+def _fix(card: Card, draft: Draft) -> Fix | None:
+    if not draft.edits:
         return None
     safety = Safety.UNSAFE if draft.unsafe or card.fix == "unsafe" else Safety.SAFE
     return Fix(safety, fill(draft.fix_title or card.fix_title, draft.values), draft.edits)

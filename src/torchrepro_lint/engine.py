@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -60,12 +60,17 @@ class Result:
     @property
     def fixable(self) -> int:
         """How many findings have a safe fix."""
-        return sum(f.fix is not None and f.fix.safety is Safety.SAFE for f in self.findings)
+        return self._with_fix(Safety.SAFE)
 
     @property
     def unsafe_fixable(self) -> int:
         """How many findings have a fix that needs --unsafe-fixes."""
-        return sum(f.fix is not None and f.fix.safety is Safety.UNSAFE for f in self.findings)
+        return self._with_fix(Safety.UNSAFE)
+
+    def _with_fix(self, safety: Safety) -> int:
+        """Findings with such a fix, in the checked files alone: no other is written."""
+        fixes = [f.fix for f in self.findings if f.fix is not None and f.fix.safety is safety]
+        return sum(all(edit.path in self.files for edit in fix.edits) for fix in fixes)
 
     @property
     def errors(self) -> bool:
@@ -97,7 +102,9 @@ class Run:
             text, path = request.stdin
             self.overlay.setdefault(path, text)
             self.files = (path,)
+        self.by_rel = {self.rel(path): path for path in self.files}
         self._failures: dict[Path, Finding] = {}
+        self._seen: dict[Path, int] = {}
         settings = request.resolver.for_path(self.root / "pyproject.toml")
         declared = project_torch(self.root)  # now, so that a broken pyproject.toml ends the run, not a check
         self.program = Program(
@@ -116,15 +123,32 @@ class Run:
 
     def read(self, path: Path) -> ModuleFacts | None:
         """Read and index one file; a failure is kept, to be reported if the file was asked for."""
-        rel = self.rel(path)
         try:
-            if path in self.overlay:
-                return build(source_from_text(self.overlay[path], path, rel))
-            return build(read_source(path, rel))
+            source = self._source(path)
+            if path not in self.overlay:
+                self._seen.setdefault(path, hash(source.document))
+            return build(source)
         except (SourceError, ParseError) as error:
             where = error.position or Position(1, 1)
-            self._failures[path] = tool_finding("TRP001", rel, where, error.message)
+            self._failures[path] = tool_finding("TRP001", self.rel(path), where, error.message)
             return None
+
+    def source(self, path: Path) -> SourceFile:
+        """The text of a file as it was checked; ConflictError if it has changed on disk since."""
+        from torchrepro_lint.fixing import ConflictError
+
+        try:
+            source = self._source(path)
+        except SourceError:
+            raise ConflictError(path) from None
+        if path not in self.overlay and self._seen.get(path, hash(source.document)) != hash(source.document):
+            raise ConflictError(path)
+        return source
+
+    def _source(self, path: Path) -> SourceFile:
+        if path in self.overlay:
+            return source_from_text(self.overlay[path], path, self.rel(path))
+        return read_source(path, self.rel(path))
 
     def failure(self, path: Path) -> str:
         """Why the file could not be read."""
@@ -152,7 +176,7 @@ class Run:
         for code, check in checks.load(_worth_a_look(enabled, facts.source.text)):
             try:
                 findings += [
-                    complete(code, draft, facts)
+                    self._without_silenced_edits(complete(code, draft, facts), suppressor)
                     for draft in check(module, self.program)
                     if not suppressor.silences(code, _line(facts, draft))
                 ]
@@ -161,6 +185,17 @@ class Run:
         if "TRP002" in enabled:
             findings += [unused_suppression(facts.source, unused) for unused in suppressor.unused()]
         return findings
+
+    def _without_silenced_edits(self, finding: Finding, here: Suppressor) -> Finding:
+        """The finding, without its fix where that would edit a line on which its rule is suppressed."""
+        for edit in finding.fix.edits if finding.fix is not None else ():
+            facts = self.program.load(str(self.root / edit.path)) if edit.path != here.source.rel else here.facts
+            if facts is None:
+                return replace(finding, fix=None)
+            there = here if facts is here.facts else Suppressor(facts.source, facts, cards.codes(), ())
+            if any(there.silences(finding.code, line) for line in there.touched(edit)):
+                return replace(finding, fix=None)
+        return finding
 
 
 class Explained(NamedTuple):

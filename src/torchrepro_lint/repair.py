@@ -1,100 +1,170 @@
-"""Applies fixes in rounds, in memory, and writes all changed files at the end, or none of a file that got worse.
+"""Applies fixes in rounds, in memory, and writes all changed files at the end, or none of them.
 
-A round takes every file's fixes, applies those that do not overlap, and checks the new text: it must parse, and each
-fixed rule must have fewer findings there. A file that fails keeps its text from before the round.
+A round takes every fix that does not overlap an earlier one, and checks the new text of the files that belong
+together: it must parse, and each fixed rule must have fewer findings there. Fixes that fail that are left out.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from torchrepro_lint.engine import Progress, Request, Result, Run, check_files, finish
-from torchrepro_lint.fixing import apply_edits, unified_diff, write_files
-from torchrepro_lint.model import Finding, Fix, Safety
-from torchrepro_lint.source import SourceFile, read_source, source_from_text
+from torchrepro_lint.fixing import WriteError, apply_edits, unified_diff, write_files
+from torchrepro_lint.model import Finding, Safety
+from torchrepro_lint.source import SourceError, SourceFile
 
 MAX_ROUNDS = 10
 
 
 def fix(request: Request, *, unsafe: bool, write: bool, progress: Progress | None = None) -> Result:
-    """Fix what can be fixed. Without `write` nothing on disk changes, and `Result.diffs` says what would."""
+    """Fix what can be fixed. Without `write` nothing on disk changes, and `Result.diffs` says what would.
+
+    Raises WriteError or ConflictError, with nothing written, when a file cannot be written or has changed.
+    """
     run = Run(request)
-    findings = check_files(run, run.files, progress)
-    originals: dict[Path, SourceFile] = {}
-    given_up: set[Path] = set()
-    fixed = 0
-    for _ in range(MAX_ROUNDS):
-        changed = _round(run, findings, originals, given_up, unsafe)
-        if not changed:
-            break
-        for path, (source, text, applied) in changed.items():
-            before = run.overlay.get(path)
-            run.change(path, text)
-            after = run.check_file(path)
-            if _is_better(findings[path], after, applied):
-                originals.setdefault(path, source)
-                findings[path] = after
-                fixed += len(applied)
-            else:
-                run.change(path, before)
-                given_up.add(path)
-    if originals:
-        findings = check_files(run, run.files)
-    result = finish(run, findings)
-    result.fixed = fixed
-    result.not_fixed = tuple(sorted(run.rel(p) for p in given_up))
+    repair = _Repair(run, unsafe, check_files(run, run.files, progress))
+    repair.work()
+    result = finish(run, repair.findings)
+    result.fixed = repair.fixed
+    result.not_fixed = tuple(repair.reasons)
     result.diffs = tuple(
-        (run.rel(p), unified_diff(run.rel(p), originals[p].text, run.overlay[p])) for p in sorted(originals)
+        (source.rel, unified_diff(source.rel, source.document, run.overlay[path]))
+        for path, source in sorted(repair.originals.items())
+        if source.document != run.overlay[path]
     )
     if request.stdin:
         result.fixed_text = run.overlay[request.stdin[1]]
-    elif write and originals:
-        _write(run, originals)
+    elif write and result.diffs:
+        _write(run, repair.originals)
     return result
 
 
-def _round(
-    run: Run, findings: dict[Path, list[Finding]], originals: dict[Path, SourceFile], given_up: set[Path], unsafe: bool
-) -> dict[Path, tuple[SourceFile, str, Sequence[Fix]]]:
-    """The new text of every file that has a fix to apply, and the fixes that went in."""
-    changed: dict[Path, tuple[SourceFile, str, Sequence[Fix]]] = {}
-    for path in run.files:
-        fixes = [f.fix for f in sorted(findings[path], key=lambda f: f.sort_key) if _wanted(f.fix, unsafe)]
-        if not fixes or path in given_up or path.suffix == ".ipynb":
-            continue
-        source = _source(run, path)
-        applied = apply_edits(source, [f for f in fixes if f is not None])
-        if applied.applied and applied.text != source.text:
-            changed[path] = (originals.get(path, source), applied.text, applied.applied)
-    return changed
+@dataclass(slots=True)
+class _Repair:
+    """The findings of a run, the files that changed as they were, and why what was not fixed was not."""
+
+    run: Run
+    unsafe: bool
+    findings: dict[Path, list[Finding]]
+    originals: dict[Path, SourceFile] = field(default_factory=dict)
+    fixed: int = 0
+    reasons: list[str] = field(default_factory=list)
+    _given_up: set[tuple[str, ...]] = field(default_factory=set)
+
+    def work(self) -> None:
+        """Fix until nothing is left to fix. When files have changed, all are checked again: they may depend on
+        one another."""
+        changed = False
+        for _ in range(MAX_ROUNDS):
+            units = self._units()
+            if not units and not changed:
+                return
+            if sum(self._mend(unit) for unit in units):
+                changed = True
+            elif changed:
+                self.findings = check_files(self.run, self.run.files)
+                changed = False
+        if changed:
+            self.findings = check_files(self.run, self.run.files)
+
+    def _units(self) -> list[list[Finding]]:
+        """What is to be fixed, in order, in groups that share no file."""
+        units: list[tuple[set[str], list[Finding]]] = []
+        flat = (f for group in self.findings.values() for f in group)
+        for finding in sorted(flat, key=lambda f: f.sort_key):
+            if self._is_wanted(finding):
+                files, found = {finding.location.path, *_edited(finding)}, [finding]
+                for unit in [u for u in units if u[0] & files]:
+                    units.remove(unit)
+                    files, found = files | unit[0], unit[1] + found
+                units.append((files, found))
+        return [found for _, found in units]
+
+    def _is_wanted(self, finding: Finding) -> bool:
+        fix = finding.fix
+        if fix is None or not (self.unsafe or fix.safety is Safety.SAFE) or _identity(finding) in self._given_up:
+            return False
+        outside = sorted(_edited(finding) - set(self.run.by_rel))
+        if outside:
+            self._give_up(finding, f"its fix also changes {' and '.join(outside)}, which is not among the given paths")
+        return not outside
+
+    def _give_up(self, finding: Finding, reason: str) -> None:
+        where = f"{finding.location.path}:{finding.location.range.start.line}"
+        self.reasons.append(f"{where}: {finding.code} is not fixed: {reason}")
+        self._given_up.add(_identity(finding))
+
+    def _mend(self, unit: Sequence[Finding]) -> bool:
+        """Fix these; where that fails, those of them that can be fixed on their own."""
+        if self._attempt(unit):
+            return True
+        good = [finding for finding in unit if len(unit) > 1 and self._attempt([finding], keep=False)]
+        for finding in unit:
+            if finding not in good:
+                self._give_up(finding, "the changed program would not be free of it")
+        return bool(good) and self._attempt(good)
+
+    def _attempt(self, unit: Sequence[Finding], *, keep: bool = True) -> bool:
+        """Whether these fixes do what they should; if not, or not to be kept, all is as before."""
+        run = self.run
+        result = apply_edits(self._source, [f.fix for f in unit if f.fix is not None])
+        fixed = [f for f in unit if f.fix in result.applied]
+        changed = [run.by_rel[rel] for rel in result.documents]
+        checked = sorted({*changed, *(run.by_rel[f.location.path] for f in fixed)})
+        originals = {path: self.originals.get(path) or run.source(path) for path in changed}
+        before = {path: run.overlay.get(path) for path in changed}
+        for path in changed:
+            run.change(path, result.documents[run.rel(path)])
+        after = check_files(run, checked)
+        better = bool(changed) and _is_better([f for p in checked for f in self.findings[p]], _flat(after), fixed)
+        if better and keep:
+            self.originals |= originals
+            self.findings |= after
+            self.fixed += len(fixed)
+        else:
+            for path, text in before.items():
+                run.change(path, text)
+        return better
+
+    def _source(self, rel: str) -> SourceFile | None:
+        path = self.run.by_rel.get(rel)
+        return self.run.source(path) if path is not None else None
 
 
-def _wanted(fix: Fix | None, unsafe: bool) -> bool:
-    return fix is not None and (unsafe or fix.safety is Safety.SAFE)
+def _edited(finding: Finding) -> set[str]:
+    return {edit.path for edit in finding.fix.edits} if finding.fix is not None else set()
 
 
-def _source(run: Run, path: Path) -> SourceFile:
-    if path in run.overlay:
-        return source_from_text(run.overlay[path], path, run.rel(path))
-    return read_source(path, run.rel(path))
+def _identity(finding: Finding) -> tuple[str, ...]:
+    """What stays the same of a finding when lines above it come and go."""
+    family = str(finding.properties.get("family", ""))
+    return finding.location.path, finding.code, family, finding.message, str(finding.location.range.start.column)
 
 
-def _is_better(before: Sequence[Finding], after: Sequence[Finding], applied: Sequence[Fix]) -> bool:
+def _flat(findings: dict[Path, list[Finding]]) -> list[Finding]:
+    return [f for group in findings.values() for f in group]
+
+
+def _is_better(before: Iterable[Finding], after: Iterable[Finding], fixed: Iterable[Finding]) -> bool:
     """Whether the new text parses, and every rule that was fixed has as many findings fewer."""
-    fixed = Counter(f.code for f in before if f.fix is not None and f.fix in applied)
     was, now = Counter(f.code for f in before), Counter(f.code for f in after)
-    if now["TRP001"] or now["TRP003"] > was["TRP003"]:
+    if now["TRP001"] > was["TRP001"] or now["TRP003"] > was["TRP003"]:
         return False
-    return all(now[code] <= was[code] - count for code, count in fixed.items())
+    return all(now[code] <= was[code] - count for code, count in Counter(f.code for f in fixed).items())
 
 
 def _write(run: Run, originals: dict[Path, SourceFile]) -> None:
     """Write all changed files: each must still hold what was read."""
-    files = {path: source.encode(run.overlay[path]) for path, source in sorted(originals.items())}
-    expected = {path: source.encode(source.text) for path, source in sorted(originals.items())}
-    write_files(files, expected)
+    files: dict[Path, bytes] = {}
+    for path, source in sorted(originals.items()):
+        try:
+            files[path] = source.encode(run.overlay[path])
+        except SourceError as error:
+            raise WriteError(path, error.message) from None
+    write_files(files, {path: originals[path].encode(originals[path].document) for path in files})
 
 
 __all__ = ["fix"]

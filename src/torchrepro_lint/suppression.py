@@ -51,6 +51,18 @@ class Suppressor:
         """Whether a finding of `code` that starts on `line` is suppressed."""
         return bool([item for item in self.source.suppressions if self._silences(item, code, line)])
 
+    def touched(self, edit: Edit) -> range:
+        """The lines of this file that an edit changes; none where it only puts whole lines between them."""
+        start, end = edit.range
+        line = self.source.line(start.line)
+        if start == end:
+            *whole, rest = edit.text.splitlines(keepends=True) or [""]
+            complete = rest.endswith(("\r", "\n")) or (whole and not rest.strip())
+            above = complete and not line[: start.column - 1].strip()
+            below = start.column > len(line) and edit.text.startswith(("\r", "\n"))
+            return range(0) if above or below else range(start.line, start.line + 1)
+        return range(start.line, end.line + (end.column > 1))
+
     def unused(self) -> list[Unused]:
         """What silenced nothing and could have; to be asked when every other finding has been judged.
 

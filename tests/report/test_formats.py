@@ -69,6 +69,7 @@ def test_json_has_the_documented_form() -> None:
             "edits": [
                 {
                     "path": "train.py",
+                    "cell": None,
                     "start": {"line": 1, "column": 1},
                     "end": {"line": 1, "column": 1},
                     "text": "import torch\n",

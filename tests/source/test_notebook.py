@@ -119,8 +119,3 @@ def test_what_is_no_notebook_is_refused(text: str, reason: str) -> None:
 def test_suppressions_in_cells_are_found() -> None:
     source = notebook(code("%time f()\nx = 1  # noqa: TRP101"))
     assert [(item.line, item.codes) for item in source.suppressions] == [(2, ("TRP101",))]
-
-
-def test_a_notebook_is_not_written_back_as_text() -> None:
-    with pytest.raises(SourceError, match="notebook"):
-        notebook(code("x = 1")).encode("x = 2\n")

@@ -13,10 +13,9 @@ from torchrepro_lint.program.kernels.intent import branches
 from torchrepro_lint.syntax import import_name, insert_first
 
 
-def set_epoch(program: Program, reported: ModuleFacts, call: Call, flow: Flow, loop: EpochLoop) -> tuple[Edit, ...]:
-    """The edits, or none where the sampler or the number of the epoch has no name in the loop, or where the
-    loop is not in the file that is reported: a fix stays within one file."""
-    if loop.scope.facts is not reported or not loop.sure:
+def set_epoch(program: Program, call: Call, flow: Flow, loop: EpochLoop) -> tuple[Edit, ...]:
+    """The edits, or none where the sampler or the number of the epoch has no name in the loop."""
+    if not loop.sure:
         return ()
     held = [(e, h) for h in flow.holders if (e := _expression(program, h, loop)) is not None]
     if loop.variable is None or not held:

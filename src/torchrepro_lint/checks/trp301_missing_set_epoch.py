@@ -27,7 +27,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
                 {"sampler": call.facts.text(call.node.func)},
                 certainty=None if sampler.certain and loop.sure else Certainty.LIKELY,
                 related=(Place(loop.scope.facts, loop.node, "each epoch iterates it in the same order"),),
-                edits=set_epoch(program, module.facts, call, flow, loop),
+                edits=set_epoch(program, call, flow, loop),
             )
 
 

@@ -62,7 +62,7 @@ def _draft(program: Program, site: ast.Call, scope: Scope, call: Call, flow: Flo
     values = {"call": scope.facts.text(site), "number": scope.facts.text(number)}
     place = Place(loop.scope.facts, loop.node, "the epochs are counted here")
     if inside is None:
-        return Draft(site, values, "outside", related=(place,), edits=set_epoch(program, scope.facts, call, flow, loop))
+        return Draft(site, values, "outside", related=(place,), edits=set_epoch(program, call, flow, loop))
     edits: tuple[Edit, ...] = ()
     if inside.variable is not None and inside.scope.function is scope.function:
         edits = (replace(scope.facts, number, inside.variable),)

@@ -155,8 +155,8 @@ def _tell(options: Options, result: Result) -> None:
         complain(f"no such file or folder: {path}")
     for problem in result.problems:
         complain(problem)
-    for rel in result.not_fixed:
-        complain(f"{rel}: left as it was, because a fix there did not do what it should")
+    for reason in result.not_fixed:
+        complain(reason)
     if options.diff and result.diffs:
         complain(f"would fix {counted(result.fixed, 'problem')} in {counted(len(result.diffs), 'file')}")
     if options.fix_only and not options.diff:

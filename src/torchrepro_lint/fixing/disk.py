@@ -25,6 +25,9 @@ class WriteError(Exception):
 class ConflictError(WriteError):
     """A file is no longer what it was when it was read; nothing was changed."""
 
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, "changed on disk since it was read")
+
 
 def write_files(files: Mapping[Path, bytes], expected: Mapping[Path, bytes]) -> None:
     """Replace the contents of `files`, each of which must still hold its `expected` bytes.
@@ -71,7 +74,7 @@ def _refuse_changed(path: Path, expected: bytes) -> None:
         except FileNotFoundError:
             unchanged = False
     if not unchanged:
-        raise ConflictError(path, "changed on disk since it was read")
+        raise ConflictError(path)
 
 
 def _prepare(path: Path, data: bytes) -> _Swap:

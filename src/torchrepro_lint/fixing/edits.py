@@ -1,45 +1,71 @@
-"""Fixes put into the text of a file: each whole or not at all, every other byte as it was.
+"""Fixes put into the text of files: each whole or not at all, every other byte as it was.
 
-Knows places in text; not which fixes are wanted, nor whether the result is still a program.
+A fix may edit several files; it is one unit. Knows places in text; not which fixes are wanted, nor whether the
+result is still a program.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left, insort
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, count
 
+from torchrepro_lint.fixing.cells import in_one_cell, rewrite_cells
 from torchrepro_lint.model import Edit, Fix
 from torchrepro_lint.source import SourceFile
 
 _NEWLINE = re.compile(r"\r\n|\r|\n")
+_Group = tuple[tuple[int, int, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """The new text, the fixes that are in it, and those that are not, each in the order given."""
+    """What the files that change then hold, by path; the fixes that are in them, and those that are not, each
+    in the order given."""
 
-    text: str
+    documents: Mapping[str, str]
     applied: tuple[Fix, ...]
     skipped: tuple[Fix, ...]
 
 
-def apply_edits(source: SourceFile, fixes: Sequence[Fix]) -> Applied:
+def apply_edits(source_of: Callable[[str], SourceFile | None], fixes: Sequence[Fix]) -> Applied:
     """Put fixes into the text, first come first served; what is not edited stays as it is, byte for byte.
 
-    A fix goes in whole or is skipped: because it overlaps an earlier one, or edits another file or a place
-    that does not exist. Several fixes may share an edit (the same import), and insertions at one place stay
-    in order. Newlines in a fix become those of the file.
+    A fix goes in whole or is skipped: because it overlaps an earlier one, or edits a file that `source_of` does
+    not give or a place that does not exist. Several fixes may share an edit (the same import), and insertions at
+    one place stay in order. Newlines in a fix become those of the file.
     """
-    accepted = _Accepted()
+    files: dict[str, _Accepted] = {}
     applied: list[Fix] = []
     skipped: list[Fix] = []
     for fix in fixes:
-        patches = _patches(source, fix.edits)
-        (applied if patches is not None and accepted.take(patches) else skipped).append(fix)
-    return Applied(accepted.spliced_into(source.text), tuple(applied), tuple(skipped))
+        (applied if _take(fix, files, source_of) else skipped).append(fix)
+    changed = {path: file.document() for path, file in files.items()}
+    return Applied(
+        {path: text for path, text in changed.items() if text != files[path].source.document},
+        tuple(applied),
+        tuple(skipped),
+    )
+
+
+def _take(fix: Fix, files: dict[str, _Accepted], source_of: Callable[[str], SourceFile | None]) -> bool:
+    """Accept a fix in every file that it edits, or in none."""
+    parts: list[tuple[_Accepted, _Group, list[_Patch]]] = []
+    for path in dict.fromkeys(edit.path for edit in fix.edits):
+        source = files[path].source if path in files else source_of(path)
+        if source is None:
+            return False
+        file = files.setdefault(path, _Accepted(source))
+        group = _patches(source, [edit for edit in fix.edits if edit.path == path])
+        new = file.fitting(group) if group is not None else None
+        if group is None or new is None:
+            return False
+        parts.append((file, group, new))
+    for file, group, new in parts:
+        file.add(group, new)
+    return True
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -74,33 +100,35 @@ def _is_half_of_a_pair(text: str) -> bool:
 
 @dataclass(slots=True)
 class _Accepted:
-    """Patches that do not clash, sorted."""
+    """Patches of one file that do not clash, sorted."""
 
+    source: SourceFile
     patches: list[_Patch] = field(default_factory=list)
-    groups: set[tuple[tuple[int, int, str], ...]] = field(default_factory=set)
+    groups: set[_Group] = field(default_factory=set)
     turns: Iterator[int] = field(default_factory=count)
 
-    def take(self, group: tuple[tuple[int, int, str], ...]) -> bool:
-        """Accept all patches of a fix, or none. What another fix does already is shared."""
+    def fitting(self, group: _Group) -> list[_Patch] | None:
+        """What a fix adds to the accepted patches, None where it clashes; what another one does is shared."""
         if group in self.groups:
-            return True
+            return []
         new: list[_Patch] = []
         for start, end, text in group:
             patch = _Patch(start, end, next(self.turns), text)
             neighbours = list(self._around(patch))
             if any(patch.clashes(other) and not patch.same(other) for other in neighbours):
-                return False
+                return None
             twins = [other for other in neighbours if patch.same(other)]
             if twins and _is_half_of_a_pair(text):
-                return False
+                return None
             if not twins:
                 new.append(patch)
-        if any(patch.overlaps(other) for patch, other in combinations(new, 2)):
-            return False
+        return None if any(patch.overlaps(other) for patch, other in combinations(new, 2)) else new
+
+    def add(self, group: _Group, new: Sequence[_Patch]) -> None:
+        """Accept them."""
         for patch in new:
             insort(self.patches, patch)
         self.groups.add(group)
-        return True
 
     def _around(self, patch: _Patch) -> Iterator[_Patch]:
         """The accepted patches that could touch this one."""
@@ -111,7 +139,13 @@ class _Accepted:
             yield self.patches[at]
             at += 1
 
-    def spliced_into(self, text: str) -> str:
+    def document(self) -> str:
+        """What the file then holds."""
+        patches = [(patch.start, patch.end, patch.text) for patch in self.patches]
+        return rewrite_cells(self.source, patches) if self.source.kind == "notebook" else self._spliced()
+
+    def _spliced(self) -> str:
+        text = self.source.text
         parts: list[str] = []
         at = 0
         for patch in self.patches:
@@ -120,17 +154,15 @@ class _Accepted:
         return "".join((*parts, text[at:]))
 
 
-def _patches(source: SourceFile, edits: Sequence[Edit]) -> tuple[tuple[int, int, str], ...] | None:
+def _patches(source: SourceFile, edits: Sequence[Edit]) -> _Group | None:
     """The edits as offsets, in the order of the text; None when one is not for a place in this file."""
     patches: list[tuple[int, int, str]] = []
     for edit in edits:
-        if edit.path != source.rel:
-            return None
         try:
             start, end = source.offset(edit.range.start), source.offset(edit.range.end)
         except ValueError:
             return None
-        if end < start:
+        if end < start or (source.kind == "notebook" and not in_one_cell(source, start, end)):
             return None
         patches.append((start, end, _NEWLINE.sub(lambda _: source.newline, edit.text)))
     return tuple(sorted(patches, key=lambda patch: patch[:2]))

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from torchrepro_lint.model import Edit, Finding, Fix, Position, Related
+from torchrepro_lint.model import Edit, Finding, Fix, Location, Position, Related
 from torchrepro_lint.report import Context
 
 if TYPE_CHECKING:
     from torchrepro_lint.engine import Result
+    from torchrepro_lint.source import SourceFile
+
+_SourceOf = Callable[[str], "SourceFile | None"]
 
 
 def render(result: Result, context: Context) -> Iterator[str]:
     """The whole list, findings in the order that every format uses."""
-    findings = [as_json(finding) for finding in result.findings]
+    source = lru_cache(maxsize=8)(result.source)
+    findings = [_finding(finding, source) for finding in result.findings]
     yield json.dumps(findings, indent=2, ensure_ascii=False) + "\n"
 
 
-def as_json(finding: Finding) -> dict[str, Any]:
+def _finding(finding: Finding, source: _SourceOf) -> dict[str, Any]:
     """One finding; paths from the project root, lines of a notebook from the top of their cell."""
     start, end = finding.location.range.start, finding.location.range.end
     return {
@@ -36,7 +41,7 @@ def as_json(finding: Finding) -> dict[str, Any]:
         "cell": finding.location.cell,
         "properties": dict(sorted(finding.properties.items())),
         "related": [_related(item) for item in finding.related],
-        "fix": _fix(finding.fix) if finding.fix else None,
+        "fix": _fix(finding.fix, source) if finding.fix else None,
         "fingerprint": finding.fingerprint,
     }
 
@@ -51,16 +56,20 @@ def _related(item: Related) -> dict[str, Any]:
     }
 
 
-def _fix(fix: Fix) -> dict[str, Any]:
-    edits = [_edit(edit) for edit in fix.edits]
+def _fix(fix: Fix, source: _SourceOf) -> dict[str, Any]:
+    edits = [_edit(edit, source) for edit in fix.edits]
     return {"safety": fix.safety.value, "title": fix.title, "edits": edits}
 
 
-def _edit(edit: Edit) -> dict[str, Any]:
+def _edit(edit: Edit, source: _SourceOf) -> dict[str, Any]:
+    place = Location(edit.path, edit.range)
+    if edit.path.endswith(".ipynb") and (notebook := source(edit.path)) is not None:
+        place = notebook.location(edit.range)
     return {
         "path": edit.path,
-        "start": _position(edit.range.start),
-        "end": _position(edit.range.end),
+        "cell": place.cell,
+        "start": _position(place.range.start),
+        "end": _position(place.range.end),
         "text": edit.text,
     }
 

@@ -25,7 +25,8 @@ class SourceFile:
     """A decoded file: `text` keeps its newlines and has no byte order mark.
 
     `path` is absolute, `rel` relative to the project root with `/`. The text of a notebook is its Python
-    code cells joined in order; `cells` has (first line in `text`, 1-based number among all cells) for each.
+    code cells joined in order; `cells` has (first line in `text`, 1-based number among all cells) for each, and
+    `document` is the JSON around them. Otherwise `document` is the text itself.
     """
 
     __slots__ = (
@@ -34,6 +35,7 @@ class SourceFile:
         "_suppressions",
         "bom",
         "cells",
+        "document",
         "encoding",
         "kind",
         "path",
@@ -50,6 +52,7 @@ class SourceFile:
         encoding: str = "utf-8",
         bom: bool = False,
         cells: tuple[tuple[int, int], ...] = (),
+        document: str | None = None,
     ) -> None:
         self.path = path
         self.rel = rel
@@ -58,6 +61,7 @@ class SourceFile:
         self.bom = bom
         self.kind: Kind = _KINDS.get(path.suffix, "python")
         self.cells = cells
+        self.document = text if document is None else document
         self._line_starts: list[int] | None = None
         self._newline: str | None = None
         self._suppressions: tuple[Suppression, ...] | None = None
@@ -127,11 +131,9 @@ class SourceFile:
         end = Position(range.end.line - first + 1, range.end.column)
         return Location(self.rel, Range(start, end), number)
 
-    def encode(self, text: str) -> bytes:
-        """`text` as this file would hold it: same encoding, byte order mark put back."""
-        if self.kind == "notebook":
-            raise SourceError("a notebook's code cannot be written back as plain text")
-        return decoding.encode(text, self.encoding, self.bom)
+    def encode(self, document: str) -> bytes:
+        """`document` as this file would hold it: same encoding, byte order mark put back."""
+        return decoding.encode(document, self.encoding, self.bom)
 
 
 def read_source(path: Path, rel: str) -> SourceFile:
@@ -165,7 +167,7 @@ def _notebook(decoded: decoding.Decoded, path: Path, rel: str) -> SourceFile:
     from torchrepro_lint.source.notebook import join_cells
 
     joined = join_cells(decoded.text)
-    return SourceFile(path, rel, joined.text, bom=decoded.bom, cells=joined.cells)
+    return SourceFile(path, rel, joined.text, bom=decoded.bom, cells=joined.cells, document=decoded.text)
 
 
 def _line_starts(text: str) -> list[int]:

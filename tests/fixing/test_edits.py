@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from torchrepro_lint.fixing import apply_edits, unified_diff
+from torchrepro_lint.fixing import Applied, unified_diff
+from torchrepro_lint.fixing import apply_edits as apply_to_files
 from torchrepro_lint.model import Edit, Fix, Position, Range, Safety
 from torchrepro_lint.source import SourceFile, source_from_text
 
 
 def make(text: str) -> SourceFile:
     return source_from_text(text, Path("/p/a.py"), "a.py")
+
+
+def apply_edits(source: SourceFile, fixes: Sequence[Fix]) -> Applied:
+    return apply_to_files({source.rel: source}.get, fixes)
+
+
+def text_of(source: SourceFile, result: Applied) -> str:
+    return result.documents.get(source.rel, source.text)
 
 
 def fix(source: SourceFile, *edits: tuple[int, int, str]) -> Fix:
@@ -33,7 +43,7 @@ def test_edits_replace_exact_slices() -> None:
     source = make("a = 1\r\n\tb = 'é𝔘'  # x\r\n\x0cc = 2")
     both = fix(source, (24, 25, "d"), (12, 16, "2"))
     result = apply_edits(source, [both])
-    assert result.text == "a = 1\r\n\tb = 2  # x\r\n\x0cd = 2"
+    assert text_of(source, result) == "a = 1\r\n\tb = 2  # x\r\n\x0cd = 2"
     assert (result.applied, result.skipped) == ((both,), ())
 
 
@@ -43,7 +53,7 @@ def test_the_first_of_overlapping_fixes_wins_whole() -> None:
     second = fix(source, (5, 6, "Y"), (2, 4, "Z"))
     third = fix(source, (3, 4, "W"))
     result = apply_edits(source, [first, second, third])
-    assert result.text == "aXWef"
+    assert text_of(source, result) == "aXWef"
     assert (result.applied, result.skipped) == ((first, third), (second,))
 
 
@@ -54,13 +64,13 @@ def test_an_insertion_at_the_edge_of_a_replacement_is_kept(inside: int, kept: bo
     for fixes in ([replacement, insertion], [insertion, replacement]):
         result = apply_edits(source, fixes)
         assert len(result.applied) == 1 + kept
-    assert not kept or result.text == {1: "aiRd", 3: "aRid"}[inside]
+    assert not kept or text_of(source, result) == {1: "aiRd", 3: "aRid"}[inside]
 
 
 def test_insertions_at_one_place_stay_in_order() -> None:
     source = make("f(x)")
     fixes = [fix(source, (3, 3, ", a=1")), fix(source, (3, 3, ", b=2"))]
-    assert apply_edits(source, fixes).text == "f(x, a=1, b=2)"
+    assert text_of(source, apply_edits(source, fixes)) == "f(x, a=1, b=2)"
 
 
 def test_the_same_import_wanted_twice_is_inserted_once() -> None:
@@ -70,14 +80,14 @@ def test_the_same_import_wanted_twice_is_inserted_once() -> None:
         fix(source, (10, 10, "import torch\n"), (18, 18, ", 2")),
     ]
     result = apply_edits(source, fixes)
-    assert result.text == "import os\nimport torch\nf(x, 1)\ng(y, 2)\n"
+    assert text_of(source, result) == "import os\nimport torch\nf(x, 1)\ng(y, 2)\n"
     assert len(result.applied) == 2
 
 
 def test_the_same_replacement_wanted_twice_is_made_once() -> None:
     source = make("x = True")
     result = apply_edits(source, [fix(source, (4, 8, "False")), fix(source, (4, 8, "False"))])
-    assert (result.text, len(result.applied)) == ("x = False", 2)
+    assert (text_of(source, result), len(result.applied)) == ("x = False", 2)
 
 
 def test_half_a_pair_of_brackets_is_never_shared() -> None:
@@ -85,19 +95,19 @@ def test_half_a_pair_of_brackets_is_never_shared() -> None:
     inner, outer = fix(source, (0, 0, "sorted("), (5, 5, ")")), fix(source, (0, 0, "sorted("), (8, 8, ")"))
     other = fix(source, (0, 0, "list("), (8, 8, ")"))
     result = apply_edits(source, [inner, outer, other])
-    assert (result.text, result.skipped) == ("sorted(ls(a))[0]", (outer, other))
+    assert (text_of(source, result), result.skipped) == ("sorted(ls(a))[0]", (outer, other))
 
 
 def test_the_same_pair_wanted_twice_is_put_once() -> None:
     source = make("ls(a)")
     pair = fix(source, (0, 0, "sorted("), (5, 5, ")"))
     result = apply_edits(source, [pair, pair])
-    assert (result.text, len(result.applied)) == ("sorted(ls(a))", 2)
+    assert (text_of(source, result), len(result.applied)) == ("sorted(ls(a))", 2)
 
 
 def test_a_pair_around_nothing_else_keeps_its_order() -> None:
     source = make("f()")
-    assert apply_edits(source, [fix(source, (2, 2, "g("), (2, 2, ")"))]).text == "f(g())"
+    assert text_of(source, apply_edits(source, [fix(source, (2, 2, "g("), (2, 2, ")"))])) == "f(g())"
 
 
 def test_a_fix_that_overlaps_itself_is_skipped() -> None:
@@ -113,14 +123,25 @@ def test_a_fix_for_another_file_or_no_place_is_skipped() -> None:
     nowhere = Fix(Safety.SAFE, "t", (Edit("a.py", Range(Position(1, 1), Position(9, 9)), "x"),))
     backwards = Fix(Safety.SAFE, "t", (Edit("a.py", Range(here.end, here.start), "x"),))
     result = apply_edits(source, [elsewhere, nowhere, backwards])
-    assert (result.text, len(result.skipped)) == ("ab\n", 3)
+    assert (text_of(source, result), len(result.skipped)) == ("ab\n", 3)
+
+
+def test_a_fix_of_two_files_goes_into_both_or_neither() -> None:
+    one, two = make("ab\n"), source_from_text("cd\n", Path("/p/b.py"), "b.py")
+    here, there = fix(one, (0, 1, "X")).edits[0], fix(two, (1, 2, "Y")).edits[0]
+    both, late = Fix(Safety.SAFE, "t", (here, there)), fix(two, (2, 2, "Z"))
+    clash = Fix(Safety.SAFE, "t", (fix(one, (1, 2, "W")).edits[0], fix(two, (0, 2, "V")).edits[0]))
+    result = apply_to_files({"a.py": one, "b.py": two}.get, [both, clash, late])
+    assert result.documents == {"a.py": "Xb\n", "b.py": "cYZ\n"}
+    assert result.skipped == (clash,)
+    assert apply_to_files({"a.py": one}.get, [both]).documents == {}
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
 def test_newlines_in_a_fix_become_those_of_the_file(newline: str) -> None:
     source = make(f"a{newline}b{newline}")
     result = apply_edits(source, [fix(source, (0, 0, "x\ny\r\n"))])
-    assert result.text == newline.join(["x", "y", "a", "b", ""])
+    assert text_of(source, result) == newline.join(["x", "y", "a", "b", ""])
 
 
 @st.composite
@@ -146,10 +167,10 @@ def test_every_fix_is_accounted_for_and_untouched_text_survives(
     edits = [edit for one in result.applied for edit in one.edits]
     gone = {at for e in edits for at in range(source.offset(e.range.start), source.offset(e.range.end))}
     kept = "".join(character for at, character in enumerate(text) if at not in gone)
-    remaining = iter(result.text)
+    remaining = iter(text_of(source, result))
     assert all(character in remaining for character in kept)  # in this order
-    assert len(result.text) <= len(kept) + sum(len(e.text.replace("\n", source.newline)) for e in edits)
-    assert apply_edits(source, result.applied).text == result.text
+    assert len(text_of(source, result)) <= len(kept) + sum(len(e.text.replace("\n", source.newline)) for e in edits)
+    assert text_of(source, apply_edits(source, result.applied)) == text_of(source, result)
 
 
 @settings(deadline=None)
@@ -165,7 +186,7 @@ def test_a_single_fix_is_what_splicing_from_the_end_gives(
             expected = text
             for start, end, new in sorted(group, key=lambda edit: edit[:2])[::-1]:
                 expected = expected[:start] + new.replace("\n", source.newline) + expected[end:]
-            assert result.text == expected
+            assert text_of(source, result) == expected
 
 
 def git(folder: Path, *arguments: str, data: bytes = b"") -> None:
