@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -191,10 +191,10 @@ class Run:
         for edit in finding.fix.edits if finding.fix is not None else ():
             facts = self.program.load(str(self.root / edit.path)) if edit.path != here.source.rel else here.facts
             if facts is None:
-                return replace(finding, fix=None)
+                return finding._replace(fix=None)
             there = here if facts is here.facts else Suppressor(facts.source, facts, cards.codes(), ())
             if any(there.silences(finding.code, line) for line in there.touched(edit)):
-                return replace(finding, fix=None)
+                return finding._replace(fix=None)
         return finding
 
 

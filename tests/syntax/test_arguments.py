@@ -20,7 +20,8 @@ def added(text: str, name: str = "generator", value: str = "g") -> str:
     facts = build(source_from_text(text, Path("/p/m.py"), "m.py"))
     call = facts.calls["DataLoader"][0][0]
     edit = with_argument(facts, call, name, value)
-    return apply_edits(facts.source, [Fix(Safety.SAFE, "", (edit,))]).text
+    fixed = apply_edits({"m.py": facts.source}.get, [Fix(Safety.SAFE, "", (edit,))])
+    return fixed.documents["m.py"]
 
 
 @pytest.mark.parametrize(
@@ -32,7 +33,10 @@ def added(text: str, name: str = "generator", value: str = "g") -> str:
         ("DataLoader(a,b=1)", "DataLoader(a,b=1, generator=g)"),
         ("DataLoader( a )", "DataLoader( a, generator=g )"),
         ("DataLoader(a, generator=None)", "DataLoader(a, generator=g)"),
-        ("DataLoader(a, *b, **c)", "DataLoader(a, *b, **c, generator=g)"),
+        ("DataLoader(a, *b, **c)", "DataLoader(a, *b, generator=g, **c)"),
+        ("DataLoader(a,**c)", "DataLoader(a, generator=g, **c)"),
+        ("DataLoader(**c,)", "DataLoader(generator=g, **c,)"),
+        ("DataLoader(\n    a,  # why\n    **c,\n)", "DataLoader(\n    a,  # why\n    generator=g,\n    **c,\n)"),
         ("x = [DataLoader(a) for a in b]", "x = [DataLoader(a, generator=g) for a in b]"),
         ("DataLoader(\n    a,\n    b=1,\n)", "DataLoader(\n    a,\n    b=1,\n    generator=g,\n)"),
         ("DataLoader(\n    a,\n    b=1\n)", "DataLoader(\n    a,\n    b=1,\n    generator=g\n)"),
@@ -53,6 +57,34 @@ def test_layouts(before: str, after: str) -> None:
     assert added(before) == after
 
 
+WIDE = "x" * 90
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (f"DataLoader(a, {WIDE})", f"DataLoader(a, {WIDE},\n           generator=g)"),
+        (f"\tDataLoader(a,\n\t\tb, {WIDE})", f"\tDataLoader(a,\n\t\tb, {WIDE},\n\t           generator=g)"),
+        (f"f(\n    DataLoader(\n        a, {WIDE}\n    )\n)",
+         f"f(\n    DataLoader(\n        a, {WIDE},\n        generator=g\n    )\n)"),
+        (f"DataLoader(a, {WIDE}, **c)", f"DataLoader(a, {WIDE},\n           generator=g, **c)"),
+        (f"'{WIDE * 2}'; DataLoader(a, {WIDE[:30]})", f"'{WIDE * 2}'; DataLoader(a, {WIDE[:30]},\n"
+         f"{' ' * 195}generator=g)"),
+        (f"f'{{DataLoader({WIDE})}}'", f"f'{{DataLoader({WIDE}, generator=g)}}'"),
+    ],
+)  # fmt: skip
+def test_a_line_that_would_grow_too_long_is_broken(before: str, after: str) -> None:
+    indented = before.startswith("\t")
+    assert added(f"if x:\n{before}" if indented else before) == (f"if x:\n{after}" if indented else after)
+
+
+def test_lines_may_be_as_long_as_those_of_the_file() -> None:
+    code = "DataLoader(a, b, " + "x" * 50 + ")"
+    for width, broken in ((79, True), (90, False)):
+        text = f"# {'-' * (width - 2)}\n" + "\n" * 60 + code
+        assert added(text).endswith(",\n           generator=g)") is broken
+
+
 ARGUMENTS = st.lists(st.sampled_from(["a", "*b", "c=1", "d=f(x, y)", "**e", "e=[1,\n 2]"]), max_size=4, unique=True)
 
 
@@ -67,6 +99,8 @@ def test_whatever_the_layout_only_one_argument_is_new(args: list[str], comma: st
         return
     call = ast.parse(added(text)).body[0].value  # type: ignore[attr-defined]
     original = before.body[0].value  # type: ignore[attr-defined]
-    assert ast.unparse(call.keywords.pop()) == "generator=g"
+    (new,) = [k for k in call.keywords if k.arg == "generator"]
+    call.keywords.remove(new)
+    assert ast.unparse(new) == "generator=g"
     assert ast.dump(call) == ast.dump(original)
     assert added(text).count("#") == text.count("#")

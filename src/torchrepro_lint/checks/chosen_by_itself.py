@@ -84,7 +84,7 @@ def _reseed(call: Call, row: Mapping[str, Any] | None, program: Program) -> Draf
     if isinstance(call.facts.parents[call.node], ast.Expr):
         instead = Import(f"{call.written.removesuffix('seed')}manual_seed")
         if row is not None:
-            instead = import_name(call.facts, row["instead"], call.scope)
+            instead = import_name(call.facts, row["instead"], call.scope, call.node)
         seed, more = seed_text(program, call.scope, call.node)
         edits = (replace(call.facts, call.node, f"{instead.text}({seed})"), *instead.edits, *more)
     unsafe = not runs_once(program, call.node, call.scope)

@@ -10,7 +10,7 @@ from torchrepro_lint.program import Call, Program
 from torchrepro_lint.program.data.epochs import EpochLoop
 from torchrepro_lint.program.flow import Flow, Holder
 from torchrepro_lint.program.kernels.intent import branches
-from torchrepro_lint.syntax import import_name, insert_first
+from torchrepro_lint.syntax import import_from, insert_first
 
 
 def set_epoch(program: Program, call: Call, flow: Flow, loop: EpochLoop) -> tuple[Edit, ...]:
@@ -95,7 +95,7 @@ def _guard(call: Call, loop: EpochLoop, expression: str) -> tuple[str, tuple[Edi
         text = _condition(call.facts, owner.test, way)
         if text is not None:
             return text, ()
-    imported = _class_name(call, loop.scope)
+    imported = _class_name(call, loop)
     return f"isinstance({expression}, {imported[0]})", imported[1]
 
 
@@ -113,14 +113,16 @@ def _condition(facts: ModuleFacts, test: ast.expr, way: bool) -> str | None:
     )
 
 
-def _class_name(call: Call, scope: Scope) -> tuple[str, tuple[Edit, ...]]:
+def _class_name(call: Call, loop: EpochLoop) -> tuple[str, tuple[Edit, ...]]:
     """A way to write the sampler's class in the loop's file."""
+    scope = loop.scope
     last = call.name.rpartition(".")[2]
     for name in (last, *sorted(scope.facts.aliases.get(last, ()))):
         found = ast.Name(name, ast.Load())
         if call.program.qualified(found, scope) == call.name:
             return name, ()
-    imported = import_name(scope.facts, call.name, scope)
+    module, _, name = call.name.rpartition(".")
+    imported = import_from(scope.facts, module, name, scope, loop.node)
     return imported.text, imported.edits
 
 

@@ -67,7 +67,7 @@ def seed_edits(program: Program, value: ast.expr, source: Source, seedings: list
 def seed_text(program: Program, scope: Scope, node: ast.AST) -> tuple[str, tuple[Edit, ...]]:
     """A seed as written at `node`; in a loader's worker, the one that PyTorch gave to this worker."""
     if is_worker_init(scope):
-        name = import_name(scope.facts, "torch.initial_seed", scope)
+        name = import_name(scope.facts, "torch.initial_seed", scope, node)
         return f"{name.text}() % 2**32", name.edits
     return program.seeds.expression(scope, node), ()
 

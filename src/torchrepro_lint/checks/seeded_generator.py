@@ -34,7 +34,7 @@ def seeded_generator(call: Call, program: Program) -> GeneratorFix:
     if call.subclass is not None and _is_constructor_of_subclass(call):
         return GeneratorFix()  # the class should take a generator and hand it on
     facts, loop = call.facts, outermost_loop(call.facts, call.node)
-    made = import_name(facts, "torch.Generator", call.scope)
+    made = import_name(facts, "torch.Generator", call.scope, loop or call.node)
     seed = program.seeds.expression(call.scope, loop or call.node)
     generator = f"{made.text}().manual_seed({seed})"
     unsafe = _repeated(call.scope.function, program) or _cuda_by_default(program)

@@ -116,5 +116,5 @@ def _edits(seeding: SeedCall, function: Scope) -> tuple[Edit, ...]:
     bindings = function.bindings.get(node.id, []) if isinstance(node, ast.Name) else []
     if len(bindings) == 1 and bindings[0].kind == "assign" and bindings[0].value is not None:
         node = bindings[0].value
-    torch = import_module(facts, "torch", function)
+    torch = import_module(facts, "torch", function, node)
     return (replace(facts, node, _SEED.format(torch=torch.text)), *torch.edits)

@@ -52,7 +52,7 @@ def _missing(module: Module, program: Program, variable: str, value: str) -> Ite
     if first is None or _set_elsewhere(module, program, variable):
         return
     setting, certain = first
-    environ = import_name(facts, "os.environ", setting.scope)
+    environ = import_name(facts, "os.environ", setting.scope, setting.statement)
     line = f'{environ.text}.setdefault("{variable}", "{value}")'
     edits = (insert_before(facts, setting.statement, line), *environ.edits)
     yield Draft(setting.node, {"written": setting.written}, edits=edits,

@@ -85,7 +85,7 @@ def _misplaced(module: Module, program: Program, row: Mapping[str, Any]) -> Iter
     for item in facts.attribute_sets.get(row["meant"].rpartition(".")[2], ()):
         written = f"{program.qualified(item.target.value, item.scope)}.{item.target.attr}"
         if written in row["written"]:
-            torch = import_module(facts, "torch", item.scope)
+            torch = import_module(facts, "torch", item.scope, item.statement)
             text = torch.text + row["meant"].removeprefix("torch")
             edits = (Edit(facts.source.rel, facts.range(item.target), text), *torch.edits)
             owner, _, name = written.rpartition(".")

@@ -100,5 +100,5 @@ def _edits(trainer: Call, fresh: FreshWeights) -> tuple[Edit, ...]:
     made = _arguments(trainer)
     given = made.literal("seed") if made is not None else None
     seed = str(given) if type(given) is int else trainer.program.seeds.expression(fresh.scope, statement)
-    name = import_name(facts, SEED, fresh.scope)
+    name = import_name(facts, SEED, fresh.scope, statement)
     return (*name.edits, insert_before(facts, statement, f"{name.text}({seed})"))

@@ -86,6 +86,6 @@ def _edits(accelerator: Call) -> tuple[Edit, ...]:
         return switched_on(made, row["argument"]) if made.facts is accelerator.facts else ()
     if accelerator.argument(row["argument"]) is not None:
         return switched_on(accelerator, row["argument"])
-    name = import_name(accelerator.facts, CONFIGURATION, accelerator.scope)
+    name = import_name(accelerator.facts, CONFIGURATION, accelerator.scope, accelerator.node)
     value = f"{name.text}({row['argument']}=True)"
     return (*name.edits, with_argument(accelerator.facts, accelerator.node, row["configuration"], value))

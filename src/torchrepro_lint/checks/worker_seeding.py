@@ -13,7 +13,7 @@ from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.model import Edit, Position, Range
 from torchrepro_lint.program import Call, Program
 from torchrepro_lint.program.data.worker_draws import WorkerDraw
-from torchrepro_lint.syntax import Import, import_module, with_argument
+from torchrepro_lint.syntax import Import, import_module, top_line, with_argument
 
 _NAME = "seed_worker"
 _KNOWN = re.compile(
@@ -29,12 +29,13 @@ def seeded_workers(call: Call, first: Call, families: Collection[str], program: 
         return (with_argument(facts, call.node, "worker_init_fn", known),)
     if not families or _NAME in facts.scope.bindings:
         return ()
-    torch = import_module(facts, "torch")
+    top = _top(first)
+    torch = import_module(facts, "torch", at=top)
     lines = [f"worker_seed = {torch.text}.initial_seed() % 2**32"]
     needed = [torch]
     for family, module, seeding in (("numpy", "numpy", "random.seed"), ("python", "random", "seed")):
         if family in families:
-            needed.append(import_module(facts, module))
+            needed.append(import_module(facts, module, at=top))
             lines.append(f"{needed[-1].text}.{seeding}(worker_seed)")
     return _inserted(call, first, _NAME, lines, needed)
 
@@ -49,10 +50,11 @@ def renewed_generator(call: Call, first: Call, holder: str, draw: WorkerDraw, re
     name = f"seed_{draw.attribute.strip('_') or 'generator'}"
     if name in facts.scope.bindings:
         return ()
-    torch = import_module(facts, "torch")
+    top = _top(first)
+    torch = import_module(facts, "torch", at=top)
     assert isinstance(draw.made.callee, str)
     module, _, last = draw.made.callee.rpartition(".")
-    home = import_module(facts, module.partition(".")[0])
+    home = import_module(facts, module.partition(".")[0], at=top)
     made = ".".join((home.text, *module.split(".")[1:], last))
     value = renewed.format(make=made, seed=f"{torch.text}.initial_seed()")
     data = f"{torch.text}.utils.data.get_worker_info(){holder}"
@@ -79,21 +81,23 @@ def _takes_one(node: ast.AST) -> bool:
 
 def _inserted(call: Call, first: Call, name: str, body: Sequence[str], imports: Sequence[Import]) -> tuple[Edit, ...]:
     edits = {edit: None for used in imports for edit in used.edits}
-    place = _above(first.facts, first.node, name, body)
+    place = _above(first.facts, _top(first), name, body)
     return (place, with_argument(call.facts, call.node, "worker_init_fn", name), *edits)
 
 
-def _above(facts: ModuleFacts, node: ast.AST, name: str, body: Sequence[str]) -> Edit:
-    """A new function above the top-level statement with `node` in it, and above that one's comments."""
-    statement = next(n for n in (node, *facts.ancestors(node)) if n in facts.tree.body)
-    decorators = getattr(statement, "decorator_list", None)
-    line = (decorators[0] if decorators else statement).lineno
-    while line > 1 and facts.source.line(line - 1).startswith("#"):
-        line -= 1
+def _top(call: Call) -> ast.stmt:
+    """The top-level statement that the call is part of."""
+    return next(n for n in (call.node, *call.facts.ancestors(call.node)) if n in call.facts.tree.body)
+
+
+def _above(facts: ModuleFacts, statement: ast.stmt, name: str, body: Sequence[str]) -> Edit:
+    """A new function above a top-level statement and the comments that belong to it."""
+    line = top_line(facts, statement)
+    tops = {1, *(first for first, _ in facts.source.cells)}
     blank = 0
-    while line - blank > 1 and not facts.source.line(line - blank - 1).strip():
+    while line - blank not in tops and not facts.source.line(line - blank - 1).strip():
         blank += 1
-    missing = 0 if line - blank == 1 else max(0, 2 - blank)
+    missing = 0 if line - blank in tops else max(0, 2 - blank)
     newline = facts.source.newline
     indent = "\t" if re.search(r"^\t", facts.source.text, re.MULTILINE) else "    "
     lines = ["" for _ in range(missing)] + [

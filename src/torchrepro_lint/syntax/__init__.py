@@ -1,17 +1,20 @@
 """Edits on exact source slices: arguments (through libcst), statements, imports. No analysis."""
 
 from torchrepro_lint.syntax.arguments import with_argument
-from torchrepro_lint.syntax.imports import Import, import_module, import_name
-from torchrepro_lint.syntax.statements import insert_before, insert_first, remove, replace, wrap
+from torchrepro_lint.syntax.imports import Import, import_from, import_module, import_name
+from torchrepro_lint.syntax.statements import insert_after, insert_before, insert_first, remove, replace, top_line, wrap
 
 __all__ = [
     "Import",
+    "import_from",
     "import_module",
     "import_name",
+    "insert_after",
     "insert_before",
     "insert_first",
     "remove",
     "replace",
+    "top_line",
     "with_argument",
     "wrap",
 ]

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import ast
+import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from torchrepro_lint.index import ModuleFacts
-from torchrepro_lint.model import Edit, Range
+from torchrepro_lint.model import Edit, Position, Range
 
 if TYPE_CHECKING:
     import libcst as cst
 
+# How long lines may grow: as long as they are, in a file that is long enough to tell, within bounds.
+_NARROWEST, _USUAL, _WIDEST = 79, 100, 120
+_TELLING = 60
+
 
 def with_argument(facts: ModuleFacts, call: ast.Call, name: str, value: str) -> Edit:
-    """Pass `name=value` in `call`: an existing keyword gets the new value, else it is added last.
+    """Pass `name=value` in `call`: an existing keyword gets the new value, else it is added last, before `**`.
 
-    A call laid out one argument a line gets another line; a trailing comma stays one; comments stay where they are.
+    A call laid out one argument a line gets another line, as does one whose line would grow too long; a trailing
+    comma stays one; comments stay where they are.
     """
     for keyword in call.keywords:
         if keyword.arg == name:
@@ -27,7 +34,7 @@ def with_argument(facts: ModuleFacts, call: ast.Call, name: str, value: str) -> 
     node = cst.parse_expression(before)
     assert isinstance(node, cst.Call)
     after = cst.Module([], default_newline=facts.source.newline).code_for_node(_appended(node, name, value))
-    return _smallest(facts, place, before, after)
+    return _within_width(facts, call, _smallest(facts, place, before, after))
 
 
 def _appended(call: cst.Call, name: str, value: str) -> cst.Call:
@@ -37,8 +44,14 @@ def _appended(call: cst.Call, name: str, value: str) -> cst.Call:
     new = cst.Arg(cst.parse_expression(value), cst.Name(name), equal=cst.AssignEqual(tight, tight))
     if not call.args:
         return call.with_changes(args=[new])
-    *others, last = call.args
     between = _separator(call)
+    doubled = next((i for i, a in enumerate(call.args) if all(b.star == "**" for b in call.args[i:])), len(call.args))
+    if doubled < len(call.args):
+        head = list(call.args[:doubled])
+        if head and isinstance(head[-1].comma, cst.Comma):
+            head[-1] = head[-1].with_changes(comma=_spaced(head[-1].comma))
+        return call.with_changes(args=[*head, new.with_changes(comma=between), *call.args[doubled:]])
+    *others, last = call.args
     if isinstance(last.comma, cst.Comma):  # a trailing comma, and after it what closes the call
         moved = new.with_changes(comma=_without_comment(last.comma))
         return call.with_changes(args=[*others, last.with_changes(comma=_with_comment_of(between, last.comma)), moved])
@@ -57,9 +70,17 @@ def _separator(call: cst.Call) -> cst.Comma:
         call.whitespace_before_args, cst.ParenthesizedWhitespace
     ):
         space = call.whitespace_before_args
+    return _without_comment(_spaced(cst.Comma(whitespace_after=space)))
+
+
+def _spaced(comma: cst.Comma) -> cst.Comma:
+    """With a blank after it, if there is nothing."""
+    import libcst as cst
+
+    space = comma.whitespace_after
     if isinstance(space, cst.SimpleWhitespace) and not space.value:
-        space = cst.SimpleWhitespace(" ")
-    return _without_comment(cst.Comma(whitespace_after=space))
+        return comma.with_changes(whitespace_after=cst.SimpleWhitespace(" "))
+    return comma
 
 
 def _without_comment(comma: cst.Comma) -> cst.Comma:
@@ -91,3 +112,43 @@ def _smallest(facts: ModuleFacts, place: Range, before: str, after: str) -> Edit
     start = facts.source.offset(place.start)
     changed = Range(facts.source.position(start + head), facts.source.position(start + len(before) - tail))
     return Edit(facts.source.rel, changed, after[head : len(after) - tail])
+
+
+# -- the width of a line --------------------------------------------------------------------------------------
+
+
+def _within_width(facts: ModuleFacts, call: ast.Call, edit: Edit) -> Edit:
+    """The edit with the new argument on a line of its own, where the line it is on would grow too long."""
+    source, (start, end) = facts.source, edit.range
+    if start != end or "\n" in edit.text or not (call.args or call.keywords) or _is_on_one_line(facts, call):
+        return edit
+    line = source.line(start.line)
+    head, tail = line[: start.column - 1], line[start.column - 1 :]
+    own = edit.text.removeprefix(", ")
+    if len(head) + len(edit.text) + len(tail) <= _width(source.text.splitlines()):
+        return edit
+    indent = _argument_indent(facts, call)
+    if own != edit.text:
+        return Edit(source.rel, edit.range, f",{source.newline}{indent}{own}")
+    if head.endswith(", "):
+        return Edit(source.rel, Range(Position(start.line, start.column - 1), end), f"{source.newline}{indent}{own}")
+    return edit
+
+
+def _width(lines: Sequence[str]) -> int:
+    longest = max(map(len, lines), default=0)
+    return max(longest if len(lines) >= _TELLING else _USUAL, _NARROWEST) if longest < _WIDEST else _WIDEST
+
+
+def _is_on_one_line(facts: ModuleFacts, call: ast.Call) -> bool:
+    """Whether the call must stay on its line: in an f-string, or in a cell, where a magic may need it."""
+    if facts.source.cells and call.lineno == call.end_lineno:
+        return True
+    return any(isinstance(a, ast.JoinedStr) for a in facts.ancestors(call))
+
+
+def _argument_indent(facts: ModuleFacts, call: ast.Call) -> str:
+    """What stands before the first argument on its line, as blanks: an argument below stands under it."""
+    arguments: list[ast.AST] = [*call.args, *call.keywords]
+    place = min(facts.range(a).start for a in arguments)
+    return re.sub(r"\S", " ", facts.source.line(place.line)[: place.column - 1])

@@ -1,14 +1,20 @@
-"""How to name an imported thing in a file: an existing import is reused, else one is placed with the others."""
+"""How to name an imported thing in a file: an existing import is reused, else a new one is made.
+
+Knows which names a file binds, and where; what the imported things are for is not its business.
+"""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.model import Edit, Position, Range
+from torchrepro_lint.index import Binding, ModuleFacts, Scope
+from torchrepro_lint.model import Edit
+from torchrepro_lint.syntax.placing import also_imported, from_import, is_for_typing, new_import
 
 USUAL_ALIASES = {"numpy": "np"}
+WHOLE = frozenset({"numpy", "os", "random", "torch"})  # of these nobody imports a seeder alone
 
 
 class Import(NamedTuple):
@@ -18,30 +24,40 @@ class Import(NamedTuple):
     edits: tuple[Edit, ...] = ()
 
 
-def import_module(facts: ModuleFacts, module: str, scope: Scope | None = None) -> Import:
-    """A way to write `module` at `scope`: through a name it has in this file, or a new import."""
-    return _bound(facts, module, scope) or _imported(facts, module, scope)
+def import_module(facts: ModuleFacts, module: str, scope: Scope | None = None, at: ast.AST | None = None) -> Import:
+    """A way to write `module` at the node `at` in `scope`: through a name it has there, or a new import."""
+    where = scope or facts.scope
+    return _bound(module, where, at) or _imported(facts, module, where, at)
 
 
-def import_name(facts: ModuleFacts, name: str, scope: Scope | None = None) -> Import:
+def import_name(facts: ModuleFacts, name: str, scope: Scope | None = None, at: ast.AST | None = None) -> Import:
     """A way to write the dotted external `name`: `default_rng`, `np.random.seed`, or with a new import."""
-    found = _bound(facts, name, scope)
+    where = scope or facts.scope
+    found = _bound(name, where, at)
     if found is not None:
         return found
     package = name.partition(".")[0]
-    new = _imported(facts, package, scope)
+    module, _, last = name.rpartition(".")
+    sibling = from_import(facts, module, where, at) if package not in WHOLE else None
+    if sibling is not None and where.binding_scope(last) is None and last not in facts.scope.bindings:
+        return Import(last, (also_imported(facts, sibling, last),))
+    new = _imported(facts, package, where, at)
     return Import(new.text + name[len(package) :], new.edits)
 
 
-def _bound(facts: ModuleFacts, name: str, scope: Scope | None) -> Import | None:
-    """`name` through the longest leading part of it that an import at the top of the file binds."""
-    imported = {
-        binding.target: bound
-        for bound, bindings in reversed(facts.scope.bindings.items())
-        for binding in bindings
-        if binding.kind == "import" and not binding.level and binding.node in facts.tree.body
-        if _visible(bound, facts, scope)
-    }
+def import_from(facts: ModuleFacts, module: str, name: str, scope: Scope, at: ast.AST | None = None) -> Import:
+    """A way to write `name` of `module`, which is itself imported where it has to be: `from module import name`."""
+    found = _bound(f"{module}.{name}", scope, at)
+    if found is not None:
+        return found
+    if scope.binding_scope(name) is not None or name in facts.scope.bindings:
+        return import_name(facts, f"{module}.{name}", scope, at)
+    return Import(name, (new_import(facts, module, f"from {module} import {name}", scope, at),))
+
+
+def _bound(name: str, scope: Scope, at: ast.AST | None) -> Import | None:
+    """`name` through the longest leading part of it that an import binds here."""
+    imported = {target: bound for bound, target in reversed(list(_imports(scope, at)))}
     prefix = name
     while prefix:
         if prefix in imported:
@@ -50,73 +66,48 @@ def _bound(facts: ModuleFacts, name: str, scope: Scope | None) -> Import | None:
     return None
 
 
-def _visible(name: str, facts: ModuleFacts, scope: Scope | None) -> bool:
-    """Whether `name` means the module's own import, or nothing yet, at `scope`."""
-    owner = (scope or facts.scope).binding_scope(name)
-    if owner is None:
-        return True
-    return owner is facts.scope and all(b.kind == "import" for b in owner.bindings[name])
+def _imports(scope: Scope, at: ast.AST | None) -> Iterator[tuple[str, str]]:
+    """Every name that means an external module, or a thing in one, at `at`; what it stands for."""
+    owner: Scope | None = scope
+    while owner is not None:
+        for name, bindings in owner.bindings.items():
+            made = [b for b in bindings if b.kind == "import"]
+            seen = scope.binding_scope(name) is owner and _is_one_thing(made, bindings)
+            if seen and not made[0].level and _has_run(made[0], owner, scope, at):
+                yield name, made[0].target
+        owner = owner.parent
 
 
-def _imported(facts: ModuleFacts, module: str, scope: Scope | None) -> Import:
+def _is_one_thing(made: list[Binding], bindings: list[Binding]) -> bool:
+    """Whether a name is bound by imports of one thing; `None` in its place stands for a package that is missing."""
+    others = [b for b in bindings if b.kind != "import"]
+    missing = all(isinstance(b.value, ast.Constant) and b.value.value is None for b in others)
+    return missing and len({b.target for b in made}) == 1
+
+
+def _has_run(binding: Binding, owner: Scope, scope: Scope, at: ast.AST | None) -> bool:
+    """Whether an import has run at `at`: as the module begins, or further up in the same function."""
+    node, facts = binding.node, owner.facts
+    above = getattr(node, "end_lineno", 0) < getattr(at, "lineno", 0)
+    if owner.kind != "module":
+        return above and owner is scope.function and node in getattr(owner.node, "body", ())
+    parent = facts.parents.get(node)
+    optional = isinstance(parent, ast.Try | ast.If | ast.ExceptHandler) and not is_for_typing(parent)
+    known = isinstance(parent, ast.Module) or (optional and _is_top(parent, facts))
+    return known and (above or at is None or scope.function is not owner)
+
+
+def _is_top(node: ast.AST | None, facts: ModuleFacts) -> bool:
+    while isinstance(node, ast.Try | ast.If | ast.ExceptHandler) and node is not facts.guard:
+        node = facts.parents.get(node)
+    return isinstance(node, ast.Module)
+
+
+def _imported(facts: ModuleFacts, module: str, scope: Scope, at: ast.AST | None) -> Import:
     """A new import of `module`, under a name that is free at `scope`."""
     alias = USUAL_ALIASES.get(module, module)
     for name in (alias, f"_{alias}"):
-        owner = (scope or facts.scope).binding_scope(name)
-        if owner is None and name not in facts.scope.bindings:
+        if scope.binding_scope(name) is None and name not in facts.scope.bindings:
             line = f"import {module}" if name == module else f"import {module} as {name}"
-            return Import(name, (_new_import(facts, line),))
+            return Import(name, (new_import(facts, module, line, scope, at),))
     return Import(f"__import__({module!r})")
-
-
-def _new_import(facts: ModuleFacts, line: str) -> Edit:
-    """Place a plain import in order among those at the top, or below the docstring and `__future__` imports."""
-    body = facts.tree.body
-    newline = facts.source.newline
-    block = _first_block(body)
-    if block:
-        after = next((n for n in block if isinstance(n, ast.Import) and _key(n) > line.split()[1].lower()), None)
-        if after is not None:
-            at = Position(after.lineno, 1)
-            return Edit(facts.source.rel, Range(at, at), line + newline)
-        return _below(facts, block[-1], line)
-    heads = [n for n in body if _is_future(n) or (n is body[0] and _is_docstring(n))]
-    if heads:
-        return _below(facts, heads[-1], line, blank=True)
-    first = (getattr(body[0], "decorator_list", None) or [body[0]])[0].lineno if body else 1
-    at = Position(first, 1)
-    return Edit(facts.source.rel, Range(at, at), line + newline + newline)
-
-
-def _first_block(body: list[ast.stmt]) -> list[ast.stmt]:
-    """The first run of imports, without those from `__future__`."""
-    block: list[ast.stmt] = []
-    for node in body:
-        if isinstance(node, ast.Import | ast.ImportFrom) and not _is_future(node):
-            block.append(node)
-        elif block:
-            break
-    return block
-
-
-def _is_future(node: ast.stmt) -> bool:
-    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
-
-
-def _key(node: ast.Import) -> str:
-    return node.names[0].name.lower()
-
-
-def _below(facts: ModuleFacts, node: ast.stmt, line: str, *, blank: bool = False) -> Edit:
-    newline = facts.source.newline
-    end = facts.range(node).end
-    whole = facts.source.line(end.line)
-    rest = whole[end.column - 1 :].lstrip()
-    if rest and not rest.startswith("#"):  # `import a; x = 1`
-        return Edit(facts.source.rel, Range(end, end), f"; {line}")
-    at = Position(end.line, len(whole) + 1)
-    return Edit(facts.source.rel, Range(at, at), f"{newline}{newline if blank else ''}{line}")
-
-
-def _is_docstring(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)

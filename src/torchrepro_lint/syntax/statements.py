@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.model import Edit, Position, Range
+
+_IMPORTS = ast.Import | ast.ImportFrom
+_CELL_MARK = re.compile(r"\s*#\s*(?:%%|In\[)")
 
 
 def replace(facts: ModuleFacts, node: ast.AST, text: str) -> Edit:
@@ -21,34 +25,66 @@ def wrap(facts: ModuleFacts, node: ast.expr, before: str, after: str) -> tuple[E
 
 
 def insert_before(facts: ModuleFacts, statement: ast.stmt, *lines: str) -> Edit:
-    """Put statements on lines of their own above `statement` (above its decorators).
+    """Put statements on lines of their own above `statement`, its decorators and the comments that belong to it.
 
     Where the statement shares its line with others, they go before it on that line, with semicolons.
     """
-    decorators = getattr(statement, "decorator_list", None)
-    anchor = decorators[0] if decorators else statement
+    anchor = (getattr(statement, "decorator_list", None) or [statement])[0]
     place = facts.range(anchor).start
     indent = facts.source.line(place.line)[: place.column - 1]
-    if decorators:
-        at = indent.rfind("@")
-        indent, place = indent[:at], Position(place.line, at + 1)
+    if anchor is not statement:
+        place = Position(place.line, indent.rfind("@") + 1)
+        indent = indent[: place.column - 1]
     if indent.strip("\ufeff \t\f"):
         return Edit(facts.source.rel, Range(place, place), "".join(f"{line}; " for line in lines))
     newline = facts.source.newline
+    place = Position(top_line(facts, statement), place.column)
     return Edit(facts.source.rel, Range(place, place), "".join(f"{line}{newline}{indent}" for line in lines))
 
 
+def insert_after(facts: ModuleFacts, statement: ast.stmt, *lines: str) -> Edit:
+    """Put statements on lines of their own below `statement`, or after it on its line where that goes on."""
+    start, end = facts.range(statement)
+    indent = facts.source.line(start.line)[: start.column - 1]
+    whole = facts.source.line(end.line)
+    rest = whole[end.column - 1 :].lstrip()
+    if indent.strip("\ufeff \t\f") or (rest and not rest.startswith("#")):
+        return Edit(facts.source.rel, Range(end, end), "".join(f"; {line}" for line in lines))
+    place = Position(end.line, len(whole) + 1)
+    text = "".join(f"{facts.source.newline}{indent}{line}" for line in lines)
+    return Edit(facts.source.rel, Range(place, place), text)
+
+
 def insert_first(facts: ModuleFacts, owner: ast.stmt, *lines: str) -> Edit:
-    """Put statements at the top of the body of a function, loop or `if`, below a docstring."""
+    """Put statements at the top of the body of a function, loop or `if`, below a docstring and imports."""
     body: list[ast.stmt] = owner.body  # type: ignore[attr-defined]
-    if isinstance(owner, ast.FunctionDef | ast.AsyncFunctionDef) and _is_docstring(body[0]):
-        if len(body) == 1:
-            end = facts.range(body[0]).end
-            indent = facts.source.line(body[0].lineno)[: facts.range(body[0]).start.column - 1]
-            newline = facts.source.newline
-            return Edit(facts.source.rel, Range(end, end), "".join(f"{newline}{indent}{line}" for line in lines))
-        return insert_before(facts, body[1], *lines)
-    return insert_before(facts, body[0], *lines)
+    has_docstring = isinstance(owner, ast.FunctionDef | ast.AsyncFunctionDef) and is_docstring(body[0])
+    heads = [n for i, n in enumerate(body) if (i == 0 and has_docstring) or _leads(body, i)]
+    if heads and (len(heads) == len(body) or isinstance(heads[-1], _IMPORTS)):
+        return insert_after(facts, heads[-1], *lines)
+    return insert_before(facts, body[len(heads)], *lines)
+
+
+def _leads(body: list[ast.stmt], index: int) -> bool:
+    """Whether the statement is one of the imports at the top of `body`."""
+    return all(isinstance(n, _IMPORTS) or (i == 0 and is_docstring(n)) for i, n in enumerate(body[: index + 1]))
+
+
+def top_line(facts: ModuleFacts, statement: ast.stmt) -> int:
+    """The first line of a statement with its decorators and the comments right above it.
+
+    A comment that heads the file or marks a cell belongs to nothing, and no cell of a notebook reaches into another.
+    """
+    anchor: ast.expr | ast.stmt = (getattr(statement, "decorator_list", None) or [statement])[0]
+    source, first = facts.source, anchor.lineno
+    indent = source.line(statement.lineno)[: facts.range(statement).start.column - 1]
+    cells = {line for line, _ in source.cells}
+    line = first
+    while line > 1 and line not in cells and source.line(line - 1).startswith(f"{indent}#"):
+        line -= 1
+        if _CELL_MARK.match(source.line(line)):
+            return line + 1
+    return first if line == 1 and not source.cells else line
 
 
 def remove(facts: ModuleFacts, node: ast.stmt) -> Edit:
@@ -64,5 +100,6 @@ def remove(facts: ModuleFacts, node: ast.stmt) -> Edit:
     return Edit(facts.source.rel, Range(Position(place.start.line, 1), Position(place.end.line + 1, 1)), "")
 
 
-def _is_docstring(node: ast.stmt) -> bool:
+def is_docstring(node: ast.stmt) -> bool:
+    """Whether a statement is a string alone."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from torchrepro_lint.index import Binding, ModuleFacts, Scope
 from torchrepro_lint.program.options import declared_options
@@ -17,6 +17,18 @@ if TYPE_CHECKING:
 _SEED_NAME = r"(?i)(?:global_|random_|rng_|manual_|base_)?seed"
 _CONFIG_NAMES = frozenset({"args", "opt", "opts", "cfg", "config", "conf", "hparams", "flags", "options", "params"})
 _OPTION = "seed"
+
+
+class OwnSeed(NamedTuple):
+    """A seed of the program's own: its `text`, and what binds the name that it begins with, in the scope `owner`.
+
+    `is_parsed` says that the name holds the program's arguments.
+    """
+
+    text: str
+    binding: Binding
+    owner: Scope
+    is_parsed: bool
 
 
 class Seeds:
@@ -32,11 +44,16 @@ class Seeds:
 
     def own(self, scope: Scope, node: ast.AST) -> str | None:
         """The program's own seed as written at `node`, None where it has none in scope."""
+        found = self.found(scope, node)
+        return found.text if found is not None else None
+
+    def found(self, scope: Scope, node: ast.AST) -> OwnSeed | None:
+        """The program's own seed at `node`, and where it comes from."""
         for name, binding, owner in _visible(scope, node):
             if re.fullmatch(_SEED_NAME, name) and _is_integer(binding.value):
-                return name
-            if self._holds_options(name, binding, owner) and self._option_is_set(owner.facts):
-                return f"{name}.{_OPTION}"
+                return OwnSeed(name, binding, owner, is_parsed=False)
+            if self._holds_options(name, binding, owner) and self._option_is_set(self._home(binding, owner)):
+                return OwnSeed(f"{name}.{_OPTION}", binding, owner, is_parsed=True)
         return None
 
     def _holds_options(self, name: str, binding: Binding, owner: Scope) -> bool:
@@ -57,10 +74,24 @@ class Seeds:
         passed = [a for call, _ in calls or () for a in call.args if isinstance(a, ast.Name) and a.id == name]
         return bool(calls) and len(passed) == len(calls or ())
 
+    def _home(self, binding: Binding, owner: Scope) -> ModuleFacts:
+        """The file that parses the arguments that a name holds."""
+        value, scope = binding.value, owner
+        if binding.kind == "parameter":
+            calls = self._program.callers_of(owner) or ()
+            passed = (
+                (a, s) for call, s in calls for a in call.args if isinstance(a, ast.Name) and a.id in _CONFIG_NAMES
+            )
+            value, scope = next(passed, (None, owner))
+        origins = self._program.origins(value, scope) if value is not None else ()
+        return next((o.scope.facts for o in origins if isinstance(o, Result)), owner.facts)
+
     def _option_is_set(self, facts: ModuleFacts) -> bool:
-        """Whether the option `--seed` is declared with a number as its default, here or in the project."""
-        declared = [o for o in [declared_options(facts).get(_OPTION)] if o is not None]
-        if not declared:
+        """Whether the option `--seed` is declared with a number as its default: in this file, which parses the
+        arguments, or in the project where this file declares none."""
+        options = declared_options(facts)
+        declared = [options[_OPTION]] if _OPTION in options else []
+        if not options:
             for path in self._program.text.mentioning(f"--{_OPTION}") or ():
                 other = self._program.load(str(path))
                 option = declared_options(other).get(_OPTION) if other is not None else None
@@ -93,6 +124,7 @@ def _bound_before(binding: Binding, owner: Scope, scope: Scope, node: ast.AST) -
     plain = binding.node in body if isinstance(body, list) else False
     if owner.kind == "module" and scope.function is not owner:
         return plain and not _in_guard(owner.facts, binding.node)
+    plain = plain or (owner.kind == "module" and _in_guard(owner.facts, binding.node))
     return plain and line < getattr(node, "lineno", 0)
 
 

@@ -1,0 +1,72 @@
+"""The fix of TRP101: a seed at the top of the program, or directly below the arguments that hold its own."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from torchrepro_lint.syntax import import_name, insert_after, insert_before, insert_first
+
+if TYPE_CHECKING:
+    from torchrepro_lint.index import Scope
+    from torchrepro_lint.model import Edit
+    from torchrepro_lint.program import Program
+    from torchrepro_lint.program.randomness.seeding import Seeding, Witness
+    from torchrepro_lint.program.randomness.seeds import OwnSeed
+
+
+def top_statement(owner: ast.AST, witness: Witness, scope: Scope) -> ast.stmt | None:
+    """The statement in the body of `owner` that contains the first step of the chain written in `scope`."""
+    body: list[ast.stmt] = getattr(owner, "body", [])
+    step = next((s for s in witness.chain if s.scope.function is scope), None)
+    if step is None:
+        return None
+    line = step.node.lineno  # type: ignore[attr-defined]
+    return next((n for n in body if n.lineno <= line <= (n.end_lineno or 0)), None)
+
+
+def seed_edits(program: Program, seeding: Seeding, witness: Witness, call: str) -> tuple[Edit, ...]:
+    """Seed with `call` at the top of the program, from its own seed where one is in scope before the draw."""
+    facts, guard = seeding.entry.facts, seeding.entry.facts.guard
+    if witness.process is not None:
+        return _at_top(witness.process, call, str(program.seed), witness.process.node)
+    for step in witness.chain[1:2]:  # in main(), below its arguments
+        main = step.scope.function
+        statement = top_statement(main.node, witness, main)
+        own = program.seeds.found(main, statement) if statement is not None and main.kind == "function" else None
+        if own is not None:
+            return _below_seed(main, call, own, main.node)
+    top = top_statement(facts.tree, witness, facts.scope)
+    if guard is not None and (top is None or top is guard):
+        inner = top_statement(guard, witness, facts.scope)
+        own = program.seeds.found(facts.scope, inner) if inner is not None else None
+        if own is not None:
+            return _below_seed(facts.scope, call, own, guard)
+        return _at_top(facts.scope, call, str(program.seed), guard)
+    if top is None or (facts.statement(witness.chain[0].node) is not top and isinstance(top, ast.Import)):
+        return ()
+    own = program.seeds.found(facts.scope, top)
+    if own is not None and own.is_parsed and isinstance(own.binding.node, ast.stmt):
+        return _after(facts.scope, call, own.text, own.binding.node)
+    name = import_name(facts, call, facts.scope, top)
+    seed = own.text if own is not None else str(program.seed)
+    return (*name.edits, insert_before(facts, top, f"{name.text}({seed})"))
+
+
+def _below_seed(scope: Scope, call: str, seed: OwnSeed, owner: ast.AST) -> tuple[Edit, ...]:
+    """Directly below the arguments or the number in the body of `owner`; where it comes from elsewhere, at the top."""
+    statement = seed.binding.node
+    if not isinstance(statement, ast.stmt) or not owner.lineno < statement.lineno <= owner.end_lineno:  # type: ignore[attr-defined]
+        return _at_top(scope, call, seed.text, owner)
+    return _after(scope, call, seed.text, statement)
+
+
+def _after(scope: Scope, call: str, seed: str, statement: ast.stmt) -> tuple[Edit, ...]:
+    name = import_name(scope.facts, call, scope, statement)
+    return (*name.edits, insert_after(scope.facts, statement, f"{name.text}({seed})"))
+
+
+def _at_top(scope: Scope, call: str, seed: str, owner: ast.AST) -> tuple[Edit, ...]:
+    assert isinstance(owner, ast.stmt)
+    name = import_name(scope.facts, call, scope, owner.body[0])  # type: ignore[attr-defined]
+    return (*name.edits, insert_first(scope.facts, owner, f"{name.text}({seed})"))

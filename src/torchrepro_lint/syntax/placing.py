@@ -1,0 +1,196 @@
+"""Where a new import goes: with the others of its kind, in the order that they are in.
+
+Kinds are those of isort: standard library, third party, the file's own project. Where a file does not keep them
+apart, an import stands beside the first of its kind.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Sequence
+from typing import Literal
+
+from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope
+from torchrepro_lint.model import Edit, Position, Range
+from torchrepro_lint.syntax.statements import is_docstring, top_line
+
+Kind = Literal["standard", "third party", "own"]
+_Import = ast.Import | ast.ImportFrom
+# What may stand between a file's imports: settings of the environment, of warnings, of paths.
+_BETWEEN = (ast.Pass, ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.If, ast.Try, ast.Import, ast.ImportFrom)
+
+
+def new_import(facts: ModuleFacts, module: str, line: str, scope: Scope, at: ast.AST | None) -> Edit:
+    """Put the import `line` where it has run before `at` in `scope` needs it."""
+    groups = _groups(facts, _reach(facts, scope, at))
+    kind = _kind(facts, module, 0)
+    for group in groups:
+        same = [n for n in group if _kind_of(facts, n) == kind]
+        if same:
+            return _among(facts, same, module, line)
+    if groups:
+        return _apart(facts, groups, kind, line)
+    return _first(facts, line)
+
+
+def from_import(facts: ModuleFacts, module: str, scope: Scope, at: ast.AST | None) -> ast.ImportFrom | None:
+    """The import of names from `module` that has run before `at`, if there is one."""
+    for node in _reach(facts, scope, at):
+        if isinstance(node, ast.ImportFrom) and (node.module, node.level) == (module, 0) and node.names[0].name != "*":
+            return node
+    return None
+
+
+def also_imported(facts: ModuleFacts, node: ast.ImportFrom, name: str) -> Edit:
+    """Add a name to those that `node` imports: in order, where they are."""
+    names = [alias.name for alias in node.names]
+    order = next((o for o in _ORDERS if sorted(names, key=o) == names), None)
+    after = next((a for a in node.names if order and order(a.name) > order(name)), None)
+    between = ", "
+    if len(node.names) > 1:
+        between = facts.source.slice(Range(facts.range(node.names[0]).end, facts.range(node.names[1]).start))
+    if "#" in between or "\\" in between:
+        between = ", "
+    place = facts.range(after).start if after is not None else facts.range(node.names[-1]).end
+    text = f"{name}{between}" if after is not None else f"{between}{name}"
+    return Edit(facts.source.rel, Range(place, place), text)
+
+
+def _by_case(name: str) -> tuple[int, str]:
+    """As isort does: constants, classes, functions."""
+    return (0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2, name)
+
+
+def _by_letter(name: str) -> tuple[int, str]:
+    return 0, name.lower()
+
+
+_ORDERS = (_by_case, _by_letter)
+
+
+def is_for_typing(node: ast.AST | None) -> bool:
+    """Whether this is an `if TYPE_CHECKING:`, whose imports never run."""
+    return isinstance(node, ast.If) and ast.unparse(node.test).rpartition(".")[2] == "TYPE_CHECKING"
+
+
+# -- the imports there are ------------------------------------------------------------------------------------
+def _reach(facts: ModuleFacts, scope: Scope, at: ast.AST | None) -> Sequence[ast.stmt]:
+    """The top of the file that has run before `at`; up to the first definition at most."""
+    body = facts.tree.body
+    end = next((i for i, n in enumerate(body) if not isinstance(n, _BETWEEN) or n is facts.guard), len(body))
+    if scope.function.kind == "module":
+        line = getattr(at, "lineno", 0)
+        early = (i for i, n in enumerate(body) if (n.end_lineno or 0) >= line and not isinstance(n, _Import))
+        first = (i for i, n in enumerate(body) if not isinstance(n, _Import) and not is_docstring(n))
+        end = min(end, next(early if at is not None else first, len(body)))
+    return body[:end]
+
+
+def _groups(facts: ModuleFacts, statements: Sequence[ast.stmt]) -> list[list[_Import]]:
+    """Imports that stand together, without those from `__future__`."""
+    groups: list[list[_Import]] = []
+    end = -1
+    for node in statements:
+        if isinstance(node, _Import) and not _is_future(node):
+            apart = any(not facts.source.line(n).strip() for n in range(end + 1, node.lineno))
+            if end < 0 or apart:
+                groups.append([])
+            groups[-1].append(node)
+            end = node.end_lineno or node.lineno
+        else:
+            end = -1
+    return groups
+
+
+def _kind_of(facts: ModuleFacts, node: _Import) -> Kind:
+    if isinstance(node, ast.ImportFrom):
+        return _kind(facts, node.module or "", node.level)
+    return _kind(facts, node.names[0].name, 0)
+
+
+def _kind(facts: ModuleFacts, module: str, level: int) -> Kind:
+    top = module.partition(".")[0]
+    if level or top in facts.source.rel.split("/")[:-1]:
+        return "own"
+    return "standard" if top in sys.stdlib_module_names else "third party"
+
+
+def _is_future(node: ast.stmt) -> bool:
+    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
+
+
+def _key(node: _Import) -> str:
+    return (node.module or "" if isinstance(node, ast.ImportFrom) else node.names[0].name).lower()
+
+
+# -- the place ------------------------------------------------------------------------------------------------
+def _among(facts: ModuleFacts, same: Sequence[_Import], module: str, line: str) -> Edit:
+    """Beside others of its kind: in order among the plain imports that lead them, or among all where all are in
+    order; a plain import leads those `from` a module."""
+    key, plain = module.lower(), line.startswith("import ")
+    head = [n for n in same if isinstance(n, ast.Import)] if plain else list(same)
+    leading = next((i for i, n in enumerate(same) if isinstance(n, ast.Import) is not plain), len(same))
+    mixed = len(head) > leading and [_key(n) for n in same] == sorted(_key(n) for n in same)
+    if plain and not mixed:
+        head = list(same[:leading])
+    elif mixed:
+        head = list(same)
+    after = next((n for n in head if _key(n) > key or (mixed and plain and _key(n) == key)), None)
+    if after is None and head:
+        return _below(facts, head[-1], line)
+    return _above(facts, after or same[0], line)
+
+
+def _apart(facts: ModuleFacts, groups: Sequence[Sequence[_Import]], kind: Kind, line: str) -> Edit:
+    """On its own, between the standard library and the project."""
+    newline = facts.source.newline
+    before = [n for group in groups for n in group if kind != "standard" and _kind_of(facts, n) == "standard"]
+    if kind == "own":
+        before = [n for group in groups for n in group]
+    if not before:
+        return _above(facts, groups[0][0], line + newline, comments=True)
+    group = next(g for g in groups if before[-1] in g)
+    return _below(facts, before[-1], line, blank=before[-1] is group[-1])
+
+
+def _first(facts: ModuleFacts, line: str) -> Edit:
+    """The only import of the file: below its docstring, else above its first statement."""
+    body, newline = facts.tree.body, facts.source.newline
+    heads = [n for n in body if _is_future(n) or (n is body[0] and is_docstring(n))]
+    if not heads:
+        return _above_all(facts, body[0], line)
+    follows = facts.source.line((heads[-1].end_lineno or 0) + 1) if heads[-1] is not body[-1] else ""
+    return _below(facts, heads[-1], line + (newline if follows.strip() else ""), blank=True)
+
+
+def _above_all(facts: ModuleFacts, node: ast.stmt, line: str) -> Edit:
+    """Above the first statement of a file, and the blank lines between it and what heads the file."""
+    newline, number = facts.source.newline, top_line(facts, node)
+    tops = {1, *(first for first, _ in facts.source.cells)}
+    top = number
+    while top not in tops and not facts.source.line(top - 1).strip():
+        top -= 1
+    if top < number:
+        text = f"{'' if top in tops else newline}{line}{newline}"
+    else:
+        text = line + newline * (3 if isinstance(node, FunctionNode | ast.ClassDef) else 2)
+    return Edit(facts.source.rel, Range(Position(top, 1), Position(top, 1)), text)
+
+
+def _above(facts: ModuleFacts, node: ast.stmt, line: str, *, comments: bool = False) -> Edit:
+    """On a line above `node`; with `comments` above those that belong to it."""
+    number = top_line(facts, node) if comments else (getattr(node, "decorator_list", None) or [node])[0].lineno
+    at = Position(number, 1)
+    return Edit(facts.source.rel, Range(at, at), line + facts.source.newline)
+
+
+def _below(facts: ModuleFacts, node: ast.stmt, line: str, *, blank: bool = False) -> Edit:
+    newline = facts.source.newline
+    end = facts.range(node).end
+    whole = facts.source.line(end.line)
+    rest = whole[end.column - 1 :].lstrip()
+    if rest and not rest.startswith("#"):  # `import a; x = 1`
+        return Edit(facts.source.rel, Range(end, end), f"; {line.strip()}")
+    at = Position(end.line, len(whole) + 1)
+    return Edit(facts.source.rel, Range(at, at), f"{newline}{newline if blank else ''}{line}")
