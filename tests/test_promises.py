@@ -36,6 +36,13 @@ def test_the_readme_lists_the_rules_as_the_cards_have_them() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_the_page_of_operations_is_what_the_catalogue_says() -> None:
+    done = subprocess.run(
+        [sys.executable, "scripts/operations_page.py", "--check"], cwd=REPOSITORY, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.fixture
 def flawed(tmp_path: Path) -> Path:
     """Every bad example of every card, as files of one project."""

@@ -13,7 +13,7 @@ import click
 from torchrepro_lint import __version__
 from torchrepro_lint.cli.help import Epilog
 
-COMMANDS = ("check", "explain", "rule")  # each a module beside this one, imported when it is asked for
+COMMANDS = ("check", "explain", "rule", "ops")  # each a module beside this one, imported when it is asked for
 INTERRUPTED = 130  # as a shell reports a program that Ctrl-C ended
 _OWN = ("--help", "-h", "--version", "-V")
 
@@ -24,6 +24,7 @@ Examples:
   torchrepro-lint src/ --fix           make the safe fixes
   torchrepro-lint rule TRP201          why a rule exists and what to write instead
   torchrepro-lint explain train.py     what is believed about a program's seeds
+  torchrepro-lint ops scatter_add_     what an operation does, where, since when
 
 A bare path goes to check; a path that is named like a command is given as ./rule.
 `torchrepro-lint check --help` lists every option.

@@ -53,6 +53,11 @@ def config(section: str) -> Decorator:
     )
 
 
+def evidence(section: str, help: str) -> Decorator:
+    """`--evidence`."""
+    return option(section, "--evidence", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help=help)
+
+
 def isolated(section: str) -> Decorator:
     """`--isolated`."""
     return option(section, "--isolated", is_flag=True, help="Ignore all configuration files.")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.cards import rules_dir
 from torchrepro_lint.program.kernels.triggers import triggers
 
 Condition = Mapping[str, Mapping[str, Any]]
@@ -23,7 +24,7 @@ class Behaviour:
     """What a range of versions does on a device: `flag` says what use_deterministic_algorithms(True) makes of it.
 
     `exact` is true when the result does not vary even without the flag; `lenient` when it still varies under the
-    flag with warn_only=True.
+    flag with warn_only=True. `note` is for people.
     """
 
     torch: str
@@ -33,6 +34,7 @@ class Behaviour:
     exact: bool
     lenient: bool
     when: tuple[Condition, ...]
+    note: str
 
     def covers(self, release: tuple[int, ...], device: str) -> bool:
         """Whether it speaks of this release of PyTorch on this device."""
@@ -42,12 +44,15 @@ class Behaviour:
 @dataclass(frozen=True, slots=True)
 class Operation:
     """One row: an operation in one direction. `when` holds alternatives; so does `exact`, which lists calls
-    whose result does not vary although the alert fires."""
+    whose result does not vary although the alert fires. `spellings` are in the order of the table; `syntax` is
+    how it is written without a name. `alerts` are per device."""
 
     id: str
     family: str
     package: str
     names: frozenset[str]
+    spellings: tuple[str, ...]
+    syntax: tuple[str, ...]
     direction: str
     devices: tuple[str, ...]
     kernel: str
@@ -58,7 +63,25 @@ class Operation:
     exact: tuple[Condition, ...]
     runtime: tuple[str, ...]
     reported: bool
+    report_reason: str
     behaviour: tuple[Behaviour, ...]
+    alerts: Mapping[str, Sequence[str]]
+    alert_of: str
+    docs_wrong: str
+    checked: str
+    sources: tuple[str, ...]
+
+    @property
+    def everywhere(self) -> tuple[str, ...]:
+        """Every device that it is described for, also those that a later release adds."""
+        return tuple(dict.fromkeys((*self.devices, *(b.device or "cuda" for b in self.behaviour))))
+
+    def on(self, device: str) -> tuple[Behaviour, ...]:
+        """What it does on a device, in every release. One that has no words of its own does what CUDA does."""
+        own = tuple(b for b in self.behaviour if (b.device or "cuda") == device)
+        if own or device not in self.devices:
+            return own
+        return tuple(b for b in self.behaviour if b.device is None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +95,12 @@ class Signature:
 def rows(name: str) -> list[Operation]:
     """The reported rows for a spelling, in the order of their tables."""
     return [op for family in triggers().get(name, ()) for op in family_rows(family) if op.reported and name in op.names]
+
+
+def every() -> list[Operation]:
+    """All rows of all tables, by table."""
+    folder = rules_dir() / "catalogue" / "ops"
+    return [op for path in sorted(folder.glob("*.toml")) for op in family_rows(path.stem)]
 
 
 @cache
@@ -105,11 +134,14 @@ def _parameters(text: str) -> Mapping[str, tuple[int | None, ast.expr | None]]:
 
 
 def _operation(family: str, row: Mapping[str, Any]) -> Operation:
+    spellings = (*row.get("functions", ()), *row.get("methods", ()), *row.get("modules", ()))
     return Operation(
         id=row["id"],
         family=family,
         package=row.get("package", "torch"),
-        names=frozenset((*row.get("functions", ()), *row.get("methods", ()), *row.get("modules", ()))),
+        names=frozenset(spellings),
+        spellings=spellings,
+        syntax=tuple(row.get("syntax", ())),
         direction=row["direction"],
         devices=tuple(row["devices"]),
         kernel=row["kernel"],
@@ -120,7 +152,13 @@ def _operation(family: str, row: Mapping[str, Any]) -> Operation:
         exact=tuple(row.get("exact", ())),
         runtime=tuple(row.get("runtime", ())),
         reported=row.get("report", "always") != "never",
+        report_reason=row.get("report_reason", ""),
         behaviour=tuple(_behaviour(b) for b in row["behaviour"]),
+        alerts=row.get("alerts", {}),
+        alert_of=row.get("alert_of", ""),
+        docs_wrong=row.get("docs_wrong", ""),
+        checked=row["checked"],
+        sources=(*row.get("sources", ()), *catalogue.table(f"ops/{family}")["sources"]),
     )
 
 
@@ -128,7 +166,7 @@ def _behaviour(row: Mapping[str, Any]) -> Behaviour:
     exact = row.get("default", "exact" if row["flag"] == "deterministic" else "varies") == "exact"
     return Behaviour(
         row.get("torch", ""), row.get("package", ""), row["flag"], row.get("device"), exact,
-        row.get("lenient") == "varies", tuple(row.get("when", ())),
+        row.get("lenient") == "varies", tuple(row.get("when", ())), row.get("note", ""),
     )  # fmt: skip
 
 

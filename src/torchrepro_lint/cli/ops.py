@@ -1,0 +1,123 @@
+"""`torchrepro-lint ops`: looks the catalogue of operations up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from torchrepro_lint.cli import shared_options
+from torchrepro_lint.cli.help import Command
+
+if TYPE_CHECKING:
+    from torchrepro_lint.evidence import Evidence
+    from torchrepro_lint.program.kernels.operations import Operation
+
+DEVICES = ("cuda", "cpu", "mps", "xpu")
+
+_EPILOG = """\
+A NAME is an id of the table, any spelling, or the alert that PyTorch raises:
+  torchrepro-lint ops
+  torchrepro-lint ops scatter_add_
+  torchrepro-lint ops F.interpolate --torch-version 2.5
+  torchrepro-lint ops "cumsum_cuda_kernel does not have a deterministic ..."
+  torchrepro-lint ops --device mps --output-format json
+
+Exit codes:
+  0  shown
+  2  no operation has that name, or a wrong option
+"""
+
+
+@click.command("ops", cls=Command, epilog=_EPILOG)
+@click.argument("name", required=False, metavar="[NAME]")
+@shared_options.option(
+    "Options",
+    "--torch-version",
+    metavar="VERSION",
+    help="Say what this PyTorch does: 2.5, or '>=2.4,<2.9'. [default: the newest known]",
+)
+@shared_options.option(
+    "Options", "--device", type=click.Choice(DEVICES), help="Only what holds on this device. [default: all]"
+)
+@shared_options.evidence("Options", "Say also what this file has measured, as `torchrepro-lint verify` writes it.")
+@shared_options.text_or_json("Options", "json: one object with everything that is known of these operations.")
+@shared_options.color("Options")
+def ops(
+    name: str | None,
+    torch_version: str | None,
+    device: str | None,
+    evidence: Path | None,
+    output_format: str,
+    color: str,
+) -> int:
+    """Look operations up: which give other bits on every run, on which device, in which PyTorch, under which
+    conditions, and what to use instead.
+
+    Without NAME, a table of all of them; with NAME, the whole story.
+    """
+    from torchrepro_lint.cli import streams
+    from torchrepro_lint.report.operation_facts import operation_json
+    from torchrepro_lint.report.operation_page import render_page
+    from torchrepro_lint.report.operation_table import render_table
+
+    release = _release(torch_version)
+    devices = (device,) if device else DEVICES
+    operations = [op for op in _found(name) if set(op.everywhere) & set(devices)]
+    if not operations:
+        raise streams.Failure(f"{name!r} is not known to vary on {device}")
+    known = _evidence(evidence)
+    measured = {op.id: [item for item in known.of(op.id) if item.device in devices] for op in operations}
+    colored, width = streams.wants_color(color), streams.width()
+    if output_format == "json":
+        from torchrepro_lint.report.rule_list import render_json
+
+        streams.as_utf8()
+        shown = [operation_json(op, devices, release, measured[op.id]) for op in operations]
+        streams.write([render_json({"torch": ".".join(map(str, release)), "operations": shown})])
+    elif name is None:
+        streams.write(render_table(operations, devices, release, color=colored, width=width))
+    else:
+        pages = [render_page(op, devices, release, measured[op.id], color=colored, width=width) for op in operations]
+        streams.write(["\n\n".join(pages)])
+    return 0
+
+
+def _release(setting: str | None) -> tuple[int, ...]:
+    """The release that `--torch-version` stands for, as far as behaviour depends on it."""
+    from torchrepro_lint.cli.streams import Failure
+    from torchrepro_lint.program.versions import effective
+    from torchrepro_lint.settings import SettingsError
+    from torchrepro_lint.settings.validation import checked
+
+    try:
+        version = checked("torch", setting, "--torch-version", {}) if setting is not None else None
+    except SettingsError as error:
+        raise Failure(str(error)) from None
+    return effective(version).release[:2]
+
+
+def _evidence(path: Path | None) -> Evidence:
+    from torchrepro_lint.cli.streams import Failure
+    from torchrepro_lint.evidence import Evidence, EvidenceError, read
+
+    try:
+        return Evidence(read(path) if path is not None else ())
+    except EvidenceError as error:
+        raise Failure(f"--evidence: {error}") from None
+
+
+def _found(name: str | None) -> list[Operation]:
+    """The operations of that name; all without one."""
+    from torchrepro_lint.program.kernels.lookup import find, nearest
+    from torchrepro_lint.program.kernels.operations import every
+
+    operations = find(name) if name is not None else every()
+    if operations or name is None:
+        return operations
+    from torchrepro_lint.cli.streams import Failure
+
+    close = nearest(name)
+    near = f"; did you mean {', '.join(close[:-1])}{' or ' if close[1:] else ''}{close[-1]}?" if close else ""
+    raise Failure(f"no operation {name!r}{near}")

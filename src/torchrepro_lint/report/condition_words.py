@@ -1,0 +1,39 @@
+"""Conditions of the catalogue in words: all that they ask, where a finding's message says only what a call decides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from torchrepro_lint.program.kernels.conditions import wording
+from torchrepro_lint.program.kernels.operations import Condition
+
+_TRAITS = {
+    "floating": ("`{}` holds floats", "`{}` holds integers"),
+    "gradient": ("a gradient is wanted for `{}`", "no gradient is wanted for `{}`"),
+    "tensor": ("`{}` is a tensor", "`{}` is a number"),
+    "whole": ("the values of `{}` are whole numbers", "the values of `{}` are no whole numbers"),
+    "unique": ("`{}` names no place twice", "`{}` may name a place twice"),
+}
+
+
+def alternatives(conditions: Sequence[Condition]) -> str:
+    """`a and b, or c`; empty where nothing is asked."""
+    return ", or ".join(words for condition in conditions if (words := " and ".join(_all(condition))))
+
+
+def _all(condition: Condition) -> Iterator[str]:
+    for name, test in condition.items():
+        yield from _one(name, test)
+
+
+def _one(name: str, test: Mapping[str, Any]) -> Iterator[str]:
+    for key, (yes, no) in _TRAITS.items():
+        if key in test:
+            yield (yes if test[key] else no).format(name)
+    if "at_least" in test:
+        yield f"`{name}` is no smaller than `{test['at_least']}`"
+    elif test.get("given") is False:
+        yield f"without `{name}=`"
+    elif words := wording(name, test):
+        yield words
