@@ -219,12 +219,26 @@ def test_what_cannot_be_read_exits_with_2(run: Run, program: Path, name: str, te
 
 
 def test_bounds_are_told_and_counted(run: Run, program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("torchrepro_lint.program.randomness.seeding.MAX_CALLS", 1)
+    monkeypatch.setattr("torchrepro_lint.program.randomness.seed_walk.MAX_CALLS", 1)
     done = run("explain", "main.py")
     assert "given up, so no finding rests on it: more calls than are followed" in done.stdout
     assert "numpy: drawn from, whether after a seed is not known" in done.stdout
     counted = run("check", "main.py", "--statistics", "--select", "TRP101")
     assert "files with a program not walked to its end: 1\n" in counted.stdout
+
+
+@pytest.mark.parametrize("depth, findings", [(38, 1), (45, 0)])
+def test_calls_that_are_nested_too_deeply_end_the_walk(run: Run, program: Path, depth: int, findings: int) -> None:
+    """A seed may lie beyond the bound: then nothing is claimed, and the program is counted."""
+    functions = [f"def step{i}():\n    step{i + 1}()\n" for i in range(depth)]
+    last = f"def step{depth}():\n    numpy.random.permutation(3)\n"
+    deep = program / "deep.py"
+    deep.write_text("\n".join(["import numpy\n", *functions, last, 'if __name__ == "__main__":\n    step0()\n']))
+    reported = run("check", "deep.py", "--output-format", "json", "--select", "TRP101")
+    assert reported.stdout.count('"TRP101"') == findings
+    counted = run("check", "deep.py", "--statistics", "--select", "TRP101")
+    assert ("files with a program not walked to its end: 1\n" in counted.stdout) is (findings == 0)
+    assert ("calls nested deeper than is followed" in run("explain", "deep.py").stdout) is (findings == 0)
 
 
 def test_settings_name_the_project_s_own_seeder(run: Run, program: Path) -> None:

@@ -12,7 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from torchrepro_lint.index.evaluation import Evaluated, evaluated
 from torchrepro_lint.index.fstrings import repair_positions
+from torchrepro_lint.index.parents import Parents
 from torchrepro_lint.model import Position, Range
 from torchrepro_lint.source import SourceFile
 
@@ -146,7 +148,8 @@ class ModuleFacts:
     f_strings: list[ast.JoinedStr] = field(default_factory=list)
     guard: ast.If | None = None
     lines: int = field(init=False)
-    _parents: dict[ast.AST, ast.AST] | None = None
+    _parents: Parents | None = None
+    _evaluated: dict[ast.AST, tuple[Evaluated, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.scope = Scope("module", "", self.tree, None, self)
@@ -160,7 +163,7 @@ class ModuleFacts:
             scope.node, scope.returns = gone, []
         self.tree = gone
         self.calls, self.attribute_sets, self.subscript_sets, self._parents = {}, {}, {}, None
-        self.imports, self.star_imports, self.guard = [], [], None
+        self.imports, self.star_imports, self.guard, self._evaluated = [], [], None, {}
 
     def in_handler(self, node: ast.AST) -> bool:
         """Whether `node` lies in an `except` clause."""
@@ -187,17 +190,19 @@ class ModuleFacts:
         """The source of `node`, as written."""
         return self.source.slice(self.range(node))
 
-    # -- the tree upwards -----------------------------------------------------------------------------------
-    @property
-    def parents(self) -> dict[ast.AST, ast.AST]:
-        """Child to parent, for every node."""
-        if self._parents is None:
-            self._parents = _parents_of(self.tree)
-        return self._parents
+    # -- the tree downwards and upwards -----------------------------------------------------------------------
+    def evaluated(self, node: ast.AST, scope: Scope) -> tuple[Evaluated, ...]:
+        """What evaluating `node` runs, in order."""
+        if node not in self._evaluated:
+            self._evaluated[node] = evaluated(node, scope)
+        return self._evaluated[node]
 
-    def forget_parents(self) -> None:
-        """Give the memory of `parents` back."""
-        self._parents = None
+    @property
+    def parents(self) -> Parents:
+        """Child to parent."""
+        if self._parents is None:
+            self._parents = Parents(self.tree)
+        return self._parents
 
     def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
         """Parent, grandparent, ... up to the module."""
@@ -237,23 +242,6 @@ class ModuleFacts:
             first, last = line, line
             body = inner
         return first, last
-
-
-def _parents_of(tree: ast.Module) -> dict[ast.AST, ast.AST]:
-    """Child to parent; the nodes without a place (`Load`, `Add`) are shared, and left out."""
-    parents: dict[ast.AST, ast.AST] = {}
-    stack: list[ast.AST] = [tree]
-    while stack:
-        node = stack.pop()
-        for value in node.__dict__.values():
-            for child in value if value.__class__ is list else (value,):
-                if (isinstance(child, ast.AST) and child._attributes) or isinstance(child, _PLACELESS):
-                    parents[child] = node
-                    stack.append(child)
-    return parents
-
-
-_PLACELESS = (ast.comprehension, ast.arguments, ast.withitem, ast.match_case)
 
 
 def _first_line(node: ast.AST) -> int:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.program.values import Display, Result
+from torchrepro_lint.program.values import Display, Result, Values
 
 if TYPE_CHECKING:
     from torchrepro_lint.program.program import Program
@@ -33,18 +33,19 @@ class Callers:
 
     def __init__(self, program: Program) -> None:
         self._program = program
+        self._in_sight = Values(program.names, lambda function: None)  # else callers would be asked for callers
         self._known: dict[Scope, list[CallSite] | None] = {}
         self._handed: dict[Scope, list[CallSite]] = {}
 
     def forget(self) -> None:
         """Files have changed or were dropped."""
+        self._in_sight.forget()
         self._known.clear()
         self._handed.clear()
 
     def of(self, function: Scope) -> list[CallSite] | None:
         """Every call of a function that can be seen; None when there may be others."""
         if function not in self._known:
-            self._known[function] = None  # what is asked meanwhile, to know an object's class
             self._known[function] = self._find(function)
         return self._known[function]
 
@@ -132,7 +133,7 @@ class Callers:
         if owner is not None and owner.self_name == receiver.id:
             yield from (scope.method_class,) if scope.method_class is not None else ()
             return
-        for origin in self._program.origins(receiver, scope):
+        for origin in self._in_sight.origins(receiver, scope):
             if isinstance(origin, Result) and isinstance(origin.callee, Scope) and origin.callee.kind == "class":
                 yield origin.callee
 
@@ -168,7 +169,7 @@ class Callers:
     def _items(self, arguments: ast.expr | None, scope: Scope) -> list[ast.expr] | None:
         if arguments is None:
             return []
-        found = self._program.origins(arguments, scope)
+        found = self._in_sight.origins(arguments, scope)
         match found:
             case [Display(node=ast.Tuple(elts=items) | ast.List(elts=items), scope=where)] if where is scope:
                 return items

@@ -39,10 +39,13 @@ class Names:
         self._load = load
         self._canonical = canonical
         self._answers: dict[tuple[Scope, str, tuple[str, ...]], Target | None] = {}
+        self._bases: dict[Scope, list[str | Scope]] = {}
+        self._cuts = 0  # how often MAX_DEPTH ended a search
 
     def forget(self) -> None:
         """Files have changed or were dropped: answers may speak of scopes that are no more."""
         self._answers.clear()
+        self._bases.clear()
 
     def resolve(self, expr: ast.expr, scope: Scope, depth: int = 0) -> Target | None:
         """The target of a name or attribute chain, seen from `scope`."""
@@ -51,7 +54,10 @@ class Names:
         while isinstance(node, ast.Attribute):
             parts.append(node.attr)
             node = node.value
-        if not isinstance(node, ast.Name) or depth > MAX_DEPTH:
+        if not isinstance(node, ast.Name):
+            return None
+        if depth > MAX_DEPTH:
+            self._cuts += 1
             return None
         parts.reverse()
         return self.lookup(node.id, scope, tuple(parts), depth + 1)
@@ -60,7 +66,11 @@ class Names:
         """The target of `name.rest...`, seen from `scope`."""
         key = (scope, name, rest)
         if key not in self._answers:
-            self._answers[key] = self._lookup(name, scope, rest, depth)
+            cuts, size = self._cuts, len(self._answers)
+            found = self._lookup(name, scope, rest, depth)
+            while depth <= 1 and cuts < self._cuts and len(self._answers) > size:
+                self._answers.popitem()  # found on the way, too deep to be known for good
+            self._answers[key] = found
         return self._answers[key]
 
     def _lookup(self, name: str, scope: Scope, rest: tuple[str, ...], depth: int) -> Target | None:
@@ -97,6 +107,7 @@ class Names:
 
     def _module_member(self, module: Scope, name: str, depth: int) -> Target | None:
         if depth > MAX_DEPTH:
+            self._cuts += 1
             return None
         if name in module.bindings:
             return self.lookup(name, module, (), depth + 1)
@@ -117,6 +128,15 @@ class Names:
 
     def bases(self, owner: Scope, depth: int = 0) -> list[str | Scope]:
         """The class and all its ancestors, nearest first; external ones as dotted names."""
+        if owner in self._bases:
+            return self._bases[owner]
+        cuts = self._cuts
+        found = self._find_bases(owner, depth)
+        if cuts == self._cuts or not depth:
+            self._bases[owner] = found
+        return found
+
+    def _find_bases(self, owner: Scope, depth: int) -> list[str | Scope]:
         found: list[str | Scope] = [owner]
         queue: list[Scope] = [owner]
         while queue and len(found) < 64:
@@ -136,6 +156,7 @@ class Names:
     ) -> Target | None:
         """The target of `rest` in what an import of `facts` binds."""
         if depth > MAX_DEPTH:
+            self._cuts += 1
             return None
         full = ".".join((binding.target, *rest)) if binding.target else ".".join(rest)
         found = self._finder.find(full, binding.level, str(facts.source.path))
@@ -155,6 +176,7 @@ class Names:
     def _starred(self, name: str, facts: ModuleFacts, rest: tuple[str, ...], depth: int) -> Target | None:
         """A name that only `from x import *` can have brought."""
         if depth > MAX_DEPTH:
+            self._cuts += 1
             return None
         external: list[str] = []
         for binding in reversed(facts.star_imports):

@@ -7,8 +7,9 @@ can be set by the user, so a test on one is usually true or usually false, never
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
 from enum import Enum
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchrepro_lint.index import ModuleFacts, Scope
@@ -72,6 +73,45 @@ def declared_options(facts: ModuleFacts) -> dict[str, Default]:
     return found
 
 
+class Declared(NamedTuple):
+    """What one file says of options: those it declares, None for one that the program itself sets to something that
+    is no constant; and for each attribute and class-level field that it sets (`cfg.seed = 1`), the constants, or None
+    where one of the values is none."""
+
+    options: dict[str, Default | None]
+    settings: dict[str, list[Default] | None]
+
+
+def declared_in(facts: ModuleFacts) -> Declared:
+    """The options and settings of a file."""
+    settings = _fields(facts)
+    for name, sets in facts.attribute_sets.items():
+        values = [_constant(s.value) for s in sets if s.value is not None]
+        if UNKNOWN in values:
+            settings[name] = None
+        elif values:
+            settings[name] = [Default(v, settable=True) for v in values]
+    options = {name: option if _is_fixed(name, facts) else None for name, option in declared_options(facts).items()}
+    return Declared(options, settings)
+
+
+def _is_fixed(name: str, facts: ModuleFacts) -> bool:
+    sets = (*facts.attribute_sets.get(name, ()), *facts.subscript_sets.get(name, ()))
+    return all(s.value is None or _constant(s.value) is not UNKNOWN for s in sets)
+
+
+def _fields(facts: ModuleFacts) -> dict[str, list[Default] | None]:
+    """Class-level `name = constant`, as in dataclass configurations."""
+    found: dict[str, list[Default] | None] = {}
+    for scope in facts.scope.children.values():
+        for name, bindings in scope.bindings.items() if scope.kind == "class" else ():
+            values = [_constant(b.value) for b in bindings if b.value is not None]
+            known = [Default(v, settable=True) for v in values if v is not UNKNOWN]
+            if known:
+                found[name] = [*(found.get(name) or ()), *known]
+    return found
+
+
 def _destination(flags: list[str], dest: ast.expr | None) -> str | None:
     if isinstance(dest, ast.Constant):
         return str(dest.value)
@@ -101,12 +141,14 @@ def _constant(node: ast.expr) -> object | Opaque:
 
 
 class Options:
-    """Evaluates expressions under the defaults declared in the files of `visited`, which may grow."""
+    """Evaluates expressions under the defaults declared in `files`, which may grow; the first one that knows wins."""
 
-    def __init__(self, program: Program, visited: Sequence[ModuleFacts]) -> None:
+    def __init__(self, program: Program, files: Collection[ModuleFacts]) -> None:
         self._program = program
-        self._visited = visited
-        self._declared: dict[int, dict[str, Default]] = {}
+        self._files = files
+        self._count = 0  # of the files that the tables have
+        self._with_option: dict[str, Declared] = {}
+        self._with_setting: dict[str, Declared] = {}
 
     def values(self, expr: ast.expr, scope: Scope, frame: Frame | None, depth: int = 0) -> list[Default] | None:
         """Every value that `expr` has by default, or None when that is unknown."""
@@ -116,6 +158,8 @@ class Options:
             passed = self._passed(expr.id, scope, frame, depth)
             if passed is not UNKNOWN:
                 return passed
+        if isinstance(expr, ast.Constant):
+            return [Default(expr.value, settable=False)]
         found = self._program.origins(expr, scope)
         if found and all(isinstance(o, Constant) for o in found):
             return [Default(o.value, settable=False) for o in found if isinstance(o, Constant)]
@@ -152,35 +196,29 @@ class Options:
         if owner is not None and len(bindings) == 1 and bindings[0].kind == "assign" and bindings[0].value is not None:
             return self.values(bindings[0].value, owner, frame, depth + 1)
         if expr.id in parameters and owner is not None:
-            option = self._options(owner.facts).get(expr.id)
+            option = declared_options(owner.facts).get(expr.id)
             return [option] if option is not None else None
         return None
 
     def _configured(self, name: str, scope: Scope) -> list[Default] | None:
-        """`args.name` or `cfg["name"]`: an option of that name in this file, then in any file visited."""
-        for facts in (scope.facts, *self._visited):
-            option = self._options(facts).get(name)
-            if option is not None:
-                return None if self._chosen_at_run_time(facts, name) else [option]
-        for facts in (scope.facts, *self._visited):
-            assigned = [_constant(s.value) for s in facts.attribute_sets.get(name, ()) if s.value is not None]
-            if UNKNOWN in assigned:
-                return None
-            values = assigned or _fields(facts, name)
-            if values:
-                return [Default(v, settable=True) for v in values]
-        return None
+        """`args.name` or `cfg["name"]`: an option of that name in this file, then in any file; then a setting."""
+        own = self._program.declared(scope.facts)
+        self._take_in_new_files()
+        first = own if name in own.options else self._with_option.get(name)
+        if first is not None:
+            option = first.options[name]
+            return [option] if option is not None else None
+        first = own if name in own.settings else self._with_setting.get(name)
+        return first.settings[name] if first is not None else None
 
-    @staticmethod
-    def _chosen_at_run_time(facts: ModuleFacts, name: str) -> bool:
-        """Whether the program itself sets the option, or an item of its name, to something that is not a constant."""
-        sets = (*facts.attribute_sets.get(name, ()), *facts.subscript_sets.get(name, ()))
-        return any(s.value is not None and _constant(s.value) is UNKNOWN for s in sets)
-
-    def _options(self, facts: ModuleFacts) -> dict[str, Default]:
-        if id(facts) not in self._declared:
-            self._declared[id(facts)] = declared_options(facts)
-        return self._declared[id(facts)]
+    def _take_in_new_files(self) -> None:
+        for facts in islice(self._files, self._count, None):
+            declared = self._program.declared(facts)
+            for name in declared.options:
+                self._with_option.setdefault(name, declared)
+            for name in declared.settings:
+                self._with_setting.setdefault(name, declared)
+        self._count = len(self._files)
 
     # -- tests ------------------------------------------------------------------------------------------------
     def truth(self, test: ast.expr, scope: Scope, frame: Frame | None) -> Truth:
@@ -220,16 +258,6 @@ _COMPARE: dict[type[ast.cmpop], Callable[[object, object], object]] = {
     ast.Lt: lambda a, b: a < b,  # type: ignore[operator]
     ast.LtE: lambda a, b: a <= b,  # type: ignore[operator]
 }
-
-
-def _fields(facts: ModuleFacts, name: str) -> list[object]:
-    """Class-level `name = constant`, as in dataclass configurations."""
-    found = []
-    for scope in facts.scope.children.values():
-        if scope.kind == "class" and name in scope.bindings:
-            values = [_constant(b.value) for b in scope.bindings[name] if b.value is not None]
-            found += [v for v in values if v is not UNKNOWN]
-    return found
 
 
 def _verdict(values: list[Default] | None, holds: Callable[[object], bool]) -> Truth:

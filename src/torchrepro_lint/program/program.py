@@ -22,7 +22,10 @@ from torchrepro_lint.program.randomness.seeds import Seeds
 from torchrepro_lint.program.values import Constant, Display, Origin, Reference, Result, Values
 
 if TYPE_CHECKING:
+    from torchrepro_lint.program.options import Declared
     from torchrepro_lint.program.randomness.seeding import Seeding
+
+MAX_CALLEES = 4  # that one call is taken to run
 
 
 class Program:
@@ -50,9 +53,10 @@ class Program:
         self.callers = Callers(self)
         self.values = Values(self.names, self.callers.passing)
         self.text = ProjectText(files)
+        self._runs: dict[tuple[ast.Call, Scope], tuple[str | Scope, ...]] = {}
+        self._declared: dict[ModuleFacts, Declared] = {}
         self._seedings: tuple[ModuleFacts, list[Seeding]] | None = None
         self._cut_short: set[str] = set()  # files with a program whose walk was given up
-        self._files_unread = 0
 
     @cached_property
     def torch_version(self) -> str | None:
@@ -61,19 +65,13 @@ class Program:
 
     # -- files ------------------------------------------------------------------------------------------------
     def load(self, path: str) -> ModuleFacts | None:
-        """The facts of a file of the project; None for a folder, a file that cannot be read, or one too many."""
+        """The facts of a file of the project; None for a folder and a file that cannot be read."""
         return self.files.load(path)
 
-    @property
-    def is_exhausted(self) -> bool:
-        """Whether so many files were read for the file now checked that no more are."""
-        return self.files.is_exhausted
-
     def release(self) -> None:
-        """Free what was read for one checked file. Call it between files only: a rule may still look at it."""
-        self._files_unread += self.is_exhausted
-        self._forget_answers()
-        self.files.release()
+        """Free files when too many are held. Call it between files only: a rule may still look at them."""
+        if self.files.release():
+            self._forget_answers()
 
     def forget(self, path: Path) -> None:
         """The file has changed: read it anew when it is next asked for."""
@@ -85,6 +83,8 @@ class Program:
         self.names.forget()
         self.values.forget()
         self.callers.forget()
+        self._runs.clear()
+        self._declared.clear()
         self._seedings = None
 
     def module(self, facts: ModuleFacts) -> Module:
@@ -185,20 +185,46 @@ class Program:
         started = entries(facts, self)
         if not started:
             return []
-        from torchrepro_lint.program.randomness.seeding import seeding_of
+        from torchrepro_lint.program.randomness.seed_walk import seeding_of
 
         return [seeding_of(entry, self) for entry in started]
+
+    def declared(self, facts: ModuleFacts) -> Declared:
+        """The options and settings of a file."""
+        from torchrepro_lint.program.options import declared_in
+
+        if facts not in self._declared:
+            self._declared[facts] = declared_in(facts)
+        return self._declared[facts]
 
     def bounds(self) -> dict[str, int]:
         """How often a bound kept a question from being answered, by what was given up."""
         counted = {
             "files with a program not walked to its end": len(self._cut_short),
-            "files for which no more files were read": self._files_unread,
             "values not followed to their origin": self.values.bounds_hit,
         }
         return {what: number for what, number in counted.items() if number}
 
     # -- calls ----------------------------------------------------------------------------------------------------
+    def runs(self, call: ast.Call, scope: Scope) -> tuple[str | Scope, ...]:
+        """What a call may run: external names, functions and classes of the project, the first few; for a call of
+        an object, its `__call__`, or the `forward` of an nn.Module."""
+        key = (call, scope)
+        if key not in self._runs:
+            target = self.names.resolve(call.func, scope)
+            if isinstance(target, str | Scope):
+                self._runs[key] = (target,)
+            else:
+                called = dict.fromkeys(c for c in self.values.callees(call, scope) if c is not None)
+                self._runs[key] = tuple(called or self._calls_of_object(call, scope))[:MAX_CALLEES]
+        return self._runs[key]
+
+    def _calls_of_object(self, call: ast.Call, scope: Scope) -> Iterator[Scope]:
+        for origin in self.origins(call.func, scope):
+            if isinstance(origin, Result) and isinstance(origin.callee, Scope) and origin.callee.kind == "class":
+                methods = (self.names.class_member(origin.callee, name) for name in ("__call__", "forward"))
+                yield from [m for m in methods if isinstance(m, Scope)][:1]
+
     def callers_of(self, function: Scope) -> list[tuple[ast.Call, Scope]] | None:
         """Every call of a project function that the program can see; None when there may be others.
 

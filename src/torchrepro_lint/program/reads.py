@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index.parents import descendants
 from torchrepro_lint.program.names import Variable
 from torchrepro_lint.program.program import Program
 
@@ -23,7 +24,7 @@ def variable_reads(program: Program, name: str, owner: Scope) -> list[tuple[ast.
     facts = owner.facts
     found: list[tuple[ast.expr, ModuleFacts]] = [
         (node, facts)
-        for node in ast.walk(owner.node)
+        for node in descendants(owner.node)
         if isinstance(node, ast.Name)
         and node.id == name
         and isinstance(node.ctx, ast.Load)
@@ -42,7 +43,7 @@ def variable_reads(program: Program, name: str, owner: Scope) -> list[tuple[ast.
 
 def _imported_reads(program: Program, name: str, owner: Scope, facts: ModuleFacts) -> Iterator[ast.expr]:
     spelled = {name, *facts.aliases.get(name, ())}
-    for node in ast.walk(facts.tree):
+    for node in descendants(facts.tree):
         if not isinstance(node, ast.Name | ast.Attribute) or not isinstance(node.ctx, ast.Load):
             continue
         if (node.id if isinstance(node, ast.Name) else node.attr) in spelled:
@@ -60,7 +61,7 @@ def attribute_reads(program: Program, name: str, owner: Scope) -> list[tuple[ast
     return [
         (node, facts)
         for facts in files
-        for node in ast.walk(facts.tree)
+        for node in descendants(facts.tree)
         if isinstance(node, ast.Attribute)
         and node.attr == name
         and isinstance(node.ctx, ast.Load)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, Scope
+from torchrepro_lint.index.parents import descendants
 from torchrepro_lint.program.program import Program
 
 
@@ -33,7 +34,7 @@ class Uses:
         if id(facts) not in self._read:
             names: dict[str, list[ast.Name]] = {}
             attributes: dict[str, list[ast.Attribute]] = {}
-            for node in facts.parents:
+            for node in descendants(facts.tree):
                 if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
                     names.setdefault(node.id, []).append(node)
                 elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):

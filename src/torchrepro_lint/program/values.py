@@ -7,7 +7,7 @@ assignments without regard to their order, and stops at a bound with `Unknown`: 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 from torchrepro_lint.index import Binding, Scope
@@ -75,15 +75,25 @@ Origin: TypeAlias = "Constant | Reference | Result | Display | Element | Paramet
 CallersOf = Callable[[Scope], "list[tuple[ast.Call, Scope]] | None"]
 
 
+class _Known(NamedTuple):
+    """An answer, and how many steps and how much depth it took: it is used only where that much is left."""
+
+    origins: list[Origin]
+    steps: int
+    height: int
+
+
 class Values:
     """Evaluates expressions to their origins. `callers_of` lists the known calls of a function, or None."""
 
     def __init__(self, names: Names, callers_of: CallersOf) -> None:
         self._names = names
         self._callers_of = callers_of
-        self._steps = 0
         self._answers: dict[tuple[ast.expr, Scope], list[Origin]] = {}
         self._called: dict[tuple[ast.Call, Scope], list[str | Scope | None]] = {}
+        self._parts: dict[tuple[ast.expr, Scope], _Known] = {}
+        self._steps = 0
+        self._deepest = 0
         self._is_cut = False
         self.bounds_hit = 0  # questions whose answer is Unknown because of a bound
 
@@ -91,236 +101,211 @@ class Values:
         """Files have changed or were dropped: answers may speak of trees that are no more."""
         self._answers.clear()
         self._called.clear()
+        self._parts.clear()
 
     def origins(self, expr: ast.expr, scope: Scope) -> list[Origin]:
         """Every origin of `expr` evaluated in `scope`, in the order in which they are written."""
         key = (expr, scope)
         if key not in self._answers:
-            self._steps, self._is_cut = 0, False
-            self._answers[key] = list(self._expression(expr, scope, 0))
+            self._start()
+            self._answers[key] = self._expression(expr, scope, 0)
             self.bounds_hit += self._is_cut
         return self._answers[key]
 
-    def single(self, expr: ast.expr, scope: Scope) -> Origin | None:
-        """The only origin, or None when there are several."""
-        found = self.origins(expr, scope)
-        return found[0] if len(found) == 1 else None
+    def callees(self, call: ast.Call, scope: Scope) -> list[str | Scope | None]:
+        """What a call may call: an external name, a function or class of the project, or None for unknown."""
+        key = (call, scope)
+        if key not in self._called:
+            self._start()
+            self._called[key] = self._callees(call, scope, 0)
+        return self._called[key]
+
+    def _start(self) -> None:
+        self._steps, self._deepest, self._is_cut = 0, 0, False
 
     # -- expressions --------------------------------------------------------------------------------------
-    def _expression(self, expr: ast.expr, scope: Scope, depth: int) -> Iterator[Origin]:
+    def _expression(self, expr: ast.expr, scope: Scope, depth: int) -> list[Origin]:
         self._steps += 1
+        self._deepest = max(self._deepest, depth)
         if depth > MAX_DEPTH or self._steps > MAX_STEPS:
             self._is_cut = True
-            yield Unknown(expr, scope)
-            return
+            return [Unknown(expr, scope)]
+        if isinstance(expr, ast.Constant):
+            return [Constant(expr.value, expr, scope)]
+        part = self._parts.get((expr, scope))
+        if part is not None and depth + part.height <= MAX_DEPTH and self._steps + part.steps <= MAX_STEPS:
+            self._steps += part.steps
+            self._deepest = max(self._deepest, depth + part.height)
+            return part.origins
+        return self._evaluated_anew(expr, scope, depth)
+
+    def _evaluated_anew(self, expr: ast.expr, scope: Scope, depth: int) -> list[Origin]:
+        """Evaluate, and remember the answer where no bound was hit on the way."""
+        steps, deepest, was_cut = self._steps, self._deepest, self._is_cut
+        self._deepest, self._is_cut = depth, False
+        found = self._evaluated(expr, scope, depth)
+        if not self._is_cut:
+            self._parts[expr, scope] = _Known(found, self._steps - steps, self._deepest - depth)
+        self._deepest = max(deepest, self._deepest)
+        self._is_cut |= was_cut
+        return found
+
+    def _evaluated(self, expr: ast.expr, scope: Scope, depth: int) -> list[Origin]:
         match expr:
-            case ast.Constant(value=value):
-                yield Constant(value, expr, scope)
-            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
-                yield Constant(-number, expr, scope)
             case ast.Name() | ast.Attribute():
-                yield from self._reference(expr, scope, depth)
+                return self._reference(expr, scope, depth)
             case ast.Call():
-                yield from self._call(expr, scope, depth)
+                return self._call(expr, scope, depth)
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
+                return [Constant(-number, expr, scope)]
             case ast.IfExp(body=body, orelse=orelse):
-                yield from self._expression(body, scope, depth + 1)
-                yield from self._expression(orelse, scope, depth + 1)
+                return self._expression(body, scope, depth + 1) + self._expression(orelse, scope, depth + 1)
             case ast.BoolOp(values=values):
-                for value in values:
-                    yield from self._expression(value, scope, depth + 1)
+                return [o for value in values for o in self._expression(value, scope, depth + 1)]
             case ast.NamedExpr(value=value) | ast.Await(value=value) | ast.Starred(value=value):
-                yield from self._expression(value, scope, depth + 1)
+                return self._expression(value, scope, depth + 1)
             case (ast.Tuple() | ast.List() | ast.Set() | ast.Dict()
                   | ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp()):  # fmt: skip
-                yield Display(expr, scope)
+                return [Display(expr, scope)]
             case ast.Subscript(value=value, slice=key):
-                yield from self._item(value, key, scope, depth)
-            case _:
-                yield Unknown(expr, scope)
+                return self._item(value, key, scope, depth)
+        return [Unknown(expr, scope)]
 
-    def _reference(self, expr: ast.expr, scope: Scope, depth: int) -> Iterator[Origin]:
+    def _reference(self, expr: ast.expr, scope: Scope, depth: int) -> list[Origin]:
         target = self._names.resolve(expr, scope)
         if isinstance(target, str | Scope):
-            yield Reference(target)
-        elif isinstance(target, Variable):
-            yield from self._variable(target, depth)
-        elif isinstance(expr, ast.Attribute):
-            yield from self._attribute(expr, scope, depth)
-        else:
-            yield Unknown(expr, scope)
+            return [Reference(target)]
+        if isinstance(target, Variable):
+            return self._variable(target, depth)
+        if isinstance(expr, ast.Attribute):
+            return self._attribute(expr, scope, depth)
+        return [Unknown(expr, scope)]
 
-    def _variable(self, variable: Variable, depth: int) -> Iterator[Origin]:
-        for binding in variable.bindings:
-            yield from self.binding(binding, variable.scope, depth)
+    def _variable(self, variable: Variable, depth: int) -> list[Origin]:
+        return [o for b in variable.bindings for o in self._binding(b, variable.scope, depth)]
 
-    def binding(self, binding: Binding, scope: Scope, depth: int = 0) -> Iterator[Origin]:
+    def _binding(self, binding: Binding, scope: Scope, depth: int) -> list[Origin]:
         """The origins of what one binding binds."""
         value = binding.value
         match binding.kind:
             case "assign" if value is not None:
-                yield from self._expression(value, scope, depth + 1)
+                return self._expression(value, scope, depth + 1)
             case "unpack" if value is not None:
-                yield from self._unpack(value, binding.path, scope, depth)
-            case "loop" if value is not None:
-                if binding.path:
-                    yield Unknown(binding.node, scope)
-                else:
-                    yield Element(value, scope)
+                return self._unpack(value, binding.path, scope, depth)
+            case "loop" if value is not None and not binding.path:
+                return [Element(value, scope)]
             case "with" if value is not None and not binding.path:
-                yield from self._expression(value, scope, depth + 1)
+                return self._expression(value, scope, depth + 1)
             case "parameter":
-                yield from self._parameter(binding, scope, depth)
+                return self._parameter(binding, scope, depth)
             case "function" | "class":
-                yield Reference(scope.children[binding.node])
+                return [Reference(scope.children[binding.node])]
             case "import":  # one of several: which, depends on a test
-                yield from self._one_import(binding, scope, depth)
-            case _:
-                yield Unknown(binding.node, scope)
+                return self._one_import(binding, scope, depth)
+        return [Unknown(binding.node, scope)]
 
-    def _one_import(self, binding: Binding, scope: Scope, depth: int) -> Iterator[Origin]:
+    def _one_import(self, binding: Binding, scope: Scope, depth: int) -> list[Origin]:
         target = self._names.imported(binding, scope.facts)
         if isinstance(target, Variable):
-            yield from self._variable(target, depth + 1) if depth < MAX_DEPTH else (Unknown(binding.node, scope),)
-        else:
-            yield Reference(target) if target is not None else Unknown(binding.node, scope)
+            return self._variable(target, depth + 1) if depth < MAX_DEPTH else [Unknown(binding.node, scope)]
+        return [Reference(target) if target is not None else Unknown(binding.node, scope)]
 
-    def _parameter(self, binding: Binding, scope: Scope, depth: int) -> Iterator[Origin]:
+    def _parameter(self, binding: Binding, scope: Scope, depth: int) -> list[Origin]:
         assert isinstance(binding.node, ast.arg)
         name = binding.node.arg
         if name == scope.self_name and scope.parent is not None and _is_class_method(scope):
-            yield Reference(scope.parent)
-            return
+            return [Reference(scope.parent)]
         calls = self._callers_of(scope) if scope.kind == "function" and depth < MAX_DEPTH else None
         if not calls:
-            yield Parameter(name, scope)
-            return
+            return [Parameter(name, scope)]
+        found: list[Origin] = []
         for call, caller in calls:
             passed = argument_for(call, scope, name)
             if isinstance(passed, ast.expr):
-                yield from self._expression(passed, caller, depth + 2)
+                found += self._expression(passed, caller, depth + 2)
             elif passed is None and binding.value is not None:
-                yield from self._expression(binding.value, scope.parent or scope, depth + 2)
+                found += self._expression(binding.value, scope.parent or scope, depth + 2)
             else:
-                yield Unknown(call, caller)
+                found.append(Unknown(call, caller))
+        return found
 
-    def _unpack(self, value: ast.expr, path: tuple[int, ...], scope: Scope, depth: int) -> Iterator[Origin]:
+    def _unpack(self, value: ast.expr, path: tuple[int, ...], scope: Scope, depth: int) -> list[Origin]:
+        found: list[Origin] = []
         for origin in self._expression(value, scope, depth + 1):
-            if isinstance(origin, Display) and isinstance(origin.node, ast.Tuple | ast.List):
-                items = origin.node.elts
-                if path[0] < len(items) and not any(isinstance(i, ast.Starred) for i in items):
-                    item, rest = items[path[0]], path[1:]
-                    yield from (
-                        self._unpack(item, rest, origin.scope, depth + 1)
-                        if rest
-                        else self._expression(item, origin.scope, depth + 1)
-                    )
-                    continue
-            yield Unknown(value, scope)
+            item = _unpacked(origin, path[0])
+            if item is None or not isinstance(origin, Display):
+                found.append(Unknown(value, scope))
+            elif path[1:]:
+                found += self._unpack(item, path[1:], origin.scope, depth + 1)
+            else:
+                found += self._expression(item, origin.scope, depth + 1)
+        return found
 
     # -- attributes, items, calls ---------------------------------------------------------------------------
-    def _attribute(self, expr: ast.Attribute, scope: Scope, depth: int) -> Iterator[Origin]:
+    def _attribute(self, expr: ast.Attribute, scope: Scope, depth: int) -> list[Origin]:
         owner_class = scope.method_class
         if isinstance(expr.value, ast.Name) and owner_class is not None and self._is_self(expr.value, scope):
-            yield from self.class_attribute(owner_class, expr.attr, depth)
-            return
-        for origin in self._expression(expr.value, scope, depth + 1):
-            yield from self._attribute_of(origin, expr, scope, depth)
+            return self._class_attribute(owner_class, expr.attr, depth)
+        held = self._expression(expr.value, scope, depth + 1)
+        return [o for origin in held for o in self._attribute_of(origin, expr, scope, depth)]
 
     @staticmethod
     def _is_self(name: ast.Name, scope: Scope) -> bool:
         owner = scope.binding_scope(name.id)
         return owner is not None and owner.self_name == name.id
 
-    def _attribute_of(self, origin: Origin, expr: ast.Attribute, scope: Scope, depth: int) -> Iterator[Origin]:
+    def _attribute_of(self, origin: Origin, expr: ast.Attribute, scope: Scope, depth: int) -> list[Origin]:
         match origin:
             case Result(callee=Scope(kind="class") as owner):
-                yield from self.class_attribute(owner, expr.attr, depth)
+                return self._class_attribute(owner, expr.attr, depth)
             case Result(callee=str() | None, node=call, scope=made):
                 keyword = next((k.value for k in call.keywords if k.arg == expr.attr), None)
                 if keyword is not None:  # loader.sampler is what was passed as sampler=
-                    yield from self._expression(keyword, made, depth + 1)
-                else:
-                    yield Unknown(expr, scope)
+                    return self._expression(keyword, made, depth + 1)
             case Reference(target=str() as name):
-                yield Reference(f"{name}.{expr.attr}")
+                return [Reference(f"{name}.{expr.attr}")]
             case Reference(target=Scope(kind="class") as owner):
-                yield from self.class_attribute(owner, expr.attr, depth)
-            case _:
-                yield Unknown(expr, scope)
+                return self._class_attribute(owner, expr.attr, depth)
+        return [Unknown(expr, scope)]
 
-    def class_attribute(self, owner: Scope, name: str, depth: int = 0) -> Iterator[Origin]:
+    def _class_attribute(self, owner: Scope, name: str, depth: int) -> list[Origin]:
         """What `self.name` may be, from all assignments in the class and its bases."""
         for base in self._names.bases(owner):
-            if isinstance(base, str):
+            if isinstance(base, str) or not (name in base.attributes or name in base.bindings):
                 continue
-            found = base.attributes.get(name, [])
-            for binding, scope in found:
-                yield from self.binding(binding, scope, depth + 1)
-            for binding in base.bindings.get(name, []):
-                yield from self.binding(binding, base, depth + 1)
-            if found or name in base.bindings:
-                return
-        yield Unknown()
+            found = [o for b, scope in base.attributes.get(name, ()) for o in self._binding(b, scope, depth + 1)]
+            return found + [o for b in base.bindings.get(name, ()) for o in self._binding(b, base, depth + 1)]
+        return [Unknown()]
 
-    def _item(self, value: ast.expr, key: ast.expr, scope: Scope, depth: int) -> Iterator[Origin]:
+    def _item(self, value: ast.expr, key: ast.expr, scope: Scope, depth: int) -> list[Origin]:
+        found: list[Origin] = []
         for origin in self._expression(value, scope, depth + 1):
-            items = self._display_items(origin, key)
+            items = _display_items(origin, key)
             if items and isinstance(origin, Display):
-                for item in items:
-                    yield from self._expression(item, origin.scope, depth + 1)
+                found += [o for item in items for o in self._expression(item, origin.scope, depth + 1)]
             else:
-                yield Unknown(value, scope)
+                found.append(Unknown(value, scope))
+        return found
 
-    def _display_items(self, origin: Origin, key: ast.expr) -> list[ast.expr]:
-        """The item of a display that a literal key means; of a table of functions, all that another key may mean."""
-        if isinstance(key, ast.Constant):
-            item = self._display_item(origin, key)
-            return [item] if item is not None else []
-        if isinstance(origin, Display) and isinstance(origin.node, ast.Dict) and None not in origin.node.keys:
-            values = origin.node.values
-            is_table = all(isinstance(v, ast.Name | ast.Attribute | ast.Lambda) for v in values)
-            return values if is_table and len(values) <= MAX_ITEMS else []
-        return []
-
-    @staticmethod
-    def _display_item(origin: Origin, key: ast.Constant) -> ast.expr | None:
-        if not isinstance(origin, Display):
-            return None
-        match origin.node:
-            case ast.Tuple(elts=items) | ast.List(elts=items) if isinstance(key.value, int):
-                return items[key.value] if -len(items) <= key.value < len(items) else None
-            case ast.Dict(keys=keys, values=values):
-                for k, v in zip(keys, values, strict=True):
-                    if isinstance(k, ast.Constant) and k.value == key.value:
-                        return v
-        return None
-
-    def _call(self, call: ast.Call, scope: Scope, depth: int) -> Iterator[Origin]:
-        for callee in self.callees(call, scope, depth):
+    def _call(self, call: ast.Call, scope: Scope, depth: int) -> list[Origin]:
+        found: list[Origin] = []
+        for callee in self._callees(call, scope, depth):
             if isinstance(callee, Scope) and callee.kind in ("function", "lambda") and callee.returns:
                 for value in callee.returns:
-                    yield from self._expression(value, callee, depth + 2)
+                    found += self._expression(value, callee, depth + 2)
             elif callee is None and isinstance(call.func, ast.Attribute) and call.func.attr in _SELF_METHODS:
-                yield from self._expression(call.func.value, scope, depth + 1)
+                found += self._expression(call.func.value, scope, depth + 1)
             else:
-                yield Result(callee, call, scope)
-
-    def callees(self, call: ast.Call, scope: Scope, depth: int = 0) -> list[str | Scope | None]:
-        """What a call may call: an external name, a function or class of the project, or None for unknown."""
-        if depth:
-            return self._callees(call, scope, depth)
-        key = (call, scope)
-        if key not in self._called:
-            self._called[key] = self._callees(call, scope, 0)
-        return self._called[key]
+                found.append(Result(callee, call, scope))
+        return found
 
     def _callees(self, call: ast.Call, scope: Scope, depth: int) -> list[str | Scope | None]:
         if isinstance(call.func, ast.Lambda):
             return [scope.children.get(call.func)]
-        found: list[str | Scope | None] = []
-        for origin in self._expression(call.func, scope, depth + 1):
-            found.append(origin.target if isinstance(origin, Reference) else self._method(origin, call, scope))
-        return found
+        return [
+            origin.target if isinstance(origin, Reference) else self._method(origin, call, scope)
+            for origin in self._expression(call.func, scope, depth + 1)
+        ]
 
     def _method(self, origin: Origin, call: ast.Call, scope: Scope) -> str | Scope | None:
         """`super().method` resolves to the next class; anything else here is unknown."""
@@ -334,6 +319,40 @@ class Values:
                     last = base.bindings[function.attr][-1]
                     return base.children.get(last.node)
         return None
+
+
+def _unpacked(origin: Origin, place: int) -> ast.expr | None:
+    """The item at `place` of a tuple or list that is written out."""
+    if not isinstance(origin, Display) or not isinstance(origin.node, ast.Tuple | ast.List):
+        return None
+    items = origin.node.elts
+    is_known = place < len(items) and not any(isinstance(i, ast.Starred) for i in items)
+    return items[place] if is_known else None
+
+
+def _display_items(origin: Origin, key: ast.expr) -> list[ast.expr]:
+    """The item of a display that a literal key means; of a table of functions, all that another key may mean."""
+    if isinstance(key, ast.Constant):
+        item = _display_item(origin, key)
+        return [item] if item is not None else []
+    if isinstance(origin, Display) and isinstance(origin.node, ast.Dict) and None not in origin.node.keys:
+        values = origin.node.values
+        is_table = all(isinstance(v, ast.Name | ast.Attribute | ast.Lambda) for v in values)
+        return values if is_table and len(values) <= MAX_ITEMS else []
+    return []
+
+
+def _display_item(origin: Origin, key: ast.Constant) -> ast.expr | None:
+    if not isinstance(origin, Display):
+        return None
+    match origin.node:
+        case ast.Tuple(elts=items) | ast.List(elts=items) if isinstance(key.value, int):
+            return items[key.value] if -len(items) <= key.value < len(items) else None
+        case ast.Dict(keys=keys, values=values):
+            for k, v in zip(keys, values, strict=True):
+                if isinstance(k, ast.Constant) and k.value == key.value:
+                    return v
+    return None
 
 
 def is_super(node: ast.expr) -> bool:

@@ -52,11 +52,13 @@ def _seeders() -> Mapping[str, Mapping[str, Any]]:
 
 def draw_of(program: Program, name: str | None, call: ast.Call, scope: Scope) -> Draw | None:
     """The draw that a call makes; `name` is its external callee, None for a method of an unknown object."""
-    site = Call(call, scope, name or "", program)
     if name == _LOADER:
-        return _loader_draw(site)
+        return _loader_draw(Call(call, scope, name, program))
     row = _draws().get(name) if name else _method_row(call)
-    if row is None or any(site.argument(a) is not None and site.given(a) is not False for a in row.get("unless", ())):
+    if row is None:
+        return None
+    site = Call(call, scope, name or "", program)
+    if any(site.argument(a) is not None and site.given(a) is not False for a in row.get("unless", ())):
         return None
     for argument, wanted in row.get("only_if", {}).items():
         if site.literal(argument, default=wanted) not in (wanted, UNKNOWN):

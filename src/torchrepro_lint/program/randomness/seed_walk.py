@@ -1,0 +1,439 @@
+"""The seeding walk: from an entry point through everything it runs, in order.
+
+An abstract run over the syntax trees: statements, calls into project functions, constructors and imported
+modules. What a call does to the state, and what is noted of it, is the effects' business.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index.facts import FunctionNode
+from torchrepro_lint.program.entries import Entry
+from torchrepro_lint.program.options import Frame, Options, Truth
+from torchrepro_lint.program.program import Program
+from torchrepro_lint.program.randomness import FAMILIES
+from torchrepro_lint.program.randomness.rng import Seeder
+from torchrepro_lint.program.randomness.seed_effects import Effects
+from torchrepro_lint.program.randomness.seed_state import FRESH, State, by_default, either, replayed
+from torchrepro_lint.program.randomness.seeding import Seeding, Step
+from torchrepro_lint.program.values import Reference, Result, is_super
+
+MAX_DEPTH = 40  # calls within calls
+MAX_CALLS = 30_000
+MAX_FILES = 3_000  # that are imported
+MAX_LINES = 90_000  # of the files that code is run of
+_SPAWNERS = frozenset({"torch.multiprocessing.spawn", "torch.multiprocessing.start_processes"})
+_FRESH_STARTS = ("spawn", "forkserver")
+_ELSEWHERE = frozenset({"worker_init_fn", "collate_fn"})  # run in the loader's workers
+_REMOTE = "torch.distributed.rpc."  # makes an object of a class that it is given; others mostly keep the class
+_EXITS = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit", "os.abort"})
+
+
+def seeding_of(entry: Entry, program: Program) -> Seeding:
+    """Walk one entry."""
+    walk = _Walk(entry, program)
+    try:
+        walk.run()
+    except RecursionError:  # an expression nested a thousand deep
+        walk.found.bounds.add("nesting")
+    return walk.found
+
+
+class _Walk:
+    def __init__(self, entry: Entry, program: Program) -> None:
+        self.program = program
+        self.found = Seeding(entry)
+        self.options = Options(program, self.found.files)
+        self.effects = Effects(program, self.found, self.options)
+        self._imported: set[str] = set()
+        self._active: set[tuple[Scope, bool]] = set()
+        self._memo: dict[object, State] = {}
+        self._chain = self.effects.chain
+        self._exits: list[list[State]] = []
+        self._calls = 0
+        self._lines = 0
+
+    def run(self) -> None:
+        entry = self.found.entry
+        self._imported.add(str(entry.facts.source.path))
+        self._module(entry.facts, FRESH, guard=True)
+
+    # -- modules and functions --------------------------------------------------------------------------------
+    def _module(self, facts: ModuleFacts, state: State, *, guard: bool) -> State:
+        self._see(facts)
+        frame = Frame(facts.scope)
+        self._exits.append([])
+        body = [n for n in facts.tree.body if guard or n is not facts.guard]
+        state = self._block(body, state, facts.scope, frame)
+        self._exits.pop()
+        return state
+
+    def _see(self, facts: ModuleFacts) -> None:
+        if facts not in self.found.files:
+            self.found.files[facts] = None
+            self._lines += facts.lines
+            if self._lines > MAX_LINES:
+                self.found.bounds.add("files")
+
+    def _import(self, node: ast.Import | ast.ImportFrom, scope: Scope, state: State) -> State:
+        """Run the top level of a project module the first time it is imported."""
+        if isinstance(node, ast.Import):
+            wanted = [(a.name, 0) for a in node.names]
+        else:
+            base = node.module or ""
+            names = [f"{base}.{a.name}".strip(".") for a in node.names if a.name != "*"] or [base]
+            wanted = [(n, node.level) for n in names]
+        return self._run_imports(wanted, str(scope.facts.source.path), Step(node, scope), state)
+
+    def _run_imports(self, wanted: Iterable[tuple[str, int]], importer: str, step: Step, state: State) -> State:
+        """A module that does nothing at its top level is passed by, but not what it imports."""
+        for name, level in wanted:
+            found = self.program.finder.find(name, level, importer)
+            if found is None or found[0] in self._imported or state is None:
+                continue
+            self._imported.add(found[0])
+            if len(self._imported) > MAX_FILES:
+                self.found.bounds.add("files")
+            outline = self.program.files.outline(found[0]) if self.found.complete else None
+            if outline is None:
+                continue
+            if not outline.active:
+                state = self._run_imports(outline.imports, found[0], step, state)
+                continue
+            facts = self.program.load(found[0])
+            if facts is not None:
+                self._chain.append(step)
+                state = self._module(facts, state, guard=False) or state
+                self._chain.pop()
+        return state
+
+    def _function(
+        self, function: Scope, call: ast.Call | None, frame: Frame, state: State, owner: Scope | None = None
+    ) -> State:
+        """Run a project function, or take the result of an equal run from the memo. `owner` is the class of the
+        object that a method is called on."""
+        self.found.entered.add(function)
+        key = (function, call is None)
+        if state is None or key in self._active or not self._within_bounds():
+            return state
+        signature = (owner, self._signature(function, call, frame, state))
+        if signature in self._memo:
+            return replayed(self._memo[signature], state)
+        depending = self.effects.depending
+        self._active.add(key)
+        self._see(function.facts)
+        after = self._body(function, Frame(function, call, frame, owner), state)
+        self._active.discard(key)
+        if depending == self.effects.depending:
+            self._memo[signature] = after
+        return after
+
+    def _body(self, function: Scope, frame: Frame, state: State) -> State:
+        node = function.node
+        if not isinstance(node, FunctionNode):
+            assert isinstance(node, ast.Lambda)
+            return self._expression(node.body, state, function, frame) or state
+        self._exits.append([])
+        after = self._block(node.body, state, function, frame)
+        return either([after, *self._exits.pop()]) or state
+
+    def _within_bounds(self) -> bool:
+        self._calls += 1
+        if self._calls > MAX_CALLS:
+            self.found.bounds.add("calls")
+        if len(self._chain) > MAX_DEPTH:
+            self.found.bounds.add("depth")
+        return self.found.complete
+
+    def _signature(self, function: Scope, call: ast.Call | None, frame: Frame, state: State) -> object:
+        """What the outcome depends on: the state and the known values of the arguments."""
+        assert state is not None
+        passed: list[object] = []
+        if call is not None:
+            for value in (*call.args, *(k.value for k in call.keywords)):
+                known = self.options.values(value, frame.function, frame) if _may_be_known(value) else None
+                passed.append(repr([(d.value, d.settable) for d in known]) if known else "?")
+        levels = tuple((f.level, f.early is None) for f in state)
+        effects = self.effects
+        return function, levels, tuple(passed), effects.process, effects.in_workers, effects.doubts > 0
+
+    # -- statements ---------------------------------------------------------------------------------------------
+    def _block(self, body: Iterable[ast.stmt], state: State, scope: Scope, frame: Frame) -> State:
+        for statement in body:
+            if state is None:
+                break
+            state = self._statement(statement, state, scope, frame)
+        return state
+
+    def _statement(self, node: ast.stmt, state: State, scope: Scope, frame: Frame) -> State:
+        match node:
+            case ast.Expr() | ast.Assign():
+                return self._expression(node, state, scope, frame)
+            case ast.Import() | ast.ImportFrom():
+                return self._import(node, scope, state)
+            case ast.If():
+                return self._if(node, state, scope, frame)
+            case ast.For() | ast.AsyncFor():
+                return self._loop(node.iter, node, state, scope, frame)
+            case ast.While():
+                return self._loop(node.test, node, state, scope, frame)
+            case ast.Try():
+                return self._try(node, state, scope, frame)
+            case ast.With() | ast.AsyncWith():
+                state = self._expressions([i.context_expr for i in node.items], state, scope, frame)
+                return self._block(node.body, state, scope, frame)
+            case ast.Match():
+                state = self._expression(node.subject, state, scope, frame)
+                return either([self._block(c.body, state, scope, frame) for c in node.cases] + [state])
+            case ast.Return():
+                self._exits[-1].append(self._expression(node.value, state, scope, frame))
+                return None
+            case ast.Raise():
+                return None
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                return self._expressions([*node.decorator_list, *node.args.defaults], state, scope, frame)
+            case ast.ClassDef():
+                inner = scope.children.get(node)
+                return self._block(node.body, state, inner, frame) if inner is not None else state
+        return self._expression(node, state, scope, frame)
+
+    def _loop(
+        self, head: ast.expr, node: ast.For | ast.AsyncFor | ast.While, state: State, scope: Scope, frame: Frame
+    ) -> State:
+        state = self._expression(head, state, scope, frame)
+        body = self._block(node.body, state, scope, frame)
+        return self._block(node.orelse, body if body is not None else state, scope, frame)
+
+    def _if(self, node: ast.If, state: State, scope: Scope, frame: Frame) -> State:
+        if node is scope.facts.guard:
+            return self._block(node.body, state, scope, frame)
+        state = self._expression(node.test, state, scope, frame)
+        truth = self.found.tests[node] = self.options.truth(node.test, scope, frame)
+        if truth is Truth.ALWAYS:
+            return self._block(node.body, state, scope, frame)
+        if truth is Truth.NEVER:
+            return self._block(node.orelse, state, scope, frame)
+        with self.effects.in_doubt(_is_case(node.test)):
+            body = self._block(node.body, state, scope, frame)
+            orelse = self._block(node.orelse, state, scope, frame)
+        match truth:
+            case Truth.USUALLY:
+                return by_default(body, orelse)
+            case Truth.RARELY:
+                return by_default(orelse, body)
+        return either([body, orelse])
+
+    def _try(self, node: ast.Try, state: State, scope: Scope, frame: Frame) -> State:
+        body = self._block(node.body, state, scope, frame)
+        ended = self._block(node.orelse, body, scope, frame)
+        handled = [self._block(h.body, state, scope, frame) for h in node.handlers]
+        after = ended if ended is not None else either(handled)
+        return self._block(node.finalbody, after, scope, frame) if after is not None else None
+
+    # -- expressions ----------------------------------------------------------------------------------------------
+    def _expressions(self, nodes: Iterable[ast.AST | None], state: State, scope: Scope, frame: Frame) -> State:
+        for node in nodes:
+            state = self._expression(node, state, scope, frame)
+        return state
+
+    def _expression(self, node: ast.AST | None, state: State, scope: Scope, frame: Frame) -> State:
+        """Run the calls in a node, innermost first; lambdas and comprehensions in their own scopes."""
+        if node is None:
+            return state
+        for item, inner in scope.facts.evaluated(node, scope):
+            if state is None:
+                break
+            if isinstance(item, ast.Call):
+                state = self._call(item, state, inner, frame)
+            else:
+                state = self._choice(item, state, inner, frame)
+        return state
+
+    def _choice(self, node: ast.IfExp, state: State, scope: Scope, frame: Frame) -> State:
+        state = self._expression(node.test, state, scope, frame)
+        match self.options.truth(node.test, scope, frame):
+            case Truth.ALWAYS:
+                return self._expression(node.body, state, scope, frame)
+            case Truth.NEVER:
+                return self._expression(node.orelse, state, scope, frame)
+        return either([self._expression(arm, state, scope, frame) for arm in (node.body, node.orelse)])
+
+    # -- calls --------------------------------------------------------------------------------------------------
+    def _call(self, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
+        self.found.reached.add(getattr(call.func, "attr", getattr(call.func, "id", "")))
+        callees = self._callees(call, scope, frame)
+        if not callees:
+            self.found.unfollowed.append(Step(call, scope))
+            return self._external(None, call, state, scope, frame)
+        if len(callees) == 1:
+            return self._enter(callees[0], call, state, scope, frame)
+        with self.effects.in_doubt():
+            return either([self._enter(callee, call, state, scope, frame) for callee in callees])
+
+    def _callees(self, call: ast.Call, scope: Scope, frame: Frame) -> tuple[str | Scope, ...]:
+        function = call.func
+        if frame.owner is not None and isinstance(function, ast.Attribute) and _is_self(function.value, frame):
+            method = self.program.names.class_member(frame.owner, function.attr)
+            if isinstance(method, Scope):  # a subclass may have its own
+                return (method,)
+        return self.program.runs(call, scope)
+
+    def _enter(self, callee: str | Scope, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
+        if isinstance(callee, str):
+            return self._external(callee, call, state, scope, frame)
+        if self._is_named_seeder(callee):
+            return self.effects.seed(Seeder(FAMILIES, call, scope, None, "constant"), state, frame)
+        self._chain.append(Step(call, scope))
+        if callee.kind == "class":
+            state = self._construct(callee, call, state, scope, frame)
+        elif callee.kind in ("function", "lambda"):
+            owners = self._owners(callee, call, scope, frame)
+            state = either([self._function(callee, call, frame, state, owner) for owner in owners])
+        self._chain.pop()
+        return state
+
+    def _owners(self, method: Scope, call: ast.Call, scope: Scope, frame: Frame) -> list[Scope | None]:
+        """The classes of the objects that a method may be called on; [None] for one that is not known."""
+        function = call.func
+        if method.self_name is None or method.parent is None:
+            return [None]
+        receiver = function.value if isinstance(function, ast.Attribute) else function
+        if is_super(receiver) or any(_is_self(e, frame) for e in (receiver, *call.args[:1])):
+            return [frame.owner]
+        made = dict.fromkeys(self._classes([receiver], scope))
+        known: list[Scope | None] = [c for c in made if method.parent in self.program.names.bases(c)]
+        return known[:4] or [None]
+
+    def _construct(self, owner: Scope, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
+        for name in ("__new__", "__init__", "__post_init__", "setup"):
+            if name == "setup" and not any("LightningModule" in b for b in self.program.external_bases(owner)):
+                continue
+            method = self.program.names.class_member(owner, name)
+            if isinstance(method, Scope):
+                state = self._function(method, call, frame, state, owner)
+        if not isinstance(self.program.names.class_member(owner, "__init__"), Scope):
+            for base in self.program.external_bases(owner):
+                state = self.effects.apply(base, call, state, scope, frame)
+        return state
+
+    def _is_named_seeder(self, callee: Scope) -> bool:
+        """Whether the setting `seed-functions` names this project function."""
+        if not self.program.seed_functions or callee.kind != "function":
+            return False
+        module = callee.facts.source.rel.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        full = f"{module}.{callee.name}"
+        return any(full == name or full.endswith(f".{name}") for name in self.program.seed_functions)
+
+    def _external(self, name: str | None, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
+        """A call of something outside the project, or of an unknown object; it may run what it is passed."""
+        name = name.removesuffix(".__init__") if name else None
+        if name in _EXITS:
+            return None
+        state = self.effects.apply(name, call, state, scope, frame)
+        for function in self._passed(call, scope):
+            if state is None:
+                return None
+            if function.kind != "class" or (name or "").startswith(_REMOTE):
+                state = self._run_callback(name, function, call, state, scope, frame)
+        return self._worker_code(name, call, state, scope, frame)
+
+    def _passed(self, call: ast.Call, scope: Scope) -> Iterator[Scope]:
+        """The project's functions and classes that a call is given: `app.run(main)`, `spawn(worker)`."""
+        for value in (*call.args, *(k.value for k in call.keywords if k.arg not in _ELSEWHERE)):
+            match value:
+                case ast.Lambda():
+                    function: object = scope.children.get(value)
+                case ast.Name() | ast.Attribute():
+                    function = self.program.resolve(value, scope)
+                    if function is None:
+                        origins = self.program.origins(value, scope)
+                        function = next((o.target for o in origins if isinstance(o, Reference)), None)
+                case _:
+                    continue
+            if isinstance(function, Scope) and function.kind in ("function", "lambda", "class"):
+                yield function
+
+    def _run_callback(
+        self, name: str | None, function: Scope, call: ast.Call, state: State, scope: Scope, frame: Frame
+    ) -> State:
+        self._chain.append(Step(call, scope))
+        if function.kind == "function" and self._starts_afresh(name, call, scope):
+            with self.effects.process_of(function) as fresh:
+                self._function(function, None, frame, fresh)
+        elif function.kind == "class":
+            state = self._construct(function, call, state, scope, frame)
+        else:
+            state = self._function(function, None, frame, state)
+        self._chain.pop()
+        return state
+
+    def _starts_afresh(self, name: str | None, call: ast.Call, scope: Scope) -> bool:
+        """Whether a call runs functions in processes that share nothing with this one, not even by a fork."""
+        if name in _SPAWNERS:
+            return True
+        if name == "multiprocessing.Process":
+            chosen = [c for f in self.found.files for c, _ in f.calls.get("set_start_method", ())]
+        elif isinstance(call.func, ast.Attribute) and call.func.attr == "Process":
+            made = self.program.origins(call.func.value, scope)
+            chosen = [o.node for o in made if isinstance(o, Result) and str(o.callee).endswith("get_context")]
+        else:
+            return False
+        return any(isinstance(a, ast.Constant) and a.value in _FRESH_STARTS for c in chosen for a in c.args)
+
+    def _worker_code(self, name: str | None, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
+        """What a loader's data set, and objects given to a transform, draw when they are called."""
+        if name is None or state is None:
+            return state
+        if name == "torch.utils.data.DataLoader" and call.args:
+            owners = self._classes([call.args[0]], scope)
+            has_workers = self._has_workers(call, scope, frame)
+            return self._run_in_workers(owners, "__getitem__", call, state, scope, frame, has_workers)
+        if ".transforms." in name:
+            listed = [e for a in call.args for e in (a.elts if isinstance(a, ast.List | ast.Tuple) else [a])]
+            return self._run_in_workers(self._classes(listed, scope), "__call__", call, state, scope, frame, True)
+        return state
+
+    def _has_workers(self, call: ast.Call, scope: Scope, frame: Frame) -> bool:
+        """Whether the loader has worker processes for certain or by default."""
+        workers = next((k.value for k in call.keywords if k.arg == "num_workers"), None)
+        values = self.options.values(workers, scope, frame) if workers is not None else []
+        return workers is not None and (not values or any(v.value for v in values))
+
+    def _classes(self, values: Iterable[ast.expr], scope: Scope) -> list[Scope]:
+        """The project classes that these values are instances of."""
+        made = [o.callee for v in values for o in self.program.origins(v, scope) if isinstance(o, Result)]
+        return [c for c in made if isinstance(c, Scope) and c.kind == "class"]
+
+    def _run_in_workers(
+        self, owners: list[Scope], method: str, call: ast.Call, state: State, scope: Scope, frame: Frame, workers: bool
+    ) -> State:
+        outer, self.effects.in_workers = self.effects.in_workers, workers
+        for owner in owners:
+            found = self.program.names.class_member(owner, method)
+            if isinstance(found, Scope):
+                self._chain.append(Step(call, scope))
+                state = self._function(found, None, frame, state, owner)
+                self._chain.pop()
+        self.effects.in_workers = outer
+        return state
+
+
+def _is_case(test: ast.expr) -> bool:
+    """`name == "cifar10"`, `name in ("mnist", "cifar10")`: one of several cases."""
+    if isinstance(test, ast.BoolOp):
+        return all(_is_case(v) for v in test.values)
+    return isinstance(test, ast.Compare) and (
+        isinstance(test.ops[0], ast.In)
+        or (isinstance(test.ops[0], ast.Eq) and isinstance(getattr(test.comparators[0], "value", None), str))
+    )
+
+
+def _is_self(node: ast.expr, frame: Frame) -> bool:
+    return isinstance(node, ast.Name) and node.id == frame.function.self_name
+
+
+def _may_be_known(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant | ast.Name | ast.Attribute)
