@@ -92,6 +92,7 @@ class Values:
         self._answers: dict[tuple[ast.expr, Scope], list[Origin]] = {}
         self._called: dict[tuple[ast.Call, Scope], list[str | Scope | None]] = {}
         self._parts: dict[tuple[ast.expr, Scope], _Known] = {}
+        self._active: set[tuple[ast.expr, Scope]] = set()
         self._steps = 0
         self._deepest = 0
         self._is_cut = False
@@ -104,7 +105,7 @@ class Values:
         self._parts.clear()
 
     def origins(self, expr: ast.expr, scope: Scope) -> list[Origin]:
-        """Every origin of `expr` evaluated in `scope`, in the order in which they are written."""
+        """Every origin of `expr` evaluated in `scope`, each once, in the order in which they are written."""
         key = (expr, scope)
         if key not in self._answers:
             self._start()
@@ -121,6 +122,7 @@ class Values:
         return self._called[key]
 
     def _start(self) -> None:
+        self._active.clear()
         self._steps, self._deepest, self._is_cut = 0, 0, False
 
     # -- expressions --------------------------------------------------------------------------------------
@@ -132,7 +134,11 @@ class Values:
             return [Unknown(expr, scope)]
         if isinstance(expr, ast.Constant):
             return [Constant(expr.value, expr, scope)]
-        part = self._parts.get((expr, scope))
+        key = (expr, scope)
+        if key in self._active:  # it is made of itself
+            self._is_cut = True
+            return [Unknown(expr, scope)]
+        part = self._parts.get(key)
         if part is not None and depth + part.height <= MAX_DEPTH and self._steps + part.steps <= MAX_STEPS:
             self._steps += part.steps
             self._deepest = max(self._deepest, depth + part.height)
@@ -141,11 +147,13 @@ class Values:
 
     def _evaluated_anew(self, expr: ast.expr, scope: Scope, depth: int) -> list[Origin]:
         """Evaluate, and remember the answer where no bound was hit on the way."""
-        steps, deepest, was_cut = self._steps, self._deepest, self._is_cut
+        key, steps, deepest, was_cut = (expr, scope), self._steps, self._deepest, self._is_cut
         self._deepest, self._is_cut = depth, False
-        found = self._evaluated(expr, scope, depth)
+        self._active.add(key)
+        found = list(dict.fromkeys(self._evaluated(expr, scope, depth)))
+        self._active.discard(key)
         if not self._is_cut:
-            self._parts[expr, scope] = _Known(found, self._steps - steps, self._deepest - depth)
+            self._parts[key] = _Known(found, self._steps - steps, self._deepest - depth)
         self._deepest = max(deepest, self._deepest)
         self._is_cut |= was_cut
         return found
