@@ -59,6 +59,16 @@ IDLE = {
         "class M(nn.Module):\n    def forward(self, x):\n        return x if self.training else op(x)",
         Context(None, "evaluation"),
     ),
+    "compared": ("def f(x):\n    return x > op(x)", NO_GRADIENT),
+    "callers compare": ("def f(x):\n    return op(x)\n\ndef g(x):\n    return x == f(x)", NO_GRADIENT),
+    "index of the largest": ("def f(x):\n    return op(x).flatten(1).argmax(1)", NO_GRADIENT),
+    "on the CPU": ("def f(x):\n    if x.ndim == 4 and x.device.type == 'cpu':\n        op(x)", Context(None, "cpu")),
+    "not on a GPU": ("def f(x):\n    if x.is_cuda:\n        return x\n    else:\n        op(x)", Context(None, "cpu")),
+    "deterministic arm": (
+        "def f(x):\n    if torch.are_deterministic_algorithms_enabled():\n        op(x)",
+        Context(None, "flag"),
+    ),
+    "augmentation": ("def time_warp(x):\n    op(x)", Context(None, "data")),
     "name": ("def evaluate(x):\n    op(x)", Context(None, "evaluation")),
     "post-processing": ("def post_process(x):\n    op(x)", Context(None, "evaluation")),
     "data": ("class Photos(Dataset):\n    def __getitem__(self, i):\n        op(i)", Context(None, "data")),
@@ -106,6 +116,11 @@ BUSY = {
         "def f(x):\n    if version.parse(torchvision.__version__) >= version.parse('0.7'):\n        op(x)"
     ),
     "neural transform": "class AffineTransform(nn.Module):\n    def forward(self, x):\n        op(x)",
+    "on a GPU": "def f(x):\n    if x.device.type != 'cpu':\n        op(x)",
+    "other arm": (
+        "def f(x):\n    if torch.are_deterministic_algorithms_enabled():\n        y = 1\n    else:\n        op(x)"
+    ),
+    "attribute": "def f(x):\n    return op(x).argmax",
     "recursion": "def f(x):\n    op(x)\n    f(x)",
 }
 

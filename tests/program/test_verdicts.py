@@ -39,7 +39,7 @@ class Net(nn.Module):
         self.pool = nn.MaxPool3d(3, stride=1)
 
     def forward(self, x: torch.Tensor, index, values: torch.Tensor):
-        total = torch.cumsum(torch.rand(8), 0)
+        total = torch.cumsum(torch.rand(8, device=x.device), 0)
         middle = x.kthvalue(3)
         return x.scatter_add(0, index, values), total, middle
 """
@@ -113,7 +113,9 @@ def test_other_things_of_the_same_name(tmp_path: Path, text: str) -> None:
         ("x.scatter_reduce_(0, i, w, reduce=f'a{kind}')", None),
         ("torch.cumsum(x, 1)", None),
         ("torch.cumsum(i.long().flatten(), 0)", None),
-        ("torch.cumsum(torch.rand(8), 0)", "cumsum"),
+        ("torch.cumsum(torch.rand(8, device=x.device), 0)", "cumsum"),
+        ("torch.cumsum(torch.rand(8).to(x), 0)", "cumsum"),
+        ("torch.cumsum(1 - torch.rand(8), 0)", None),
         ("F.cross_entropy(x.permute(0, 2, 1), t)", "nll-loss2d"),
         ("F.cross_entropy(x.permute(0, 2, 1), t, reduction='none')", None),
         ("F.cross_entropy(x.view(-1, 8), t)", None),

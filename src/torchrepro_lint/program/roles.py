@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import PurePath
 from typing import Literal
 
-Role = Literal["evaluation", "loading", "data", "import", "old"]
+Role = Literal["evaluation", "loading", "data", "import", "old", "cpu", "flag"]
 
 
 def _words(*patterns: str) -> re.Pattern[str]:
@@ -29,6 +29,7 @@ _LOADED = re.compile(r"^(?:state_dict|checkpoint|checkpoint_model|ckpt|sd|state|
 _DATA = _words(
     r"^_*(?:__getitem__|collate|preprocess|augment|transform|read)",
     r"^_*load_(?:image|audio|video|data)",
+    r"(?:^|_)(?:spec_?augment|rand_?augment|time_?warp|time_?mask|freq(?:uency)?_?mask)(?:_|$)",
 )
 _DATA_CLASS = _words(
     r"(?:Dataset|DataModule|Collat\w*|Transforms?|Processor|Sampler|FeatureExtractor)$",

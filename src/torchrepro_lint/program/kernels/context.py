@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 from torchrepro_lint.index import FunctionNode, Scope
 from torchrepro_lint.program import roles
-from torchrepro_lint.program.enclosing import ancestors, arm_of
+from torchrepro_lint.program.enclosing import ancestors, arm_of, parent
 from torchrepro_lint.program.kernels.layers import CALLED_UNSEEN, is_self
+from torchrepro_lint.program.kernels.traits import listed
 from torchrepro_lint.program.program import Program
 from torchrepro_lint.program.roles import Role
 
@@ -39,6 +40,7 @@ class Context(NamedTuple):
 
 
 NOTHING = Context(None, None)
+NO_GRADIENT = Context(False, None)
 
 
 def context(node: ast.AST, scope: Scope, program: Program, depth: int = 0) -> Context:
@@ -69,15 +71,21 @@ def _blocks(node: ast.AST, scope: Scope, program: Program) -> Context:
         match block:
             case ast.With() | ast.AsyncWith():
                 if any(_switches_off(item.context_expr, scope, program) for item in block.items):
-                    return Context(False, None)
+                    return NO_GRADIENT
             case ast.If(test=test) if child is not test:
                 in_body = child in block.body
                 if _in_evaluation_arm(test, in_body):
                     return Context(None, "evaluation")
                 if in_body and _for_older_releases(test):
                     return Context(None, "old")
+                if (where := _elsewhere(test, in_body)) is not None:
+                    return Context(None, where)
             case ast.IfExp(test=test) if child is not test and _in_evaluation_arm(test, child is block.body):
                 return Context(None, "evaluation")
+            case ast.Compare():
+                return NO_GRADIENT
+            case ast.Attribute(attr=name) if name in _without_gradient() and _is_called(block, scope):
+                return NO_GRADIENT
         if isinstance(child, ast.stmt) and _left_in_training(child, block):
             return Context(None, "evaluation")
         child = block
@@ -101,6 +109,33 @@ def _asks_for_training(test: ast.expr) -> bool | None:
             return True
         case ast.Call(func=ast.Attribute(attr="is_grad_enabled")):
             return True
+    return None
+
+
+def _without_gradient() -> frozenset[str]:
+    """Methods of a tensor that pass no gradient on: `logits.argmax(1)`, `mask.gt(0.5)`."""
+    return listed("methods", "integer") | listed("methods", "without_gradient")
+
+
+def _is_called(function: ast.expr, scope: Scope) -> bool:
+    holder = parent(function, scope)
+    return isinstance(holder, ast.Call) and holder.func is function
+
+
+def _elsewhere(test: ast.expr, in_body: bool) -> Role | None:
+    """Whether the arm runs on the CPU, or where the program has asked which algorithms it runs under."""
+    tests = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) and in_body else [test]
+    for part in tests:
+        match part:
+            case ast.Compare(left=ast.Attribute(attr="type"), ops=[op], comparators=[ast.Constant(value="cpu")]):
+                if isinstance(op, ast.Eq) is in_body:
+                    return "cpu"
+            case ast.UnaryOp(op=ast.Not(), operand=ast.Attribute(attr="is_cuda")) if in_body:
+                return "cpu"
+            case ast.Attribute(attr="is_cuda") if not in_body:
+                return "cpu"
+            case ast.Call(func=ast.Attribute(attr="are_deterministic_algorithms_enabled")) if in_body:
+                return "flag"
     return None
 
 
@@ -139,7 +174,7 @@ def _function(function: Scope, program: Program) -> Context:
     if not isinstance(node, FunctionNode):
         return NOTHING
     if any(_switches_off(d, function.parent or function, program) for d in node.decorator_list):
-        return Context(False, None)
+        return NO_GRADIENT
     owner = function.parent if function.parent is not None and function.parent.kind == "class" else None
     found = _method(node.name, owner, program) if owner is not None else NOTHING
     if found.idle or _runs_backward(function):
@@ -153,7 +188,7 @@ def _method(name: str, owner: Scope, program: Program) -> Context:
     """What the class of a method says about it."""
     bases = program.external_bases(owner)
     if any(b.endswith("autograd.Function") or b == "torch.autograd.function.Function" for b in bases):
-        return Context(False, None)
+        return NO_GRADIENT
     if name in _HOOKS and any("Lightning" in b for b in bases):
         return Context(False, "evaluation")
     if any(b.startswith("torch.nn.") for b in bases):
@@ -181,7 +216,7 @@ def _callers(function: Scope, program: Program, depth: int) -> Context:
     if not found or not all(c.idle for c in found):
         return NOTHING
     named = sorted({c.role for c in found if c.role is not None})
-    return Context(None, named[0]) if all(c.role for c in found) else Context(False, None)
+    return Context(None, named[0]) if all(c.role for c in found) else NO_GRADIENT
 
 
 def _calls_nearby(function: Scope, program: Program) -> list[tuple[ast.Call, Scope]]:

@@ -61,6 +61,7 @@ class Operation:
     condition: str
     when: tuple[Condition, ...]
     exact: tuple[Condition, ...]
+    unless_mentioned: tuple[str, ...]
     runtime: tuple[str, ...]
     reported: bool
     report_reason: str
@@ -150,6 +151,7 @@ def _operation(family: str, row: Mapping[str, Any]) -> Operation:
         condition=row.get("condition", ""),
         when=tuple(row.get("when", ())),
         exact=tuple(row.get("exact", ())),
+        unless_mentioned=tuple(row.get("unless_mentioned", ())),
         runtime=tuple(row.get("runtime", ())),
         reported=row.get("report", "always") != "never",
         report_reason=row.get("report_reason", ""),

@@ -42,8 +42,10 @@ _WHOLE_TENSORS = ("LongTensor", "IntTensor", "ShortTensor", "ByteTensor", "CharT
 _BATCHES = frozenset({"batch", "data", "sample", "samples"})
 _INPUT = re.compile(
     r"^(?:batch|images?|imgs?|pixel_values|waveforms?|wavs?|audio|labels?|targets?|gt)$"
+    r"|^(?:input|prompt)_(?:masks?|depths?|points?|boxes)$|^masks?_(?:inputs?|prompts?)$"
     r"|^(?:gt|targets?|labels?|ground_truth)_|_(?:gt|targets?|labels?)$"
 )
+_TARGET = re.compile(r"^(?:gt|ground_truth|labels?|targets?)$|^(?:gt|ground_truth)_|_(?:gt|labels?|targets?)$")
 _LOADED = re.compile(r"loader|dataset|batch", re.IGNORECASE)
 _MODES = {"linear": 3, "bilinear": 4, "bicubic": 4, "trilinear": 5}
 
@@ -113,6 +115,8 @@ class Tensors:
             return NOT_A_TENSOR if self.program.qualified(name, scope) else UNKNOWN_TRAITS
         bindings = reaching(owner.bindings[name.id], name, owner, scope)
         traits = joined([t for b in bindings if (t := self._binding(b, name.id, owner, depth)) is not None])
+        if traits.gradient is None and _TARGET.search(name.id):
+            traits = replace(traits, gradient=False)
         count = shape_names(name, owner, scope)
         return traits if count is None else traits.ranked(count)
 
@@ -175,7 +179,8 @@ class Tensors:
             for call, caller in calls or ()
             if isinstance(value := argument_for(call, function, name), ast.expr)
         ]
-        found = joined(passed)
+        wanted = any(t.gradient for t in passed) or joined(passed).gradient  # one call that trains is enough
+        found = replace(joined(passed), host=None, gradient=wanted)
         if found.tensor is None and (said is not None or self._is_forward(function)):
             found = replace(found, tensor=True)
         if said is not None and said.floating is not None:
@@ -214,10 +219,10 @@ class Tensors:
                 for call, where in base.facts.calls.get(method, ()):
                     if where.method_class is base and call.args and literal_text(call.args[0]) == name:
                         value = self._expression(call.args[1], where, depth) if len(call.args) > 1 else TENSOR
-                        return replace(value, tensor=True, gradient=gradient)
+                        return replace(value, tensor=True, gradient=gradient, host=None)
             found = [t for b, s in base.attributes.get(name, ()) if (t := self._binding(b, name, s, depth)) is not None]
             if found:
-                return joined(found)
+                return replace(joined(found), host=None)  # what a module holds moves with it
         return UNKNOWN_TRAITS
 
     def _item(self, expr: ast.Subscript, scope: Scope, depth: int) -> Traits:

@@ -19,7 +19,8 @@ class Traits:
     """Three-valued where None means unknown; the number of dimensions lies in `least`..`most`.
 
     `whole` is true of values that are whole numbers in any type: their sums are exact in any order.
-    `unique` is true of an index that names no place twice.
+    `unique` is true of an index that names no place twice; `host` of a tensor that was made on the CPU and did not
+    leave it.
     """
 
     tensor: bool | None = None
@@ -29,6 +30,7 @@ class Traits:
     gradient: bool | None = None
     whole: bool | None = None
     unique: bool | None = None
+    host: bool | None = None
 
     @property
     def rank(self) -> int | None:
@@ -75,6 +77,7 @@ def joined(found: Sequence[Traits]) -> Traits:
             first.gradient if first.gradient == other.gradient else None,
             first.whole if first.whole == other.whole else None,
             first.unique if first.unique == other.unique else None,
+            first.host if first.host == other.host else None,
         )
     return first
 
@@ -90,6 +93,7 @@ def broadcast(left: Traits, right: Traits) -> Traits:
         _either(left.floating, right.floating),
         _either(left.gradient, right.gradient),
         True if left.whole and right.whole else None,
+        host=any(t.host and t.least for t in (left, right)) or None,  # a tensor elsewhere would not go with it
     )
 
 
@@ -111,6 +115,7 @@ def result(name: str, tensor: Traits, arguments: Sequence[ast.expr], call: ast.C
         _result(name, tensor, arguments, call),
         whole=tensor.whole if name in listed("methods", "keeps_whole") else None,
         unique=_unique(name, tensor, call),
+        host=None if name in listed("methods", "moves") else tensor.host,
     )
     if name in listed("methods", "integer"):
         return replace(found, tensor=True, floating=False, gradient=False, whole=True)
@@ -192,7 +197,9 @@ def created(name: str, arguments: Sequence[ast.expr], call: ast.Call) -> Traits 
     made = _created(name, arguments, call, gradient, whole)
     if made is None:
         return None
-    return replace(made, whole=counts, unique=True if name in listed("methods", "unique") else None)
+    placed = name.startswith("new_") or name.endswith("_like") or any(k.arg == "device" for k in call.keywords)
+    unique = True if name in listed("methods", "unique") else None
+    return replace(made, whole=counts, unique=unique, host=None if placed else True)
 
 
 def _created(

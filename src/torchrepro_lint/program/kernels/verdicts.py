@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 
 NEWEST = (99,)  # newer than every release that a row speaks of
+OLDEST = (1, 7)  # the first with a flag; the kernels of those before it are no better
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,7 +91,7 @@ class _Reader:
     def release(self) -> tuple[int, ...]:
         """The release of PyTorch that the program is judged by."""
         setting = self.program.torch_version
-        return effective(setting).release if setting else NEWEST
+        return max(effective(setting).release, OLDEST) if setting else NEWEST
 
     @cached_property
     def flag(self) -> Flag | None:
@@ -148,6 +149,8 @@ class _Reader:
         )  # fmt: skip
 
     def _fit(self, row: Operation, site: CallSite) -> _Fit | None:
+        if any(word in site.call.facts.source.text for word in row.unless_mentioned):
+            return None
         judged = judge(row.when, site)
         if judged.holds is Holds.NO:
             return None
@@ -172,12 +175,22 @@ class _Reader:
         else:
             where = context(call.node, call.scope, self.program)
             gradient = self._gradient(row, site)
+            if self._on_host(site):
+                return None
         if where.role is not None or (row.direction == "backward" and (where.idle or gradient is False)):
             return None
         if gradient is not True and self._handles_data(call):
             return None
         sure = fit.judged.holds is Holds.YES and not row.runtime and not call.name.startswith(METHOD)
         return Certainty.CERTAIN if sure and (gradient or row.direction == "forward") else Certainty.DEPENDS
+
+    def _on_host(self, site: CallSite) -> bool:
+        """Whether it runs on the CPU: on tensors made there, as a constructor makes its constants."""
+        if site.call.scope.function.name.rpartition(".")[2] == "__init__":
+            return True
+        names = list(site.signature.parameters)[:1]
+        known = [traits.host for name in names for traits, _ in site.traits(name)]
+        return bool(known) and all(known)
 
     def _handles_data(self, call: Call) -> bool:
         owner = call.scope.method_class
