@@ -30,12 +30,15 @@ def seed_edits(program: Program, seeding: Seeding, witness: Witness, call: str) 
     facts, guard = seeding.entry.facts, seeding.entry.facts.guard
     if witness.process is not None:
         return _at_top(witness.process, call, str(program.seed), witness.process.node)
-    for step in witness.chain[1:2]:  # in main(), below its arguments
+    command = seeding.entry.function
+    for step in witness.chain[:1] if command is not None else witness.chain[1:2]:  # in main(), below its arguments
         main = step.scope.function
         statement = top_statement(main.node, witness, main)
         own = program.seeds.found(main, statement) if statement is not None and main.kind == "function" else None
         if own is not None:
             return _below_seed(main, call, own, main.node)
+    if command is not None:
+        return _at_top(command, call, str(program.seed), command.node)
     top = top_statement(facts.tree, witness, facts.scope)
     if guard is not None and (top is None or top is guard):
         inner = top_statement(guard, witness, facts.scope)

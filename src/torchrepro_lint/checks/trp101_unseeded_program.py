@@ -63,4 +63,6 @@ def _start(seeding: Seeding, witness: Witness) -> ast.stmt:
     from torchrepro_lint.checks.seed_edit import top_statement
 
     entry = seeding.entry
-    return entry.node if entry.is_guarded else top_statement(entry.facts.tree, witness, entry.facts.scope) or entry.node
+    if entry.is_guarded or entry.function is not None:
+        return entry.node
+    return top_statement(entry.facts.tree, witness, entry.facts.scope) or entry.node

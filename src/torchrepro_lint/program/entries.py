@@ -1,22 +1,24 @@
-"""Where programs start: main guards, module-level scripts and notebooks."""
+"""Where programs start: main guards, module-level scripts, notebooks and console scripts."""
 
 from __future__ import annotations
 
 import ast
 from typing import NamedTuple
 
-from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.program.program import Program
 
 _HARMLESS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Pass)
 
 
 class Entry(NamedTuple):
-    """A program of `facts`: its module runs from top to bottom; `node` is where a person says it starts."""
+    """A program of `facts`: its module runs from top to bottom, then `function` of a console script; `node` is where
+    a person says it starts."""
 
     facts: ModuleFacts
     node: ast.stmt
     is_guarded: bool
+    function: Scope | None = None
 
 
 def entries(facts: ModuleFacts, program: Program) -> list[Entry]:
@@ -25,6 +27,10 @@ def entries(facts: ModuleFacts, program: Program) -> list[Entry]:
         return []
     if facts.guard is not None:
         return [Entry(facts, facts.guard, is_guarded=True)]
+    commands = program.console_scripts.get(str(facts.source.path), ())
+    if commands:
+        functions = [s for s in facts.scope.children.values() if s.kind == "function" and s.name in commands]
+        return [Entry(facts, f.node, False, f) for f in functions]  # type: ignore[arg-type]
     active = [n for n in facts.tree.body if not isinstance(n, _HARMLESS)]
     if facts.source.kind == "notebook":
         return [Entry(facts, active[0], is_guarded=False)] if active else []

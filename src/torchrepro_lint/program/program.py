@@ -14,6 +14,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.program.callers import Callers
 from torchrepro_lint.program.calls import UNKNOWN, Argument, Call, Opaque, entries_of
+from torchrepro_lint.program.console_scripts import console_scripts
 from torchrepro_lint.program.files import Files
 from torchrepro_lint.program.modules import ModuleFinder
 from torchrepro_lint.program.names import Names, Target
@@ -62,6 +63,11 @@ class Program:
     def torch_version(self) -> str | None:
         """The torch version or specifier that the rules go by; None for the newest known."""
         return self._torch_version()
+
+    @cached_property
+    def console_scripts(self) -> dict[str, list[str]]:
+        """File -> the names of its functions that the project's packaging makes commands of."""
+        return console_scripts(self.root, self.finder)
 
     # -- files ------------------------------------------------------------------------------------------------
     def load(self, path: str) -> ModuleFacts | None:

@@ -13,6 +13,7 @@ from typing import Literal
 
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.model import Location
+from torchrepro_lint.program.entries import Entry
 from torchrepro_lint.program.options import Truth
 from torchrepro_lint.program.program import Program
 from torchrepro_lint.program.randomness import FAMILIES
@@ -21,6 +22,7 @@ from torchrepro_lint.program.values import Constant, Display, Result
 
 MAX_UNFOLLOWED = 10
 Certainty = Literal["certain", "conditional", "none"]
+Kind = Literal["main guard", "console script", "notebook", "script"]
 State = Literal["not drawn", "seeded", "late", "conditional", "unseeded", "ignored", "unknown"]
 
 _BOUNDS = {
@@ -75,7 +77,7 @@ class ProgramBelief:
     """One program. Seeds are in the order in which the program meets them."""
 
     start: Spot
-    kind: Literal["main guard", "script", "notebook"]
+    kind: Kind
     files: tuple[str, ...]
     seeds: tuple[SeedBelief, ...]
     families: tuple[FamilyBelief, ...]
@@ -86,14 +88,21 @@ class ProgramBelief:
     bounds: tuple[str, ...]
 
 
+def _kind(entry: Entry) -> Kind:
+    if entry.function is not None:
+        return "console script"
+    if entry.is_guarded:
+        return "main guard"
+    return "notebook" if entry.facts.source.kind == "notebook" else "script"
+
+
 def belief(seeding: Seeding, program: Program) -> ProgramBelief:
     """What the walk of one program came to believe."""
     entry = seeding.entry
     unfollowed = [s for s in _distinct(seeding.unfollowed) if not _is_of_library(s, program)]
-    is_notebook = entry.facts.source.kind == "notebook"
     return ProgramBelief(
         start=_spot(entry.facts, entry.node),
-        kind="main guard" if entry.is_guarded else "notebook" if is_notebook else "script",
+        kind=_kind(entry),
         files=tuple(dict.fromkeys(f.source.rel for f in seeding.visited)),
         seeds=tuple(_seeds(seeding)),
         families=tuple(_family(seeding, family) for family in FAMILIES),

@@ -16,6 +16,7 @@ from torchrepro_lint.program.options import Frame, Options, Truth
 from torchrepro_lint.program.program import Program
 from torchrepro_lint.program.randomness import FAMILIES
 from torchrepro_lint.program.randomness.rng import Seeder
+from torchrepro_lint.program.randomness.run_by import Run, commands, run_by
 from torchrepro_lint.program.randomness.seed_effects import Effects
 from torchrepro_lint.program.randomness.seed_state import FRESH, State, by_default, either, replayed
 from torchrepro_lint.program.randomness.seeding import Seeding, Step
@@ -25,7 +26,9 @@ MAX_DEPTH = 40  # calls within calls
 MAX_CALLS = 30_000
 MAX_FILES = 3_000  # that are imported
 MAX_LINES = 90_000  # of the files that code is run of
-_SPAWNERS = frozenset({"torch.multiprocessing.spawn", "torch.multiprocessing.start_processes"})
+_SPAWNERS = frozenset({"torch.multiprocessing.spawn", "torch.multiprocessing.start_processes",
+                       "torch.distributed.launcher.elastic_launch",
+                       "torch.distributed.launcher.api.elastic_launch"})  # fmt: skip
 _FRESH_STARTS = ("spawn", "forkserver")
 _ELSEWHERE = frozenset({"worker_init_fn", "collate_fn"})  # run in the loader's workers
 _REMOTE = "torch.distributed.rpc."  # makes an object of a class that it is given; others mostly keep the class
@@ -59,7 +62,9 @@ class _Walk:
     def run(self) -> None:
         entry = self.found.entry
         self._imported.add(str(entry.facts.source.path))
-        self._module(entry.facts, FRESH, guard=True)
+        state = self._module(entry.facts, FRESH, guard=True)
+        if entry.function is not None:
+            self._function(entry.function, None, Frame(entry.facts.scope), state)
 
     # -- modules and functions --------------------------------------------------------------------------------
     def _module(self, facts: ModuleFacts, state: State, *, guard: bool) -> State:
@@ -267,11 +272,21 @@ class _Walk:
         callees = self._callees(call, scope, frame)
         if not callees:
             self.found.unfollowed.append(Step(call, scope))
-            return self._external(None, call, state, scope, frame)
-        if len(callees) == 1:
-            return self._enter(callees[0], call, state, scope, frame)
-        with self.effects.in_doubt():
-            return either([self._enter(callee, call, state, scope, frame) for callee in callees])
+            state = self._external(None, call, state, scope, frame)
+        elif len(callees) == 1:
+            state = self._enter(callees[0], call, state, scope, frame)
+        else:
+            with self.effects.in_doubt():
+                state = either([self._enter(callee, call, state, scope, frame) for callee in callees])
+        return self._run_all(commands(call, scope, self.program), call, state, scope, frame)
+
+    def _run_all(self, runs: Iterable[Run], call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
+        """Functions of the project that a framework runs for this call."""
+        for function, owner in runs:
+            self._chain.append(Step(call, scope))
+            state = self._function(function, None, frame, state, owner)
+            self._chain.pop()
+        return state
 
     def _callees(self, call: ast.Call, scope: Scope, frame: Frame) -> tuple[str | Scope, ...]:
         function = call.func
@@ -338,6 +353,7 @@ class _Walk:
                 return None
             if function.kind != "class" or (name or "").startswith(_REMOTE):
                 state = self._run_callback(name, function, call, state, scope, frame)
+        state = self._run_all(run_by(name, call, scope, self.program), call, state, scope, frame)
         return self._worker_code(name, call, state, scope, frame)
 
     def _passed(self, call: ast.Call, scope: Scope) -> Iterator[Scope]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from torchrepro_lint.program.entries import Entry
 
 UNSEEDED, MAYBE, SEEDED = 0, 1, 2
+_TRAINERS = frozenset({"Trainer", "Seq2SeqTrainer"})  # whose `train` computes gradients out of sight
 
 
 class Step(NamedTuple):
@@ -89,6 +90,8 @@ class Seeding:
     def trains(self) -> bool:
         """Whether gradients are computed anywhere on the path, or in a function of the name of one that is called."""
         names = ("backward", "manual_backward", "fit", "zero_grad")
+        if "LightningCLI" in self.reached or ("train" in self.reached and self.reached & _TRAINERS):
+            return True
         return any(n in self.reached for n in names) or any(
             self.runs(scope) for facts in self.visited for n in names for _, scope in facts.calls.get(n, ())
         )

@@ -1,0 +1,92 @@
+"""What a framework runs of a project's own code when it is called: the commands of a command line, the hooks of a
+Lightning module, the data set of a trainer.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.index import FunctionNode, Scope
+from torchrepro_lint.index.facts import dotted
+from torchrepro_lint.program.names import Variable
+from torchrepro_lint.program.program import Program
+from torchrepro_lint.program.values import Display, Reference, Result
+
+Run: TypeAlias = "tuple[Scope, Scope | None]"
+"""A function, and the class of the object that it is a method of."""
+
+_FIRE = ("fire.Fire", "fire.core.Fire")
+_LIGHTNING = ("LightningModule", "LightningDataModule")
+_HOOKS = ("prepare_data", "setup", "configure_model", "train_dataloader", "configure_optimizers", "on_fit_start",
+          "on_train_epoch_start", "training_step", "validation_step")  # fmt: skip
+_TRAINED_BY = ("fit", "validate", "LightningCLI")
+_OF_TRAINER = {"train_dataset": "__getitem__", "eval_dataset": "__getitem__", "model": "forward",
+               "data_collator": "__call__"}  # fmt: skip
+
+
+def commands(call: ast.Call, scope: Scope, program: Program) -> list[Run]:
+    """The functions that `app()` may run: those decorated with `@app.command()`."""
+    target = program.resolve(call.func, scope) if isinstance(call.func, ast.Name) else None
+    match target:
+        case Variable(name=name, scope=owner):
+            facts = owner.facts
+        case Scope(kind="function", name=name, facts=facts):
+            pass
+        case _:
+            return []
+    found: list[Run] = []
+    for function in facts.scope.children.values():
+        if isinstance(function.node, FunctionNode):
+            written = [dotted(d.func if isinstance(d, ast.Call) else d) or "" for d in function.node.decorator_list]
+            found += [(function, None)] if any(w.startswith(f"{name}.") for w in written) else []
+    return found
+
+
+def run_by(name: str | None, call: ast.Call, scope: Scope, program: Program) -> Iterator[Run]:
+    """The project's functions and methods that the external callee `name` runs."""
+    last = name.rpartition(".")[2] if name else getattr(call.func, "attr", "")
+    if name in _FIRE:
+        yield from _fired(call, scope, program)
+    elif last in _TRAINED_BY:
+        for value in (*call.args, *(k.value for k in call.keywords)):
+            for owner in _classes(value, scope, program):
+                if any(b.rpartition(".")[2] in _LIGHTNING for b in program.external_bases(owner)):
+                    yield from _methods(owner, _HOOKS, program)
+    elif name in catalogue.names("frameworks", "hf_trainers"):
+        for keyword in call.keywords:
+            if keyword.arg in _OF_TRAINER:
+                for owner in _classes(keyword.value, scope, program):
+                    yield from _methods(owner, (_OF_TRAINER[keyword.arg],), program)
+
+
+def _fired(call: ast.Call, scope: Scope, program: Program) -> Iterator[Run]:
+    """`fire.Fire(...)` offers a class's methods, a dict's values, or all functions of the file."""
+    if not call.args:
+        yield from ((f, None) for f in scope.facts.scope.children.values() if f.kind == "function")
+        return
+    for origin in program.origins(call.args[0], scope):
+        match origin:
+            case Display(node=ast.Dict(values=values), scope=where):
+                offered = [program.resolve(v, where) for v in values]
+                yield from ((f, None) for f in offered if isinstance(f, Scope) and f.kind == "function")
+            case Reference(target=Scope(kind="class") as owner) | Result(callee=Scope(kind="class") as owner):
+                public = [n for n in owner.bindings if n == "__init__" or not n.startswith("_")]
+                yield from _methods(owner, sorted(public, key=lambda n: n != "__init__"), program)
+
+
+def _classes(value: ast.expr, scope: Scope, program: Program) -> Iterator[Scope]:
+    """The project classes that a value is, or is an instance of."""
+    for origin in program.origins(value, scope):
+        match origin:
+            case Reference(target=Scope(kind="class") as owner) | Result(callee=Scope(kind="class") as owner):
+                yield owner
+
+
+def _methods(owner: Scope, names: tuple[str, ...] | list[str], program: Program) -> Iterator[Run]:
+    for name in names:
+        method = program.names.class_member(owner, name)
+        if isinstance(method, Scope):
+            yield method, owner
