@@ -6,10 +6,12 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from torchrepro_lint.checks.draft import Draft, Place
+from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.model import Edit
 from torchrepro_lint.program import Module, Program
 from torchrepro_lint.program.data.sets import TextSet, taken_from, text_sets
 from torchrepro_lint.program.data.texts import Evidence
-from torchrepro_lint.program.uses import Uses
+from torchrepro_lint.program.uses import Site, Uses
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
@@ -20,24 +22,44 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
 
 
 def _judged(found: Iterable[TextSet], module: Module, program: Program, uses: Uses) -> Iterator[Draft]:
-    from torchrepro_lint.checks.sorting import sorted_items  # much code, for the files that need it
     from torchrepro_lint.program.data.order import Order
 
     order = Order(program, uses)
     reported: set[int] = set()
     for held in found:
-        for site in taken_from(held.made, uses):
-            if site.scope.facts is not module.facts or id(site.node) in reported:
-                continue
-            decision = order.decided_by(site.node, site.scope)
-            if decision is None:
+        sites = [s for s in taken_from(held.made, uses) if s.scope.facts is module.facts]
+        decisions = {id(s.node): order.decided_by(s.node, s.scope) for s in sites if id(s.node) not in reported}
+        for site in sites:
+            decision = decisions.get(id(site.node))
+            if decision is None or id(site.node) in reported:
                 continue
             reported.add(id(site.node))
-            is_popped = isinstance(module.facts.parents[site.node], ast.Attribute)
+            beside = [s for s in sites if s.scope.function is site.scope.function]
             yield Draft(
                 site.node,
                 {"set": module.facts.text(site.node), "why": decision.why},
                 related=(Place(decision.facts, decision.node, f"its order {decision.why} here"),),
-                edits=() if is_popped else sorted_items(module.facts, site.node),
+                edits=_edits(module.facts, [s.node for s in beside if decisions.get(id(s.node)) or _is_loop(s)]),
                 unsafe=held.evidence is not Evidence.SURE,
             )
+
+
+def _is_loop(site: Site) -> bool:
+    """Whether the items are gone through, so that the order may have to agree with that of another loop."""
+    node, parents = site.node, site.scope.facts.parents
+    match parents[node]:
+        case ast.Call(func=ast.Name(id="enumerate" | "list" | "tuple" | "zip")) as call:
+            return node in call.args
+        case ast.For(iter=items) | ast.comprehension(iter=items):
+            return items is node
+    return False
+
+
+def _edits(facts: ModuleFacts, taken: Iterable[ast.expr]) -> tuple[Edit, ...]:
+    """Sort all of them: two loops over one set go through it in the same order, and have to go on doing so."""
+    from torchrepro_lint.checks.sorting import sorted_items  # much code, for the files that need it
+
+    nodes = list(taken)
+    if any(isinstance(facts.parents[node], ast.Attribute) for node in nodes):
+        return ()  # `pop` takes one item: that has no order
+    return tuple(edit for node in nodes for edit in sorted_items(facts, node))
