@@ -51,6 +51,7 @@ class Result:
     missing: tuple[Path, ...] = ()
     statistics: Mapping[str, int] = field(default_factory=dict)
     fixed: int = 0
+    made_unsafe: bool = False
     not_fixed: tuple[str, ...] = ()
     diffs: tuple[tuple[str, str], ...] = ()
     fixed_text: str | None = None
@@ -64,8 +65,8 @@ class Result:
 
     @property
     def unsafe_fixable(self) -> int:
-        """How many findings have a fix that needs --unsafe-fixes."""
-        return self._with_fix(Safety.UNSAFE)
+        """How many findings have a fix that needs --unsafe-fixes, none when those were made."""
+        return 0 if self.made_unsafe else self._with_fix(Safety.UNSAFE)
 
     def _with_fix(self, safety: Safety) -> int:
         """Findings with such a fix, in the checked files alone: no other is written."""

@@ -29,6 +29,7 @@ def fix(request: Request, *, unsafe: bool, write: bool, progress: Progress | Non
     repair.work()
     result = finish(run, repair.findings)
     result.fixed = repair.fixed
+    result.made_unsafe = unsafe
     result.not_fixed = tuple(repair.reasons)
     result.diffs = tuple(
         (source.rel, unified_diff(source.rel, source.document, run.overlay[path]))

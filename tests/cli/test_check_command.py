@@ -50,7 +50,7 @@ def test_nothing_found(run: Run) -> None:
 def test_fix_writes_and_reports_what_is_left(run: Run, project: Path) -> None:
     done = run(".", "--fix")
     assert (project / "train.py").read_text() == FIXED
-    assert (done.exit_code, done.stdout) == (0, "Fixed 2 problems.\nNo problems left in 2 files.\n")
+    assert (done.exit_code, done.stdout) == (0, "Fixed 2 problems, none remain in 2 files.\n")
     assert run(".", "--fix").stdout == "No problems in 2 files.\n"
 
 
@@ -58,7 +58,7 @@ def test_fix_only_reports_nothing(run: Run, project: Path) -> None:
     (project / "other.py").write_text("hash('x') = 1\n")
     done = run("train.py", "--fix-only")
     assert (done.exit_code, done.stdout) == (0, "")
-    assert done.stderr == "torchrepro-lint: fixed 2 problems\n"
+    assert done.stderr == "torchrepro-lint: fixed 2 problems, none remain in 1 file\n"
     assert (project / "train.py").read_text() == FIXED
 
 
@@ -68,7 +68,7 @@ def test_diff_shows_and_writes_nothing(run: Run, project: Path) -> None:
     assert done.stdout.startswith("--- a/train.py\n+++ b/train.py\n@@ ")
     assert "\n-torch.backends.cudnn.benchmark = True\n" in done.stdout
     assert "\n+torch.backends.cudnn.benchmark = False\n" in done.stdout
-    assert done.stderr == "torchrepro-lint: would fix 2 problems in 1 file\n"
+    assert done.stderr == "torchrepro-lint: would fix 2 problems, none remain in 2 files\n"
     assert (project / "train.py").read_text() == TRAIN
     assert run("clean.py", "--diff").exit_code == 0
 

@@ -28,7 +28,7 @@ def test_the_text_stands_in_for_the_file(run: Run, project: Path) -> None:
 def test_the_fixed_source_goes_to_stdout_and_the_report_to_stderr(run: Run, project: Path) -> None:
     done = run("-", "--stdin-filename", "train.py", "--fix", stdin=TRAIN.encode())
     assert (done.exit_code, done.stdout) == (0, FIXED)
-    assert done.stderr == "Fixed 2 problems.\nNo problems left in 1 file.\n"
+    assert done.stderr == "Fixed 2 problems, none remain in 1 file.\n"
     assert (project / "train.py").read_text() == TRAIN
 
 

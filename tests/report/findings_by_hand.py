@@ -74,11 +74,11 @@ def finding(
     )
 
 
-def result(*findings: Finding, files: Mapping[str, str] | None = None, fixed: int = 0) -> Result:
+def result(*findings: Finding, files: Mapping[str, str] | None = None, fixed: int = 0, unsafe: bool = False) -> Result:
     """A result over files with these texts."""
     texts = files or {"train.py": "x = 1\n"}
     sources = {ROOT / rel: text for rel, text in texts.items()}
-    return Result(ROOT, findings, tuple(sorted(texts)), fixed=fixed, _text_of=sources)
+    return Result(ROOT, findings, tuple(sorted(texts)), fixed=fixed, made_unsafe=unsafe, _text_of=sources)
 
 
 def rendered(

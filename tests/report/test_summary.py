@@ -21,7 +21,7 @@ TWO = {"train.py": "x\ny\nz\n", "data.py": "x\n"}
     [
         (result(), False, "No problems in 1 file.\n"),
         (result(files=TWO), False, "No problems in 2 files.\n"),
-        (result(fixed=3), True, "Fixed 3 problems.\nNo problems left in 1 file.\n"),
+        (result(fixed=3), True, "Fixed 3 problems, none remain in 1 file.\n"),
         (result(finding(A)), False, "Found 1 problem in 1 file.\n"),
         (result(finding(A), finding(B), files=TWO), False, "Found 2 problems in 1 of 2 files.\n"),
         (
@@ -43,8 +43,15 @@ TWO = {"train.py": "x\ny\nz\n", "data.py": "x\n"}
         (
             result(finding(A, fix=fix(Safety.UNSAFE)), fixed=1),
             True,
-            "Fixed 1 problem.\nFound 1 problem (1 fixable with --unsafe-fixes) in 1 file.\n",
+            "Fixed 1 problem, 1 remains in 1 file, 1 needs --unsafe-fixes.\n",
         ),
+        (
+            result(finding(A, fix=fix(Safety.UNSAFE)), finding(B, level=Level.NOTE), fixed=1, unsafe=True, files=TWO),
+            True,
+            "Fixed 1 problem, 1 problem and 1 note remain in 1 of 2 files.\n",
+        ),
+        (result(), True, "No problems in 1 file.\n"),
+        (result(finding(A)), True, "Fixed 0 problems, 1 remains in 1 file.\n"),
     ],
 )
 def test_summary(made: Result, fixing: bool, summary: str) -> None:

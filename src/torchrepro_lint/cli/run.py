@@ -15,7 +15,7 @@ from torchrepro_lint.cli.streams import Failure, complain
 from torchrepro_lint.engine import Request, Result, check
 from torchrepro_lint.model import Level
 from torchrepro_lint.report import Context, renderer
-from torchrepro_lint.report.summary import counted
+from torchrepro_lint.report.summary import after_fixing
 from torchrepro_lint.settings import SettingsError, SettingsResolver
 from torchrepro_lint.settings.validation import checked
 from torchrepro_lint.source import SourceError
@@ -158,9 +158,9 @@ def _tell(options: Options, result: Result) -> None:
     for reason in result.not_fixed:
         complain(reason)
     if options.diff and result.diffs:
-        complain(f"would fix {counted(result.fixed, 'problem')} in {counted(len(result.diffs), 'file')}")
+        complain(f"would fix {after_fixing(result)}")
     if options.fix_only and not options.diff:
-        complain(f"fixed {counted(result.fixed, 'problem')}")
+        complain(f"fixed {after_fixing(result)}")
     if not result.files and not result.missing:
         what = "everything is excluded" if options.force_exclude else f"no Python files in {_named(options)}"
         complain(f"nothing to check: {what}")

@@ -13,9 +13,26 @@ if TYPE_CHECKING:
 
 
 def summary(result: Result, context: Context) -> str:
-    """One or two sentences, each on its line."""
-    fixed = f"Fixed {counted(result.fixed, 'problem')}.\n" if context.fixing and result.fixed else ""
-    return fixed + Paint(context.color)("strong", _found(result, context)) + "\n"
+    """One sentence on a line."""
+    fixing = context.fixing and (result.fixed or result.findings)
+    text = f"Fixed {after_fixing(result)}." if fixing else _found(result)
+    return Paint(context.color)("strong", text) + "\n"
+
+
+def after_fixing(result: Result) -> str:
+    """How many problems were fixed, how many remain, and how many of these only unsafe fixes would mend."""
+    where = len({finding.location.path for finding in result.findings})
+    of = counted(len(result.files), "file")
+    parts = [counted(result.fixed, "problem")]
+    if result.findings:
+        verb = "remains" if len(result.findings) == 1 else "remain"
+        in_files = of if where == len(result.files) else f"{where} of {of}"
+        parts.append(f"{_kinds(result) if _has_notes(result) else len(result.findings)} {verb} in {in_files}")
+    else:
+        parts.append(f"none remain in {of}")
+    if result.unsafe_fixable:
+        parts.append(f"{result.unsafe_fixable} need{'s' * (result.unsafe_fixable == 1)} --unsafe-fixes")
+    return ", ".join(parts)
 
 
 def counted(number: int, noun: str) -> str:
@@ -23,22 +40,31 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _found(result: Result, context: Context) -> str:
-    of = counted(len(result.files), "file")
+def _has_notes(result: Result) -> bool:
+    return any(finding.level is Level.NOTE for finding in result.findings)
+
+
+def _kinds(result: Result) -> str:
+    """`2 problems and 1 note`."""
     notes = sum(finding.level is Level.NOTE for finding in result.findings)
     problems = len(result.findings) - notes
-    if not result.findings:
-        return f"No problems left in {of}." if result.fixed and context.fixing else f"No problems in {of}."
     what = [counted(problems, "problem")] if problems else []
     what += [counted(notes, "note")] if notes else []
+    return " and ".join(what)
+
+
+def _found(result: Result) -> str:
+    of = counted(len(result.files), "file")
+    if not result.findings:
+        return f"No problems in {of}."
     where = len({finding.location.path for finding in result.findings})
     in_files = f"{where} of {of}" if where != len(result.files) else of
-    return f"Found {' and '.join(what)}{_fixable(result, context)} in {in_files}."
+    return f"Found {_kinds(result)}{_fixable(result)} in {in_files}."
 
 
-def _fixable(result: Result, context: Context) -> str:
+def _fixable(result: Result) -> str:
     offers = []
-    if result.fixable and not context.fixing:
+    if result.fixable:
         offers.append(f"{result.fixable} fixable with --fix")
     if result.unsafe_fixable:
         more = "more " if offers else "fixable "
