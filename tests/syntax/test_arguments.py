@@ -68,8 +68,7 @@ WIDE = "x" * 90
         (f"f(\n    DataLoader(\n        a, {WIDE}\n    )\n)",
          f"f(\n    DataLoader(\n        a, {WIDE},\n        generator=g\n    )\n)"),
         (f"DataLoader(a, {WIDE}, **c)", f"DataLoader(a, {WIDE},\n           generator=g, **c)"),
-        (f"'{WIDE * 2}'; DataLoader(a, {WIDE[:30]})", f"'{WIDE * 2}'; DataLoader(a, {WIDE[:30]},\n"
-         f"{' ' * 195}generator=g)"),
+        (f"'{WIDE * 2}'; DataLoader({WIDE[:30]})", f"'{WIDE * 2}'; DataLoader({WIDE[:30]}, generator=g)"),
         (f"f'{{DataLoader({WIDE})}}'", f"f'{{DataLoader({WIDE}, generator=g)}}'"),
     ],
 )  # fmt: skip

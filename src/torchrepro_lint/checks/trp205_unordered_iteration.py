@@ -13,6 +13,8 @@ from torchrepro_lint.program.data.sets import TextSet, taken_from, text_sets
 from torchrepro_lint.program.data.texts import Evidence
 from torchrepro_lint.program.uses import Site, Uses
 
+_KEEPING = frozenset({"dump", "dumps", "save"})
+
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
     """Report each place where an order that matters comes out of a set of strings."""
@@ -55,11 +57,21 @@ def _is_loop(site: Site) -> bool:
     return False
 
 
+def _becomes_list(node: ast.expr, facts: ModuleFacts) -> bool:
+    """Whether a list does as well as the set here: `pop` has no order, and what is pickled should stay a set."""
+    match facts.parents[node]:
+        case ast.Attribute():
+            return False
+        case ast.Call(func=function):
+            return getattr(function, "attr", getattr(function, "id", "")) not in _KEEPING
+    return True
+
+
 def _edits(facts: ModuleFacts, taken: Iterable[ast.expr]) -> tuple[Edit, ...]:
     """Sort all of them: two loops over one set go through it in the same order, and have to go on doing so."""
     from torchrepro_lint.checks.sorting import sorted_items  # much code, for the files that need it
 
     nodes = list(taken)
-    if any(isinstance(facts.parents[node], ast.Attribute) for node in nodes):
-        return ()  # `pop` takes one item: that has no order
+    if not all(_becomes_list(node, facts) for node in nodes):
+        return ()
     return tuple(edit for node in nodes for edit in sorted_items(facts, node))

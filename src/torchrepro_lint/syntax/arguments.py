@@ -125,9 +125,9 @@ def _within_width(facts: ModuleFacts, call: ast.Call, edit: Edit) -> Edit:
     line = source.line(start.line)
     head, tail = line[: start.column - 1], line[start.column - 1 :]
     own = edit.text.removeprefix(", ")
-    if len(head) + len(edit.text) + len(tail) <= _width(source.text.splitlines()):
+    width, indent = _width(source.text.splitlines()), _argument_indent(facts, call)
+    if len(head) + len(edit.text) + len(tail) <= width or len(indent) + len(own) + len(tail) > width:
         return edit
-    indent = _argument_indent(facts, call)
     if own != edit.text:
         return Edit(source.rel, edit.range, f",{source.newline}{indent}{own}")
     if head.endswith(", "):
