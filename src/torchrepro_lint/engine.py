@@ -20,11 +20,12 @@ from torchrepro_lint.discover import discover, project_root, python_files
 from torchrepro_lint.index import ModuleFacts, ParseError, build
 from torchrepro_lint.model import Finding, Level, Position, Safety
 from torchrepro_lint.program import Program
-from torchrepro_lint.settings import Settings, SettingsResolver, project_torch
+from torchrepro_lint.settings import Settings, SettingsError, SettingsResolver, project_torch
 from torchrepro_lint.source import SourceError, SourceFile, read_source, source_from_text
 from torchrepro_lint.suppression import Suppressor
 
 if TYPE_CHECKING:
+    from torchrepro_lint.evidence import Measured
     from torchrepro_lint.program.randomness.belief import ProgramBelief
 
 Progress = Callable[[int, int], None]
@@ -116,6 +117,7 @@ class Run:
             torch_version=lambda: request.torch_version or settings.torch or declared,
             seed=settings.seed,
             seed_functions=settings.seed_functions,
+            evidence=_own_evidence(settings),
         )
 
     def rel(self, path: Path) -> str:
@@ -262,6 +264,18 @@ def finish(run: Run, findings: Mapping[Path, Sequence[Finding]]) -> Result:
     result.findings = tuple(with_fingerprints(flat, source))
     result.statistics = dict(sorted(Counter(f.code for f in flat).items())) | run.program.bounds()
     return result
+
+
+def _own_evidence(settings: Settings) -> Sequence[Measured]:
+    """What the user measured; SettingsError for a file that cannot be read."""
+    if settings.evidence is None:
+        return ()
+    from torchrepro_lint.evidence import EvidenceError, read
+
+    try:
+        return read(settings.base / settings.evidence)
+    except EvidenceError as error:
+        raise SettingsError(f"{settings.origin('evidence')}: {error}") from None
 
 
 @lru_cache(maxsize=256)

@@ -5,7 +5,6 @@ Says what was measured where, in words too. Knows no findings, and imports no to
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -97,6 +96,8 @@ def shipped() -> tuple[Measured, ...]:
 
 def read(path: Path, *, is_own: bool = True) -> tuple[Measured, ...]:
     """The measurements in a file; raises EvidenceError for one that is not in form."""
+    import json
+
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft
+from torchrepro_lint.checks.operation_draft import draft_of
 from torchrepro_lint.checks.operation_verdicts import verdicts_of
-from torchrepro_lint.checks.operation_words import places_of, properties_of, values_of
 from torchrepro_lint.program import Module, Program
 
 
@@ -18,10 +18,4 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         if verdict.flag == "lenient" and not verdict.behaviour.lenient:
             continue
         message = "lenient" if verdict.flag == "lenient" else "open" if verdict.open else None
-        yield Draft(
-            verdict.call.node,
-            values_of(verdict),
-            message,
-            related=places_of(verdict),
-            properties=properties_of(verdict),
-        )
+        yield draft_of(verdict, program, message)

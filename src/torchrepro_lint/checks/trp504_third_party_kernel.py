@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft
+from torchrepro_lint.checks.operation_draft import draft_of
 from torchrepro_lint.checks.operation_verdicts import verdicts_of
-from torchrepro_lint.checks.operation_words import places_of, properties_of, values_of
 from torchrepro_lint.program import Module, Program
 
 _MESSAGES = {"silent": None, "switches": "switches", "raises": "without"}
@@ -19,10 +19,4 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         if verdict.exact or (flag == "switches" and verdict.flag is not None):
             continue
         message = "raises" if flag == "raises" and verdict.flag == "strict" else _MESSAGES[flag]
-        yield Draft(
-            verdict.call.node,
-            values_of(verdict),
-            message,
-            related=places_of(verdict),
-            properties=properties_of(verdict),
-        )
+        yield draft_of(verdict, program, message, raises=message == "raises")

@@ -10,7 +10,7 @@ import click
 
 from torchrepro_lint.cli.help import Command
 from torchrepro_lint.cli.options import Options, split
-from torchrepro_lint.cli.shared_options import color, config, isolated, option
+from torchrepro_lint.cli.shared_options import color, config, evidence, isolated, option
 
 _EPILOG = """\
 Safe and unsafe:
@@ -99,6 +99,10 @@ _settings = partial(option, "Settings")
     "--torch-version",
     metavar="VERSION",
     help="The PyTorch that the code runs with: 2.5, or '>=2.4,<2.9'. [default: what the project depends on]",
+)
+@evidence(
+    "Settings",
+    "What `torchrepro-lint verify` measured on the machine at hand: findings on operations tell it, and go by it.",
 )
 @_settings(
     "--show-settings",

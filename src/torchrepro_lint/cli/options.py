@@ -42,6 +42,7 @@ class Options(NamedTuple):
     config: Path | None
     isolated: bool
     torch_version: str | None
+    evidence: Path | None
     show_settings: bool
 
     def refuse_contradictions(self) -> None:
@@ -77,4 +78,6 @@ class Options(NamedTuple):
         values: dict[str, object] = {key: rules for key, rules in given.items() if rules}
         if self.torch_version is not None:
             values["torch"] = self.torch_version
+        if self.evidence is not None:
+            values["evidence"] = str(self.evidence.absolute())
         return values

@@ -34,13 +34,24 @@ def rule(names: tuple[str, ...], every: bool, output_format: str, color: str) ->
     colored = streams.wants_color(color)
     if output_format == "json":
         streams.as_utf8()
-        streams.write([render_json([card_json(card) for card in cards])])
+        streams.write([render_json([card_json(card, _measured(card.code)) for card in cards])])
     elif every:
         streams.write([render_table(cards, color=colored)])
     else:
-        pages = [render_page(card, color=colored, width=streams.width()) for card in cards]
+        width = streams.width()
+        pages = [render_page(card, color=colored, width=width, measured=_measured(card.code)) for card in cards]
         streams.write(["\n\n".join(pages)])
     return 0
+
+
+def _measured(code: str) -> list[str]:
+    """What ships of measurements of the operations that a rule reports."""
+    if not code.startswith("TRP5"):
+        return []
+    from torchrepro_lint.evidence import shipped
+    from torchrepro_lint.report.measured_rules import measured_of
+
+    return measured_of(code, shipped())
 
 
 def _code(text: str) -> str:

@@ -5,7 +5,7 @@ is understood. Files are read when a question leads to them, and forgotten again
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +23,7 @@ from torchrepro_lint.program.randomness.seeds import Seeds
 from torchrepro_lint.program.values import Constant, Display, Origin, Reference, Result, Values
 
 if TYPE_CHECKING:
+    from torchrepro_lint.evidence import Evidence, Measured
     from torchrepro_lint.program.options import Declared
     from torchrepro_lint.program.randomness.seeding import Seeding
 
@@ -42,9 +43,11 @@ class Program:
         torch_version: Callable[[], str | None] = lambda: None,
         seed: int = 0,
         seed_functions: Collection[str] = (),
+        evidence: Sequence[Measured] = (),
     ) -> None:
         self.root = root
         self._torch_version = torch_version
+        self._own_evidence = evidence
         self.seed = seed
         self.seeds = Seeds(self, seed)
         self.seed_functions = frozenset(seed_functions)
@@ -68,6 +71,13 @@ class Program:
     def console_scripts(self) -> dict[str, list[str]]:
         """File -> the names of its functions that the project's packaging makes commands of."""
         return console_scripts(self.root, self.finder)
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """What was measured of the catalogue's operations: by the user, and what ships."""
+        from torchrepro_lint.evidence import Evidence  # only findings on operations ask
+
+        return Evidence(self._own_evidence)
 
     # -- files ------------------------------------------------------------------------------------------------
     def load(self, path: str) -> ModuleFacts | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from torchrepro_lint.cards import Card
@@ -34,7 +34,7 @@ def render_table(cards: Iterable[Card], *, color: bool) -> str:
     return "".join(lines)
 
 
-def card_json(card: Card) -> dict[str, Any]:
+def card_json(card: Card, measured: Sequence[str] = ()) -> dict[str, Any]:
     """A card as plain data; the sections are Markdown."""
     return {
         "code": card.code,
@@ -51,6 +51,7 @@ def card_json(card: Card) -> dict[str, Any]:
         "messages": dict(card.messages),
         "references": list(card.references),
         "sections": dict(card.sections()),
+        "measured": list(measured),
     }
 
 

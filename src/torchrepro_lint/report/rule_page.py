@@ -6,7 +6,7 @@ Knows the Markdown that cards use: paragraphs, lists, links, emphasis and fenced
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from torchrepro_lint.cards import Card
 from torchrepro_lint.report.terminal import Paint
@@ -21,8 +21,8 @@ _WIDEST = 100
 _INDENT = "  "
 
 
-def render_page(card: Card, *, color: bool, width: int) -> str:
-    """The whole page, ending in a newline."""
+def render_page(card: Card, *, color: bool, width: int, measured: Sequence[str] = ()) -> str:
+    """The whole page, ending in a newline; `measured` are paragraphs for a section of their own."""
     paint = Paint(color)
     columns = min(width, _WIDEST)
     parts = [
@@ -36,6 +36,10 @@ def render_page(card: Card, *, color: bool, width: int) -> str:
             lines += [f"{_INDENT}{url}\n" for url in card.references if url not in text]
         if lines:
             parts += ["\n", paint("strong", heading) + "\n", *lines]
+    if measured:
+        told = "\n".join(f"- {text}" for text in measured)
+        lines = [_INDENT + line for line in _section(told, columns - len(_INDENT), paint) if line]
+        parts += ["\n", paint("strong", "Measured") + "\n", *lines]
     return "".join(parts)
 
 

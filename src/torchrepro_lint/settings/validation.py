@@ -14,7 +14,7 @@ from torchrepro_lint.settings.tables import SettingsError
 
 SELECTIONS = ("select", "ignore", "extend-select")
 LISTS = ("exclude", "extend-exclude", "src")
-KEYS = (*SELECTIONS, *LISTS, "per-file-ignores", "seed", "torch", "seed-functions", "extend")
+KEYS = (*SELECTIONS, *LISTS, "per-file-ignores", "seed", "torch", "seed-functions", "evidence", "extend")
 MAX_SEED = 2**32 - 1  # numpy takes no more
 _DOTTED = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*"
 
@@ -34,7 +34,7 @@ def checked(key: str, value: object, origin: str, known: Mapping[str, str]) -> A
             return _version(value, origin)
         case "seed-functions":
             return _dotted_names(value, origin)
-        case "extend":
+        case "extend" | "evidence":
             return string(value, origin)
     raise SettingsError(f"{origin}: unknown key{_nearest(key, KEYS)}")
 

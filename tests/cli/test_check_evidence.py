@@ -1,0 +1,176 @@
+"""`check --evidence`: what a measurement makes of the findings on operations."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from command_line import Run
+
+from evidence_file import document, row, write
+from torchrepro_lint.evidence import Measured
+from torchrepro_lint.report.measured_rules import measured_of
+
+SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "schemas" / "findings.schema.json").read_text())
+NET = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.pad = nn.ReplicationPad2d(1)
+        self.up = nn.Upsample(scale_factor=2, mode="bicubic")
+
+    def forward(self, x: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
+        return self.up(self.pad(x)).scatter_add(0, index, x)
+"""
+PAD, UP, ADD = "replication-pad2d-module", "interpolate-bicubic", "scatter-add"
+
+
+@pytest.fixture
+def checked(run: Run, project: Path) -> Any:
+    """Findings of a file by operation, given rows of evidence and options."""
+    (project / "train.py").write_text(NET)
+
+    def check(*rows: dict[str, Any], options: tuple[str, ...] = (), **environment: Any) -> dict[str, Any]:
+        file = write(project / "own.json", document(*rows, **environment))
+        done = run("train.py", "--output-format", "json", "--evidence", str(file), *options)
+        assert done.exit_code in (0, 1), done.stderr
+        findings = json.loads(done.stdout)
+        jsonschema.validate(findings, SCHEMA)
+        return {f["properties"]["operation"]: f for f in findings if "operation" in f["properties"]}
+
+    return check
+
+
+def outcome(finding: dict[str, Any]) -> tuple[str, str]:
+    return finding["level"], finding["certainty"]
+
+
+def test_what_differed_on_cuda_is_certain_where_the_call_shows_all_that_matters(checked: Any) -> None:
+    found = checked(row(PAD, "CONFIRMED"), row(ADD, "CONFIRMED"))
+    assert outcome(found[PAD]) == ("warning", "certain")
+    assert outcome(found[ADD]) == ("warning", "depends")  # whether indices repeat, no measurement can know
+    assert found[PAD]["properties"]["evidence"]["words"] == (
+        "your own measurement on NVIDIA Test 1, torch 2.11: 20 runs gave 20 different results, deterministic path "
+        "1.8x slower"
+    )
+    assert found[PAD]["properties"]["evidence"]["verdict"] == "CONFIRMED"
+
+
+def test_what_never_differed_with_these_arguments_is_a_note(checked: Any) -> None:
+    found = checked(row(PAD, "NOT_REPRODUCED", distinct=1, outcome="same", padding=1))
+    assert outcome(found[PAD]) == ("note", "depends")
+
+
+@pytest.mark.parametrize(
+    "measured",
+    [
+        row(PAD, "NOT_REPRODUCED", distinct=1, outcome="same", padding=2),  # another call
+        row(PAD, "NOT_REPRODUCED", distinct=1, outcome="same"),  # the recipe's own
+        row(PAD, "RAISES_IN_DET_MODE", distinct=1, outcome="raises", padding=1),  # PyTorch says that it varies
+    ],
+)
+def test_what_settles_nothing_is_only_told(checked: Any, measured: dict[str, Any]) -> None:
+    found = checked(measured)[PAD]
+    assert outcome(found) == ("warning", "depends")
+    assert "all 20 runs agreed" in found["properties"]["evidence"]["words"]
+
+
+def test_a_cpu_refutes_nothing(checked: Any) -> None:
+    found = checked(row(PAD, "NOT_REPRODUCED", device="cpu", distinct=1, outcome="same", padding=1))[PAD]
+    assert outcome(found) == ("warning", "depends")
+    assert not found["properties"].get("evidence", {}).get("is_own")
+
+
+def test_another_torch_than_the_programs_is_named_and_refutes_nothing(checked: Any) -> None:
+    measured = row(PAD, "NOT_REPRODUCED", distinct=1, outcome="same", padding=1)
+    same = checked(measured, options=("--torch-version", "2.11.1"))[PAD]
+    assert outcome(same) == ("note", "depends")
+    other = checked(measured, options=("--torch-version", "2.8"))[PAD]
+    assert outcome(other) == ("warning", "depends")
+    assert other["properties"]["evidence"]["words"].endswith("95 % sure) (this program has torch 2.8)")
+
+
+def test_a_release_with_another_behaviour_confirms_nothing(checked: Any) -> None:
+    found = checked(row(PAD, "CONFIRMED"), options=("--torch-version", "2.0"))[PAD]  # raises until 2.1
+    assert found["code"] == "TRP501"
+    assert "(this program has torch 2.0)" in found["properties"]["evidence"]["words"]
+
+
+def test_the_measurement_of_this_call_comes_before_that_of_the_recipe(checked: Any) -> None:
+    found = checked(
+        row(PAD, "CONFIRMED"), row(PAD, "CONFIRMED", distinct=7, padding=1), row(PAD, "CONFIRMED", padding=3)
+    )
+    assert found[PAD]["properties"]["evidence"]["distinct"] == 7
+    found = checked(row(PAD, "CONFIRMED", distinct=5, padding=3))
+    assert found[PAD]["properties"]["evidence"]["words"].endswith("(other arguments)")
+
+
+def test_a_call_that_raises_under_the_programs_flag_is_not_refuted(checked: Any, project: Path) -> None:
+    arguments = {"scale_factor": 2, "mode": "bicubic"}
+    measured = row(UP, "NOT_REPRODUCED", distinct=1, outcome="same", **arguments)
+    assert outcome(checked(measured)[UP])[0] == "note"
+    (project / "train.py").write_text(NET + "\n\ntorch.use_deterministic_algorithms(True)\n")
+    assert outcome(checked(measured)[UP]) == ("warning", "certain")
+
+
+def test_the_report_for_people_tells_it_on_a_line_of_its_own(run: Run, project: Path) -> None:
+    (project / "train.py").write_text(NET)
+    write(project / "own.json", document(row(UP, "CONFIRMED", outcome="raises")))
+    done = run("train.py", "--evidence", "own.json")
+    assert (
+        "= evidence: your own measurement on NVIDIA Test 1, torch 2.11: 20 runs gave 20 different results, "
+        "raises under deterministic algorithms\n" in done.stdout
+    )
+
+
+def test_the_setting_is_relative_to_its_file_and_the_option_goes_over_it(run: Run, project: Path) -> None:
+    (project / "package").mkdir()
+    (project / "package" / "net.py").write_text(NET)
+    (project / "pyproject.toml").write_text('[tool.torchrepro-lint]\nevidence = "ci/own.json"\n')
+    (project / "ci").mkdir()
+    write(project / "ci" / "own.json", document(row(UP, "CONFIRMED", distinct=11)))
+    write(project / "other.json", document(row(UP, "CONFIRMED", distinct=12)))
+    assert "gave 11 different" in run("package/net.py").stdout
+    assert "gave 12 different" in run("package/net.py", "--evidence", "other.json").stdout
+
+
+@pytest.mark.parametrize(
+    "content, problem",
+    [
+        (None, "cannot be read: No such file or directory"),
+        ({"schema": 9}, "schema: is 9, this version reads 1"),
+        (document(row(PAD, "MAYBE")), "rows[0].verdict: 'MAYBE' is none of"),
+    ],
+)
+def test_a_file_that_cannot_be_used_exits_with_2_and_says_where(
+    run: Run, project: Path, content: object, problem: str
+) -> None:
+    if content is not None:
+        write(project / "own.json", content)
+    done = run("train.py", "--evidence", "own.json")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"torchrepro-lint: --evidence: {project / 'own.json'}: {problem}")
+    (project / "pyproject.toml").write_text('[tool.torchrepro-lint]\nevidence = "own.json"\n')
+    done = run("train.py")
+    assert done.exit_code == 2
+    assert done.stderr.startswith("torchrepro-lint: pyproject.toml [tool.torchrepro-lint] evidence: ")
+
+
+def test_the_page_of_a_rule_sums_up_what_was_measured() -> None:
+    def measured(name: str, verdict: str, device: str = "cuda") -> Measured:
+        return Measured(name, device, "NVIDIA Test 1", "2.11.0", {}, verdict, 20, 1, None, None, None, is_own=False)
+
+    verdicts = {UP: "CONFIRMED", "put": "RAISES_IN_DET_MODE", PAD: "CONFIRMED"}
+    items = [measured(name, verdict) for name, verdict in verdicts.items()]
+    items.append(measured("take", "CONFIRMED", "cpu"))
+    assert measured_of("TRP501", items) == [
+        f"On NVIDIA Test 1, torch 2.11: equal inputs gave different bits in {UP}; nothing differed in 20 runs of put."
+    ]
+    assert measured_of("TRP503", items) == []
