@@ -84,10 +84,11 @@ def _rounded_product(a: Tensor, b: Tensor) -> Tensor:
 
 @probe("rnn-cudnn")
 def rnn_cudnn(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
-    width, hidden = known.integer(arguments, "input_size", 64), known.integer(arguments, "hidden_size", 64)
+    usual = on(device, 16, 64)
+    width, hidden = known.integer(arguments, "input_size", usual), known.integer(arguments, "hidden_size", usual)
     for kind in (torch.nn.LSTM, torch.nn.GRU, torch.nn.RNN):
         draws = Draws(device)
-        x = draws.normal(on(device, 16, 128), 8, width, grad=True)
+        x = draws.normal(on(device, 8, 128), 8, width, grad=True)
         inputs, recurrent = applied(kind(width, hidden, num_layers=2, device="meta"), draws, x)
         yield Experiment(
             f"{kind.__name__} of {words(x)}, two layers of {hidden}; backward",

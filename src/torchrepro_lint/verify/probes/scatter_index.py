@@ -61,7 +61,7 @@ def _rows(
     dim = _dimension(arguments)
     centre, spread = (1.0, 0.01) if factors else (0.0, 1.0)
     for dtype in (torch.float32, torch.float16) if half and device.type == "cuda" else (torch.float32,):
-        for length, places, width in ((on(device, 8_000, 400_000), 50, 4), (on(device, 1_000, 40_000), 100, 32)):
+        for length, places, width in ((on(device, 10_000, 400_000), 50, 4), (on(device, 1_500, 40_000), 100, 32)):
             draws = Draws(device)
             shape = _along(dim, length, width)
             yield _Rows(
@@ -199,7 +199,7 @@ class _Flat:
 
 def _flat(device: torch.device) -> _Flat:
     draws = Draws(device)
-    length = on(device, 65_536, 2_000_000)  # from 32,768 on, a CPU adds with several threads
+    length = on(device, 300_000, 2_000_000)  # long enough for the threads of a busy CPU to meet
     return _Flat(draws.normal(1_000), draws.index(length, below=1_000), draws.normal(length))
 
 
@@ -243,7 +243,7 @@ def index_put_accumulate(device: torch.device, arguments: Arguments) -> Iterator
     )
     draws = Draws(device)
     table = draws.normal(100, 64, grad=True)
-    rows = draws.index(on(device, 1_000, 50_000), below=100)
+    rows = draws.index(on(device, 8_000, 50_000), below=100)
     yield Experiment(
         f"table {words(table)}, {rows.numel()} rows read; backward", (table, rows), lambda x, i: x[i], backward=True
     )
