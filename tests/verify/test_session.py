@@ -52,7 +52,7 @@ def test_verdict(rows: dict[str, Row], name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("missing", "torch_nowhere is not installed"),
+        ("missing", "torch_nowhere cannot be imported"),
         ("unsupported", "needs two GPUs"),
         ("steady", None),
     ],
