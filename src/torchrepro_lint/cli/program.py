@@ -13,7 +13,8 @@ import click
 from torchrepro_lint import __version__
 from torchrepro_lint.cli.help import Epilog
 
-COMMANDS = ("check", "explain", "rule", "ops")  # each a module beside this one, imported when it is asked for
+# Each a module beside this one, imported when it is asked for.
+COMMANDS = ("check", "explain", "rule", "ops", "verify", "env")
 INTERRUPTED = 130  # as a shell reports a program that Ctrl-C ended
 _OWN = ("--help", "-h", "--version", "-V")
 
@@ -25,6 +26,8 @@ Examples:
   torchrepro-lint rule TRP201          why a rule exists and what to write instead
   torchrepro-lint explain train.py     what is believed about a program's seeds
   torchrepro-lint ops scatter_add_     what an operation does, where, since when
+  torchrepro-lint verify train.py      run the operations that were flagged
+  torchrepro-lint env --save env.json  what results depend on besides the program
 
 A bare path goes to check; a path that is named like a command is given as ./rule.
 `torchrepro-lint check --help` lists every option.

@@ -113,9 +113,10 @@ def _discard_output() -> None:
 
 
 class Progress:
-    """Counts files on the standard error, on a terminal, once a run has lasted a while."""
+    """Counts files, or `things`, on the standard error, on a terminal, once a run has lasted a while."""
 
-    def __init__(self, patience: float = _PATIENCE) -> None:
+    def __init__(self, patience: float = _PATIENCE, things: str = "files") -> None:
+        self._things = things
         self._next = time.monotonic() + patience
         self._shown = False
 
@@ -127,7 +128,7 @@ class Progress:
         self._shown = True
         filled = 30 * done // max(total, 1)
         bar = "#" * filled + "-" * (30 - filled)
-        click.echo(f"\r[{bar}] {done} of {total} files", nl=False, err=True)
+        click.echo(f"\r[{bar}] {done} of {total} {self._things}", nl=False, err=True)
 
     def clear(self) -> None:
         """Take the bar off the screen."""

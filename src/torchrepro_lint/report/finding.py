@@ -5,7 +5,7 @@ Knows how the parts of a finding are laid out; frames of source lines are drawn 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
@@ -26,8 +26,10 @@ _CERTAINTY = {
 _Part = tuple[str, int | None]  # a file, or one cell of it
 
 
-def drawn(result: Result, context: Context) -> Iterator[str]:
-    """Each finding with its snippets. A rule is pointed to once."""
+def drawn(
+    result: Result, context: Context, verified: Callable[[Finding], Iterable[str]] = lambda finding: ()
+) -> Iterator[str]:
+    """Each finding with its snippets, and the lines that `verified` has on it. A rule is pointed to once."""
     explained: set[str] = set()
     paint = Paint(context.color)
     lines_of = lru_cache(maxsize=16)(partial(_lines, result))
@@ -40,6 +42,7 @@ def drawn(result: Result, context: Context) -> Iterator[str]:
             yield paint("frame", " " * gutter + arrow) + f" {place}\n"
             frame = Frame(lines_of(part), marked, finding.level, gutter, context.width, paint)
             yield from (row + "\n" for row in frame.draw())
+        yield from _verified(verified(finding), gutter, paint)
         yield from _footer(finding, gutter, paint, explain=finding.code not in explained)
         explained.add(finding.code)
         yield "\n"
@@ -48,6 +51,12 @@ def drawn(result: Result, context: Context) -> Iterator[str]:
 def _header(finding: Finding, paint: Paint) -> str:
     label = paint(finding.level, f"{finding.code} {finding.level.value}")
     return f"{label} ({_CERTAINTY[finding.certainty]}): {paint('strong', visible(finding.message))}\n"
+
+
+def _verified(lines: Iterable[str], gutter: int, paint: Paint) -> Iterator[str]:
+    for number, line in enumerate(lines):
+        edge = paint("frame", " " * (gutter + 1) + ("=" if number == 0 else " "))
+        yield f"{edge} {paint('strong', 'verified')}: {line}\n" if number == 0 else f"{edge}   {line}\n"
 
 
 def _footer(finding: Finding, gutter: int, paint: Paint, *, explain: bool) -> Iterator[str]:

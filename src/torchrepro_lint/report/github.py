@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from torchrepro_lint.model import Finding, Level, Location
@@ -20,9 +20,13 @@ def render(result: Result, context: Context) -> Iterator[str]:
     for finding in result.findings:
         path = shown_path(result.root, finding.location.path, context.cwd)
         properties = {"title": f"{finding.code} {finding.name}", "file": path, **_place(finding.location)}
-        told = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
-        message = "\n".join(_message(result, finding, context))
-        yield f"::{_COMMANDS[finding.level]} {told}::{_data(message)}\n"
+        yield command(finding.level, properties, "\n".join(_message(result, finding, context)))
+
+
+def command(level: Level, properties: Mapping[str, str], message: str) -> str:
+    """One workflow command: an annotation where its properties name a file, else a line of the log that stands out."""
+    told = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
+    return f"::{_COMMANDS[level]} {told}::{_data(message)}\n"
 
 
 def _place(location: Location) -> dict[str, str]:

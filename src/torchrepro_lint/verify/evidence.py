@@ -30,8 +30,13 @@ def evidence(session: Session) -> dict[str, Any]:
         "tool": __version__,
         "settings": {"repeats": protocol.repeats, "processes": protocol.processes, "stress": protocol.stress},
         "environment": session.environment,
-        "rows": [row_json(row) for row in sorted(session.rows, key=lambda row: (*row.task.key, row.device or ""))],
+        "rows": [row_json(row) for row in ordered(session)],
     }
+
+
+def ordered(session: Session) -> list[Row]:
+    """The rows as the file has them."""
+    return sorted(session.rows, key=lambda row: (*row.task.key, row.device or ""))
 
 
 def write(path: Path, content: Mapping[str, Any]) -> None:

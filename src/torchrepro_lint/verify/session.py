@@ -30,7 +30,12 @@ class Protocol:
     timeout: float = 120.0
     jobs: int = 1
     devices: tuple[str, ...] = KINDS
+    required: str | None = None
     command: Sequence[str] = COMMAND
+
+
+class Absent(Exception):
+    """The required device is not there."""
 
 
 @dataclass(frozen=True)
@@ -60,14 +65,16 @@ class _Attempt:
 
 
 def run(tasks: Sequence[Task], protocol: Protocol, progress: Progress = lambda done, total: None) -> Session:
-    """Run every task that this machine can run. Raises Died where not even the first worker starts."""
+    """Run every task that this machine can run. Raises Died where not even a first worker starts, Absent."""
     first = Process(protocol.command)
     try:
         hello = first.hello(_START)
+        present = tuple(hello["devices"])
+        if protocol.required is not None and protocol.required not in present:
+            raise Absent(protocol.required)
     except BaseException:
         first.kill()
         raise
-    present = tuple(hello["devices"])
     rows: list[Row | _Attempt] = [_begun(task, protocol, present) for task in tasks]
     attempts = [item for item in rows if isinstance(item, _Attempt)]
     _Crew(protocol, first, progress, len(attempts) * protocol.processes).work(attempts)

@@ -6,8 +6,8 @@ Knows the tables and what findings say of themselves; nothing of PyTorch.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from torchrepro_lint import catalogue
@@ -41,16 +41,16 @@ def all_tasks() -> list[Task]:
     return sorted((_task(row) for row in rows), key=lambda task: task.id)
 
 
-def tasks_of(findings: Iterable[Finding]) -> dict[int, Task]:
-    """The task that settles a finding, under the finding's place in the sequence; others have none."""
+def tasks_of(findings: Iterable[Finding]) -> list[Task | None]:
+    """The task that settles each finding; None for one that is not about an operation."""
     rows = {task.id: task for task in all_tasks()}
-    found: dict[int, Task] = {}
-    for number, finding in enumerate(findings):
-        row = rows.get(str(finding.properties.get("operation")))
-        arguments = finding.properties.get("arguments", {})
-        if row is not None and isinstance(arguments, Mapping):
-            found[number] = Task(row.id, row.probe, row.direction, row.devices, arguments)
-    return found
+    return [_task_of(finding, rows) for finding in findings]
+
+
+def _task_of(finding: Finding, rows: Mapping[str, Task]) -> Task | None:
+    row = rows.get(str(finding.properties.get("operation")))
+    arguments = finding.properties.get("arguments")
+    return replace(row, arguments=arguments) if row is not None and isinstance(arguments, Mapping) else row
 
 
 def distinct(tasks: Iterable[Task]) -> list[Task]:
@@ -67,18 +67,8 @@ def device_of(task: Task, wanted: Sequence[str], present: Sequence[str]) -> tupl
             return kind, None
     if able:
         return able[0], f"no {able[0].upper()} device here"
-    return None, f"an operation of {_listed(task.devices)}"
-
-
-def _listed(devices: Iterable[str]) -> str:
-    return ", ".join(kind.upper() for kind in devices)
+    return None, f"varies on {', '.join(kind.upper() for kind in task.devices)} only"
 
 
 def _task(row: Mapping[str, Any]) -> Task:
     return Task(row["id"], row.get("probe"), row["direction"], tuple(row["devices"]))
-
-
-def named(ids: Iterable[str], tasks: Iterable[Task]) -> Iterator[Task]:
-    """The tasks with these ids. Raises KeyError for an id that no row has."""
-    by_id = {task.id: task for task in tasks}
-    return (by_id[name] for name in ids)

@@ -1,0 +1,95 @@
+"""Verdicts of the verifier in words: what was seen, on which machine, and what the deterministic flag makes of it.
+
+Knows rows and measurements; nothing of findings, files or output formats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from torchrepro_lint.verify.results import Difference, Measurement, Slowdown
+    from torchrepro_lint.verify.verdicts import Row
+
+
+def summary_of(row: Row) -> str:
+    """One line, without the verdict itself: of the experiment that says most."""
+    strongest = row.strongest
+    if strongest is None:
+        return row.reason or "nothing was measured"
+    parts = [_seen(strongest), *_flag(row)]
+    if row.reason:
+        parts.append(f"cut short: {row.reason}")
+    return "; ".join(parts)
+
+
+def lines_of(row: Row) -> Iterator[str]:
+    """Everything that a person may want to know, a line each."""
+    for measurement in row.measurements:
+        yield f"{measurement.summary}: {_seen(measurement)}"
+    yield from (f"{told[0].upper()}{told[1:]}" for told in _flag(row))
+    if row.reason:
+        yield f"{'Cut short' if row.measurements else 'Not run'}: {row.reason}"
+
+
+def rests_on(row: Row) -> str:
+    """With which arguments it was run."""
+    known = ", ".join(f"{name}={value!r}" for name, value in sorted(row.task.arguments.items()))
+    return f"run with {known} as written, the rest by default" if known else "run with the catalogue's own arguments"
+
+
+def machine(environment: Mapping[str, Any], device: str | None) -> str:
+    """`NVIDIA H200, torch 2.11.0+cu128`."""
+    hardware = environment["gpu"] if device == "cuda" else environment["cpu"]
+    return f"{hardware or 'an unknown processor'}, torch {environment['torch']}"
+
+
+def _seen(measurement: Measurement) -> str:
+    from torchrepro_lint.verify.confidence import upper_bound
+
+    arm = measurement.default
+    runs = len(arm.outputs)
+    where = f" in {measurement.processes} processes" if measurement.processes > 1 else ""
+    if arm.distinct == 1:
+        bound = upper_bound(runs - 1)
+        return f"all {runs} runs{where} agreed (95 % sure that fewer than {100 * bound:.2g} % differ, on these inputs)"
+    seen = f"{runs} runs{where} gave {arm.distinct} different results"
+    return f"{seen}, first in run {arm.first_difference}{_extent(arm.difference)}"
+
+
+def _extent(difference: Difference | None) -> str:
+    if difference is None:
+        return ": between processes, not within one"
+    parts = [difference.part]
+    if difference.fraction is not None:
+        parts.append(f"{100 * difference.fraction:.3g} % of its elements")
+    if difference.max_ulp is not None:
+        parts.append(f"up to {difference.max_ulp:.4g} ulp")
+    return ": " + ", ".join(parts)
+
+
+def _flag(row: Row) -> Iterator[str]:
+    """What deterministic algorithms do; worst first, as `Row.outcome` has it."""
+    from torchrepro_lint.verify.verdicts import Outcome, outcome_of
+
+    alert = next((m.deterministic.alert for m in row.measurements if m.deterministic and m.deterministic.alert), None)
+    slow = next((m.slowdown for m in row.measurements if m.slowdown and outcome_of(m) is row.outcome), None)
+    match row.outcome:
+        case Outcome.STILL_DIFFERS:
+            yield "deterministic algorithms differ too"
+        case Outcome.RAISES:
+            yield f"deterministic algorithms raise: {alert}"
+        case Outcome.SWITCHES:
+            yield f"deterministic algorithms agree in every run{_pace(slow)}"
+        case Outcome.SAME:
+            yield f"deterministic algorithms change no bit{_pace(slow)}"
+
+
+def _pace(slow: Slowdown | None) -> str:
+    if slow is None:
+        return ""
+    low, high = slow.iqr
+    if low <= 1 <= high:
+        return ", as fast"
+    return f", {slow.median:.2g}x slower" if slow.median > 1 else f", {1 / slow.median:.2g}x faster"

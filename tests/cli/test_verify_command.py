@@ -1,0 +1,141 @@
+"""`torchrepro-lint verify` and `env`: options that contradict each other, exit codes, what is printed and written."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+from command_line import Process, Run
+
+torch = pytest.importorskip("torch")
+
+SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "schemas" / "evidence.schema.json").read_text())
+FLAGGED = """\
+import torch
+import torch.nn.functional as F
+
+raise SystemExit("this file is not to be run")
+
+
+def step(x, index, values):
+    y = F.max_unpool2d(x, index, kernel_size=3, stride=1)
+    return F.interpolate(y, scale_factor=2, mode="bicubic").sum().backward()
+"""
+
+
+@pytest.fixture
+def flagged(project: Path) -> Path:
+    (project / "flagged.py").write_text(FLAGGED)
+    return project
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--all", "--op", "put"), "one of them"),
+        (("train.py", "--all"), "one of them"),
+        (("--op", "putt"), "did you mean put?"),
+        (("--require-cuda", "--device", "cpu"), "contradict"),
+        (("--repeats", "1"), "--repeats"),
+        (("--isolated", "--config", "pyproject.toml"), "--isolated"),
+    ],
+)
+def test_what_cannot_be_asked(run: Run, arguments: tuple[str, ...], told: str) -> None:
+    done = run("verify", *arguments)
+    assert done.exit_code == 2
+    assert told in done.stderr
+
+
+def test_nothing_to_verify_needs_no_torch(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    done = run("verify", "clean.py")
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert "nothing to verify: no finding on an operation in 1 file" in done.stderr
+
+
+def test_without_torch_it_says_how_to_get_it(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    done = run("verify", "--op", "put")
+    assert done.exit_code == 2
+    assert 'pip install "torchrepro-lint[verify]"' in done.stderr
+
+
+def test_a_missing_path(run: Run) -> None:
+    done = run("verify", "nowhere.py")
+    assert done.exit_code == 2
+    assert "nowhere.py" in done.stderr
+
+
+def test_findings_are_joined_with_verdicts(flagged: Path, process: Process) -> None:
+    done = process("verify", "flagged.py", "--device", "cpu", "--repeats", "3", "--evidence", "evidence.json")
+    text = done.stdout.decode()
+    assert "= verified: RAISES_IN_DET_MODE (CPU)" in text
+    assert "Deterministic algorithms raise: max_unpooling2d_forward_out does not have" in text
+    assert "run with kernel_size=3, stride=1 as written, the rest by default" in text
+    assert "NOT_EXERCISED" in text
+    assert text.splitlines()[-1].startswith("Verified 2 findings on ")
+    assert done.returncode == 3
+    evidence = json.loads((flagged / "evidence.json").read_text())
+    jsonschema.validate(evidence, SCHEMA)
+    assert {row["id"]: row["verdict"] for row in evidence["rows"]} == {
+        "interpolate-bicubic": "NOT_EXERCISED",
+        "max-unpool2d": "RAISES_IN_DET_MODE",
+    }
+    assert evidence["environment"]["torch"] == torch.__version__
+    (unpool,) = [row for row in evidence["rows"] if row["id"] == "max-unpool2d"]
+    assert (unpool["repeats"], unpool["distinct"], unpool["arguments"]) == (3, 1, {"kernel_size": 3, "stride": 1})
+
+
+def test_json_joins_findings_and_evidence(flagged: Path, process: Process) -> None:
+    done = process("verify", "flagged.py", "--device", "cpu", "--repeats", "2", "--output-format", "json")
+    content = json.loads(done.stdout)
+    jsonschema.validate(content["evidence"], SCHEMA)
+    for finding in content["findings"]:
+        row = content["evidence"]["rows"][finding["row"]]
+        assert (row["id"], row["verdict"]) == (finding["properties"]["operation"], finding["verdict"])
+    assert len(content["findings"]) == 2
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has CUDA")
+def test_a_required_device_that_is_absent(process: Process) -> None:
+    done = process("verify", "--op", "put", "--require-cuda")
+    assert done.returncode == 5
+    assert done.stderr.decode() == "torchrepro-lint: --require-cuda: PyTorch finds no CUDA device here\n"
+
+
+def test_env_is_saved_and_compared(run: Run, project: Path) -> None:
+    assert run("env", "--save", "env.json").exit_code == 0
+    same = run("env", "--compare", "env.json")
+    assert (same.exit_code, same.stdout) == (0, "Nothing that results depend on has changed.\n")
+    before = json.loads((project / "env.json").read_text())
+    (project / "env.json").write_text(
+        json.dumps({"rows": [], "environment": {**before, "os": "Plan 9", "torch": None}})
+    )
+    changed = run("env", "--compare", "env.json")
+    assert changed.exit_code == 1
+    first, second, last = changed.stdout.splitlines()
+    assert first == f"torch  none -> {torch.__version__}"
+    assert second.startswith("os     Plan 9 -> ")
+    assert last == "2 changes, what matters most first."
+    listed = json.loads(run("env", "--compare", "env.json", "--output-format", "json").stdout)
+    assert [change["name"] for change in listed] == ["torch", "os"]
+
+
+@pytest.mark.parametrize(
+    ("content", "told"), [("{", "is no JSON"), ("[]", "was not written by"), (None, "cannot read")]
+)
+def test_env_refuses_what_it_did_not_write(run: Run, project: Path, content: str | None, told: str) -> None:
+    if content is not None:
+        (project / "env.json").write_text(content)
+    done = run("env", "--compare", "env.json")
+    assert done.exit_code == 2
+    assert told in done.stderr
+
+
+def test_env_is_shown(run: Run) -> None:
+    text = run("env").stdout
+    assert f"torch                     {torch.__version__}\n" in text
+    assert json.loads(run("env", "--output-format", "json").stdout)["torch"] == torch.__version__

@@ -1,0 +1,57 @@
+"""The manifest of software and hardware: complete, discreet, and compared by importance."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from torchrepro_lint.verify.environment import ORDER, VARIABLES, drift, manifest
+
+SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "schemas" / "evidence.schema.json").read_text())
+
+
+def test_its_form() -> None:
+    found = manifest()
+    jsonschema.validate(found, {**SCHEMA["$defs"]["environment"], "$defs": SCHEMA["$defs"]})
+    assert tuple(found) == ORDER
+
+
+def test_only_the_allowed_variables() -> None:
+    found = manifest({"AWS_SECRET_ACCESS_KEY": "secret", "OMP_NUM_THREADS": "3", "PATH": "/bin"})
+    assert found["variables"] == {"OMP_NUM_THREADS": "3"}
+    assert "secret" not in json.dumps(found)
+    assert list(VARIABLES) == sorted(set(VARIABLES))
+
+
+def test_without_torch() -> None:
+    script = (
+        "import sys, json\nsys.modules['torch'] = None\n"
+        "from torchrepro_lint.verify.environment import manifest\nprint(json.dumps(manifest()))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout)
+    assert (found["torch"], found["flags"]) == (None, {})
+    assert found["python"] == manifest()["python"]
+
+
+def test_drift_names_what_matters_most_first() -> None:
+    now = manifest()
+    before = {**now, "os": "Plan 9", "torch": "1.0", "flags": {**now["flags"], "cudnn_benchmark": True}, "gpu": "K80"}
+    before["variables"] = {"OMP_NUM_THREADS": "3"}
+    now["variables"] = {}
+    names = [name for name, _, _ in drift(before, now)]
+    assert names == ["torch", "gpu", "cudnn_benchmark", "OMP_NUM_THREADS", "os"]
+    assert list(drift(now, now)) == []
+
+
+@pytest.mark.cuda
+def test_a_gpu_is_described() -> None:
+    found = manifest()
+    for key in ("gpu", "compute_capability", "driver", "cuda", "cudnn", "cublas"):
+        assert found[key], key
+    assert found["gpus"] >= 1

@@ -1,0 +1,162 @@
+"""Measuring one experiment on the CPU: what varies, what only seems to, and what comes out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torchrepro_lint.verify.experiment import Experiment  # noqa: E402
+from torchrepro_lint.verify.measure import measure  # noqa: E402
+from torchrepro_lint.verify.repeat import Effort  # noqa: E402
+from torchrepro_lint.verify.results import Measurement, from_json, to_json  # noqa: E402
+from torchrepro_lint.verify.trial import Trial  # noqa: E402
+
+CPU = torch.device("cpu")
+GENERATOR = torch.Generator().manual_seed(0)
+INDEX = torch.randint(0, 1000, (100_000,), generator=GENERATOR)
+VALUES = torch.randn(100_000, 16, generator=GENERATOR)
+several_threads = pytest.mark.skipif(torch.get_num_threads() < 2, reason="needs two threads")
+
+
+def measured(
+    operation: Callable[..., object], *inputs: object, repeats: int = 8, backward: bool = False
+) -> Measurement:
+    return measure(Experiment("x", inputs, operation, backward), CPU, Effort(repeats, patience=20))
+
+
+@several_threads
+@pytest.mark.parametrize("name", ["index_put_", "put_", "getitem backward"])
+def test_additions_through_an_index_differ_on_several_threads(name: str) -> None:
+    match name:
+        case "index_put_":
+            found = measured(lambda x, i, v: x.index_put_((i,), v, True), torch.zeros(1000, 16), INDEX, VALUES)
+        case "put_":
+            found = measured(lambda x, i, v: x.put_(i, v, True), torch.zeros(1000), INDEX, VALUES[:, 0].contiguous())
+        case _:
+            table = torch.randn(1000, 16, generator=GENERATOR, requires_grad=True)
+            found = measured(lambda x, i: x[i], table, INDEX, backward=True)
+            assert found.default.difference is None or found.default.difference.part == "gradient of input 1"
+    assert found.default.distinct > 1
+    assert found.deterministic is not None and found.deterministic.distinct == 1
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        torch.nn.functional.dropout,
+        torch.bernoulli,
+        torch.rand_like,
+        lambda x: torch.randperm(1000),
+        lambda x: x.clone().uniform_(),
+        lambda x: torch.multinomial(x, 10),
+    ],
+)
+def test_random_operations_do_not(operation: Callable[..., object]) -> None:
+    assert measured(operation, torch.rand(1000, generator=GENERATOR)).default.distinct == 1
+
+
+def test_numpy_and_python_draws_do_not() -> None:
+    import random
+
+    import numpy as np
+
+    assert measured(lambda x: x + float(np.random.rand()) + random.random(), torch.zeros(2)).default.distinct == 1
+
+
+def test_inputs_are_the_same_in_every_run_although_the_operation_writes_to_them() -> None:
+    found = measured(lambda x: x.add_(1), torch.zeros(4))
+    assert found.default.distinct == 1
+
+
+def test_gradients_do_not_add_up_over_runs() -> None:
+    x = torch.ones(4, requires_grad=True)
+    found = measured(lambda x: x * 2, x, backward=True)
+    assert found.default.distinct == 1
+    assert x.grad is None
+
+
+def test_the_upstream_gradient_is_random_and_the_same_in_every_run() -> None:
+    experiment = Experiment("x", (torch.ones(64, requires_grad=True),), lambda x: x * 1, backward=True)
+    one, other = Trial.of(experiment, CPU), Trial.of(experiment, CPU)
+    (upstream,) = one.upstream
+    assert len(upstream.unique()) == 64
+    assert torch.equal(upstream, other.upstream[0])
+    assert one.inputs == other.inputs
+
+
+def test_a_sign_of_zero_and_a_payload_of_nan_are_differences() -> None:
+    state = {"runs": 0}
+
+    def flips(x: torch.Tensor) -> torch.Tensor:
+        state["runs"] += 1
+        return -x if state["runs"] % 2 else x
+
+    assert measured(flips, torch.zeros(4)).default.distinct == 2
+    nan = torch.tensor([0x7FC00000], dtype=torch.int32).view(torch.float32)
+    assert measured(flips, nan).default.distinct == 2
+
+
+def test_a_permutation_is_a_difference() -> None:
+    state = {"runs": 0}
+
+    def turns(x: torch.Tensor) -> torch.Tensor:
+        state["runs"] += 1
+        return x.flip(0) if state["runs"] % 2 else x + 0
+
+    found = measured(turns, torch.arange(4.0))
+    assert found.default.distinct == 2
+    assert found.default.difference is not None and found.default.difference.fraction == 1.0
+
+
+def test_the_flags_are_left_as_they_were() -> None:
+    measured(lambda x: x * 2, torch.ones(2))
+    assert not torch.are_deterministic_algorithms_enabled()
+
+
+@pytest.mark.parametrize("operation", [lambda x: (x, [x * 2, {"a": x + 1}]), lambda x: None])
+def test_outputs_of_any_shape(operation: Callable[..., object]) -> None:
+    assert measured(operation, torch.ones(3)).default.distinct == 1
+
+
+def test_sparse_gradients() -> None:
+    def looked_up(weight: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.embedding(torch.tensor([1, 1, 2]), weight, sparse=True)
+
+    assert measured(looked_up, torch.randn(4, 2, requires_grad=True), backward=True).default.distinct == 1
+
+
+def test_an_alert_of_the_cpu() -> None:
+    found = measured(lambda x, i, v: x.put_(i, v), torch.zeros(8), torch.arange(4), torch.ones(4))
+    assert found.deterministic is not None
+    assert found.deterministic.alert == "put_ does not have a deterministic implementation"
+
+
+def test_repeating_stops_when_it_takes_too_long() -> None:
+    found = measure(Experiment("x", (torch.ones(2),), lambda x: x * 2), CPU, Effort(10_000, patience=0))
+    assert len(found.default.outputs) == 3
+
+
+def test_a_proven_difference_needs_no_more_repeats() -> None:
+    state = {"runs": 0}
+
+    def counts(x: torch.Tensor) -> torch.Tensor:
+        state["runs"] += 1
+        return x + state["runs"]
+
+    found = measured(counts, torch.zeros(2), repeats=300)
+    assert (len(found.default.outputs), found.default.first_difference) == (20, 2)
+
+
+def test_under_stress() -> None:
+    found = measure(Experiment("x", (torch.ones(2),), lambda x: x * 2), CPU, Effort(5), stressed=True)
+    assert found.default.distinct == 1
+
+
+def test_a_measurement_survives_the_pipe() -> None:
+    found = measured(lambda x: x + torch.empty(0).sum(), torch.ones(2))
+    import json
+
+    assert from_json(json.loads(json.dumps(to_json(found)))) == found
