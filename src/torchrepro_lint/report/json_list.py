@@ -19,9 +19,13 @@ _SourceOf = Callable[[str], "SourceFile | None"]
 
 def render(result: Result, context: Context) -> Iterator[str]:
     """The whole list, findings in the order that every format uses."""
+    yield json.dumps(as_json(result), indent=2, ensure_ascii=False) + "\n"
+
+
+def as_json(result: Result) -> list[dict[str, Any]]:
+    """The list as data."""
     source = lru_cache(maxsize=8)(result.source)
-    findings = [_finding(finding, source) for finding in result.findings]
-    yield json.dumps(findings, indent=2, ensure_ascii=False) + "\n"
+    return [_finding(finding, source) for finding in result.findings]
 
 
 def _finding(finding: Finding, source: _SourceOf) -> dict[str, Any]:

@@ -124,9 +124,9 @@ def _json(verification: Verification) -> Iterator[str]:
 
     content = evidence(verification.session)
     place = {id(row): number for number, row in enumerate(ordered(verification.session))}
-    findings = verification.result.findings if verification.result else ()
+    findings = as_json(verification.result) if verification.result else []
     joined = [
-        {**as_json(finding), "verdict": row.verdict.value, "row": place[id(row)]}
+        {**finding, "verdict": row.verdict.value, "row": place[id(row)]}
         for finding, row in zip(findings, verification.rows, strict=True)
     ]
     yield json.dumps({"findings": joined, "evidence": content}, indent=2, ensure_ascii=False) + "\n"
