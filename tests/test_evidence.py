@@ -64,6 +64,8 @@ def test_a_cpu_is_named_for_what_ran_on_it_and_what_did_not_run_is_left_out(tmp_
     rows = [row("put", "CONFIRMED", device="cpu"), row("take", "NOT_EXERCISED"), row("cumsum", "UNSUPPORTED")]
     (item,) = read(write(tmp_path / "e.json", document(*rows, gpu=None)))
     assert (item.id, item.machine) == ("put", "Test CPU")
+    (item,) = read(write(tmp_path / "e.json", document(*rows, cpu=None)))
+    assert item.machine == "an unknown CPU"
 
 
 def test_own_measurements_come_before_those_that_ship(tmp_path: Path) -> None:
@@ -99,7 +101,8 @@ def broken(**changes: Any) -> dict[str, Any]:
             broken(deterministic={"outcome": "switches", "slowdown": 2}),
             "rows[0].deterministic.slowdown: must be an object",
         ),
-        (document(row("put", "CONFIRMED"), gpu=None), "environment.gpu: is missing"),
+        (document(row("put", "CONFIRMED"), gpu=1), "environment.gpu: must be a text"),
+        (document(row("put", "CONFIRMED"), torch=None), "environment.torch: is missing"),
     ],
 )
 def test_a_file_that_is_not_in_form(tmp_path: Path, content: object, problem: str) -> None:

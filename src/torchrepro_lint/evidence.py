@@ -136,7 +136,7 @@ class _Reader:
         return Measured(
             id=self.of_kind(row, "id", str, place),
             device=device,
-            machine=self.of_kind(environment, "gpu" if device == "cuda" else "cpu", str, "environment"),
+            machine=self.machine(environment, "gpu" if device == "cuda" else "cpu"),
             torch=self.of_kind(environment, "torch", str, "environment").partition("+")[0],
             arguments=self.of_kind(row, "arguments", dict, place),
             verdict=row["verdict"],
@@ -147,6 +147,11 @@ class _Reader:
             slowdown=self.number(slowdown, "median", f"{place}.deterministic.slowdown") if slowdown else None,
             is_own=self.is_own,
         )
+
+    def machine(self, environment: dict[str, Any], kind: str) -> str:
+        """The model; some machines do not tell theirs."""
+        known = environment.get(kind) is not None
+        return str(self.of_kind(environment, kind, str, "environment")) if known else f"an unknown {kind.upper()}"
 
     def number(self, table: dict[str, Any], key: str, place: str) -> float | None:
         return None if table.get(key) is None else float(self.of_kind(table, key, (int, float), place))

@@ -117,6 +117,10 @@ def test_what_was_measured(run: Run, tmp_path: Path) -> None:
         "path 1.8x slower" in text
     )
     assert "cpu with dim=0: your own measurement on Test CPU, torch 2.11:" in text
+    table = run("ops", "--evidence", str(file), env={"COLUMNS": "200"}).stdout.splitlines()
+    (line,) = [line for line in table if line.startswith("  cumsum ")]
+    assert table[0].endswith("measured")
+    assert line.endswith("  cuda 3 of 20 differ, cpu 20 of 20 differ")
     (cumsum,) = as_json(run, "cumsum", "--evidence", str(file))["operations"]
     own = [(item["device"], item["arguments"]) for item in cumsum["measured"] if item["is_own"]]
     assert own == [("cuda", {}), ("cpu", {"dim": 0})]

@@ -77,7 +77,8 @@ def ops(
         shown = [operation_json(op, devices, release, measured[op.id]) for op in operations]
         streams.write([render_json({"torch": ".".join(map(str, release)), "operations": shown})])
     elif name is None:
-        streams.write(render_table(operations, devices, release, color=colored, width=width))
+        told = {name: [item for item in items if item.is_own] for name, items in measured.items()}
+        streams.write(render_table(operations, devices, release, told, color=colored, width=width))
     else:
         pages = [render_page(op, devices, release, measured[op.id], color=colored, width=width) for op in operations]
         streams.write(["\n\n".join(pages)])

@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
+from torchrepro_lint.evidence import Measured
 from torchrepro_lint.program.kernels.operations import Operation
 from torchrepro_lint.report.operation_facts import MEANINGS, by_device
 from torchrepro_lint.report.terminal import Paint
 
-_HEAD = ("operation", "pass", "behaviour", "written", "instead")
 _NARROWEST = 24  # columns that the last column gets at least, whatever the width
 _MOST_WRITTEN = 24
 _MOST_BEHAVIOUR = 28
 
 
 def render_table(
-    operations: Sequence[Operation], devices: Sequence[str], release: Sequence[int], *, color: bool, width: int
+    operations: Sequence[Operation],
+    devices: Sequence[str],
+    release: Sequence[int],
+    measured: Mapping[str, Sequence[Measured]],
+    *,
+    color: bool,
+    width: int,
 ) -> Iterator[str]:
-    """The operations that one of `devices` runs, by family; what the words mean stands below."""
+    """The operations that one of `devices` runs, by family; what the words mean stands below. Where anything was
+    `measured`, by id, it takes the place of what to use instead."""
     paint = Paint(color)
-    rows = [_HEAD, *(_cells(op, devices, release) for op in operations)]
-    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    head = ("operation", "pass", "behaviour", "written", "measured" if any(measured.values()) else "instead")
+    last = {op.id: _measured(measured[op.id]) if any(measured.values()) else op.alternative for op in operations}
+    rows = {op.id: (*_cells(op, devices, release), last[op.id].replace("`", "")) for op in operations}
+    widths = [max(len(row[column]) for row in (head, *rows.values())) for column in range(4)]
     left = max(width - sum(widths) - 2 * 5, _NARROWEST)
-    yield paint("strong", _line(_HEAD, widths, left)) + "\n"
+    yield paint("strong", _line(head, widths, left)) + "\n"
     for family, members in groupby(operations, key=lambda op: op.family):
         yield "\n" + paint("strong", family.replace("-", " ")) + "\n"
-        for operation in members:
-            yield _line(_cells(operation, devices, release), widths, left) + "\n"
+        yield from (_line(rows[operation.id], widths, left) + "\n" for operation in members)
     shown = {word for op in operations for words in by_device(op, devices, release) for word in words.split(" or ")}
     yield "\n"
     yield from (f"{word}: {meaning}\n" for word, meaning in MEANINGS.items() if word in shown)
@@ -39,13 +47,13 @@ def _cells(operation: Operation, devices: Sequence[str], release: Sequence[int])
     behaviour = ", ".join(f"{word} {'/'.join(on)}" if len(devices) > 1 else word for word, on in where.items())
     names = [*dict.fromkeys(name.rpartition(".")[2] for name in operation.spellings), *operation.syntax]
     written = _cut(", ".join(names), _MOST_WRITTEN)
-    return (
-        operation.id,
-        operation.direction,
-        _cut(behaviour or "-", _MOST_BEHAVIOUR),
-        written,
-        operation.alternative.replace("`", ""),
-    )
+    return operation.id, operation.direction, _cut(behaviour or "-", _MOST_BEHAVIOUR), written
+
+
+def _measured(items: Sequence[Measured]) -> str:
+    """`cuda 20 of 20 differ`: different results of so many runs."""
+    told = (f"{item.distinct} of {item.repeats} differ" if item.distinct > 1 else "no difference" for item in items)
+    return ", ".join(dict.fromkeys(f"{item.device} {words}" for item, words in zip(items, told, strict=True)))
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], left: int) -> str:
