@@ -119,6 +119,8 @@ class Run:
             seed_functions=settings.seed_functions,
             evidence=_own_evidence(settings),
         )
+        for path, text in self.overlay.items():
+            self.program.change(path, text)
 
     def rel(self, path: Path) -> str:
         """`path` as findings name it."""
@@ -165,7 +167,7 @@ class Run:
         else:
             self.overlay[path] = text
         self._failures.pop(path, None)
-        self.program.forget(path)
+        self.program.change(path, text)
 
     def check_file(self, path: Path) -> list[Finding]:
         """All findings of one file, in no particular order."""

@@ -89,9 +89,10 @@ class Program:
         if self.files.release():
             self._forget_answers()
 
-    def forget(self, path: Path) -> None:
-        """The file has changed: read it anew when it is next asked for."""
+    def change(self, path: Path, text: str | None) -> None:
+        """The file now holds `text`, or again what is on disk: read it anew when it is next asked for."""
         self.files.forget(str(path))
+        self.text.change(path, text)
         self.finder.forget()
         self._forget_answers()
 

@@ -15,6 +15,7 @@ class ProjectText:
 
     def __init__(self, files: Callable[[], Collection[Path]]) -> None:
         self._files = files
+        self._changed: dict[Path, bytes] = {}
         self._mentions: dict[str, list[Path]] = {}
         self._matches: dict[re.Pattern[bytes], bool] = {}
 
@@ -24,13 +25,28 @@ class ProjectText:
         total = 0
         for path in self._files():
             try:
-                contents[path] = path.read_bytes()
+                contents[path] = self._read(path)
             except OSError:
                 continue
             total += len(contents[path])
             if total > MAX_BYTES:
                 return None
         return contents
+
+    def change(self, path: Path, text: str | None) -> None:
+        """Let `text` stand in for the file from now on; None for what is on disk."""
+        self._mentions.clear()
+        self._matches.clear()
+        if text is None:
+            self._changed.pop(path, None)
+        else:
+            self._changed[path] = text.encode(errors="surrogatepass")
+        read = self.__dict__.get("_contents") or {}  # nothing is read for this alone
+        if path in read:
+            read[path] = self._read(path)
+
+    def _read(self, path: Path) -> bytes:
+        return self._changed[path] if path in self._changed else path.read_bytes()
 
     def of(self, path: Path) -> str:
         """The text of one file."""
