@@ -29,15 +29,22 @@ DEFAULT_OUTPUTS: dict[int, tuple[tuple[int, ...], ...]] = {
 }
 
 
-def _input(device: torch.device, *shape: int, batch: int = 2) -> Tensor:
-    return Draws(device).normal(batch, planes(device, *shape), *shape, grad=True)
+def _input(device: torch.device, *shape: int) -> Tensor:
+    return Draws(device).normal(2, planes(device, *shape), *shape, grad=True)
+
+
+def _grey(device: torch.device, *shape: int) -> Tensor:
+    """Of one channel: with few, CUDA gives a plane to several blocks, whose order varies most."""
+    return Draws(device).normal(planes(device, *shape), 1, *shape, grad=True)
 
 
 def _adaptive(pool: Pool, rank: int) -> Probe:
     def adaptive(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
         for output in _output_sizes(arguments, rank):
-            for shape in _uneven(output), _large(output), *([_short(output)] if rank == 1 else []):
-                yield _pooled(_input(device, *shape), output, pool)
+            yield _pooled(_grey(device, *_uneven(output)), output, pool)
+            yield _pooled(_input(device, *_large(output)), output, pool)
+            if rank == 1:
+                yield _pooled(_grey(device, *_short(output)), output, pool)
 
     return adaptive
 
@@ -83,10 +90,10 @@ probe("adaptive-max-pool2d")(_adaptive(F.adaptive_max_pool2d, 2))
 probe("adaptive-max-pool3d")(_adaptive(F.adaptive_max_pool3d, 3))
 
 
-def _windows(arguments: Arguments, rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _windows(arguments: Arguments, rank: int, step: int = 1) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Kernel and stride of the site, where no stride means that of the kernel; else windows that overlap."""
     kernel = known.sizes(arguments, "kernel_size", 3, rank)
-    stride = known.sizes(arguments, "stride", kernel if "kernel_size" in arguments else 1, rank)
+    stride = known.sizes(arguments, "stride", kernel if "kernel_size" in arguments else step, rank)
     if max(kernel) > 32:
         raise Unsupported(f"no probe for kernel_size={kernel}")
     return kernel, stride
@@ -98,7 +105,8 @@ def _volume(device: torch.device, kernel: tuple[int, ...]) -> Tensor:
 
 @probe("avg-pool3d")
 def avg_pool3d(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
-    kernel, stride = _windows(arguments, 3)
+    """By default with a stride of two: for strides of one CUDA has a kernel that gathers."""
+    kernel, stride = _windows(arguments, 3, step=2)
     padding = known.sizes(arguments, "padding", 0, 3, smallest=0)
     x = _volume(device, kernel)
     yield Experiment(
