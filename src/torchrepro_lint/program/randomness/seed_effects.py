@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from torchrepro_lint import catalogue
 from torchrepro_lint.index import Scope
 from torchrepro_lint.program.options import Frame, Options
 from torchrepro_lint.program.program import Program
@@ -120,7 +121,7 @@ class Effects:
         if self.in_workers and draw.family != "torch":  # a worker seeds its own generators from torch's
             old = old._replace(level=max(old.level, state[FAMILIES.index("torch")].level))
         is_seeded = old.level == SEEDED
-        if (is_seeded and draw.family in self.found.drawn) or _chooses_seed(draw):
+        if (is_seeded and draw.family in self.found.drawn) or _is_besides(draw):
             return state
         kind = "init" if draw.kind == "sample" and _initialises(draw.scope) else draw.kind
         if kind == "init" and self._overwritten(draw):
@@ -196,9 +197,10 @@ def _uses(name: str, scope: Scope) -> bool:
     return any(where.function is scope for _, where in scope.facts.calls.get(name, ()))
 
 
-def _chooses_seed(draw: Draw) -> bool:
-    """`args.seed = random.randint(...)`: the draw picks a seed, it is not drawn after one."""
+def _is_besides(draw: Draw) -> bool:
+    """`args.seed = random.randint(...)` picks a seed, it is not drawn after one; `port = ...` is no result."""
     statement = draw.scope.facts.statement(draw.node)
     targets = statement.targets if isinstance(statement, ast.Assign) else []
-    written = [getattr(t, "attr", getattr(t, "id", "")) for t in targets]
-    return any("seed" in name.lower() for name in written)
+    written = [getattr(t, "attr", getattr(t, "id", "")).lower() for t in targets]
+    never_data = catalogue.table("generators")["labels"]["never_data"]
+    return any("seed" in name or name.rpartition("_")[2] in never_data for name in written)

@@ -20,7 +20,7 @@ from torchrepro_lint.program.randomness.run_by import Run, commands, run_by
 from torchrepro_lint.program.randomness.seed_effects import Effects
 from torchrepro_lint.program.randomness.seed_state import FRESH, State, by_default, either, replayed
 from torchrepro_lint.program.randomness.seeding import Seeding, Step
-from torchrepro_lint.program.values import Reference, Result, is_super
+from torchrepro_lint.program.values import Reference, Result, argument_for, is_super
 
 MAX_DEPTH = 40  # calls within calls
 MAX_CALLS = 30_000
@@ -294,7 +294,25 @@ class _Walk:
             method = self.program.names.class_member(frame.owner, function.attr)
             if isinstance(method, Scope):  # a subclass may have its own
                 return (method,)
-        return self.program.runs(call, scope)
+        handed = self._handed(function, scope, frame)
+        return (handed,) if handed is not None else self.program.runs(call, scope)
+
+    def _handed(self, function: ast.expr, scope: Scope, frame: Frame) -> Scope | None:
+        """The project's function that a parameter stands for in the call in progress."""
+        at: Frame | None = frame
+        while at is not None and at.call is not None and at.caller is not None and isinstance(function, ast.Name):
+            bindings = at.function.bindings.get(function.id, [])
+            if scope.binding_scope(function.id) is not at.function or [b.kind for b in bindings] != ["parameter"]:
+                return None
+            self.effects.depending += 1
+            given = argument_for(at.call, at.function, function.id)
+            if not isinstance(given, ast.expr):
+                return None
+            function, scope, at = given, at.caller.function, at.caller
+            found = self.program.resolve(function, scope)
+            if isinstance(found, Scope):
+                return found
+        return None
 
     def _enter(self, callee: str | Scope, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
         if isinstance(callee, str):

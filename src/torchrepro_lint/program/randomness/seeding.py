@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 UNSEEDED, MAYBE, SEEDED = 0, 1, 2
 _TRAINERS = frozenset({"Trainer", "Seq2SeqTrainer"})  # whose `train` computes gradients out of sight
+# What programs call that are more than a trial: options, data that are read, results that are kept, a framework.
+_EARNEST = frozenset({"parse_args", "DataLoader", "fit", "LightningCLI", "load", "from_pretrained", "load_state_dict", "open",
+                      "imread", "read_csv", "save", "savez", "savefig", "save_pretrained", "to_csv", "dump",
+                      "write"})  # fmt: skip
 
 
 class Step(NamedTuple):
@@ -106,6 +110,20 @@ class Seeding:
         """Whether a checkpoint is loaded anywhere on the path."""
         return bool(self.reached & {"load_state_dict", "from_pretrained", "load_from_checkpoint", "load"})
 
+    @cached_property
+    def is_trial(self) -> bool:
+        """Whether this is the guard of a module in a package, which takes a step or two with made-up input to see
+        that the code runs: it reads nothing, keeps nothing, and trains in no loop."""
+        facts = self.entry.facts
+        if not self.entry.is_guarded or not (facts.source.path.parent / "__init__.py").exists():
+            return False
+        return not self.reached & (_EARNEST | _TRAINERS) and not any(
+            self.runs(scope) and _is_in_loop(call, facts)
+            for facts in self.visited
+            for name in ("backward", "step")
+            for call, scope in facts.calls.get(name, ())
+        )
+
     def missing(self, family: str) -> tuple[Witness, bool] | None:
         """The first draw that no seed dominates, and whether that is certain; None when there is none."""
         if not self.complete or family in self.late or not self._matters(family):
@@ -121,10 +139,22 @@ class Seeding:
 
     def _matters(self, family: str) -> bool:
         """A program that trains uses all it draws. One that loads a model samples from it. Any other is looked
-        at only when it shuffles or splits data: a random input to try a model out is no result."""
+        at only when it shuffles or splits data: a random input to try a model out is no result. Nor is a trial's."""
         kinds = self.kinds.get(family, set())
+        if self.is_trial:
+            return False
         if self.trains:
             return bool(kinds)
         if self.loads_weights:
             return family == "torch" and "sample" in kinds
         return family != "torch" and "order" in kinds
+
+
+def _is_in_loop(node: ast.AST, facts: ModuleFacts) -> bool:
+    """Whether a loop of the same function runs `node`."""
+    for parent in facts.ancestors(node):
+        if isinstance(parent, ast.For | ast.AsyncFor | ast.While):
+            return True
+        if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            return False
+    return False
