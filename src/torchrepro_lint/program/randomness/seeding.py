@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 UNSEEDED, MAYBE, SEEDED = 0, 1, 2
 _TRAINERS = frozenset({"Trainer", "Seq2SeqTrainer"})  # whose `train` computes gradients out of sight
 # What programs call that are more than a trial: options, data that are read, results that are kept, a framework.
-_EARNEST = frozenset({"parse_args", "DataLoader", "fit", "LightningCLI", "load", "from_pretrained", "load_state_dict", "open",
-                      "imread", "read_csv", "save", "savez", "savefig", "save_pretrained", "to_csv", "dump",
-                      "write"})  # fmt: skip
+_EARNEST = frozenset({"parse_args", "DataLoader", "fit", "LightningCLI", "load", "from_pretrained",
+                      "load_state_dict", "open", "imread", "read_csv", "save", "savez", "savefig",
+                      "save_pretrained", "to_csv", "dump", "write"})  # fmt: skip
 
 
 class Step(NamedTuple):
