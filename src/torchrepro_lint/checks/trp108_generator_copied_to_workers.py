@@ -1,4 +1,7 @@
-"""TRP108: a data set draws from a generator object, of which every worker has the same copy."""
+"""TRP108: a data set draws from a generator object, of which every worker has the same copy.
+
+Where the loader is in sight and starts its workers without `worker_init_fn`, TRP202 says so there, with a fix.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,8 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.model import Certainty
 from torchrepro_lint.program import Call, Module, Program
-from torchrepro_lint.program.data.loaders import is_dead
+from torchrepro_lint.program.data.loaders import is_dead, lacks_worker_init
+from torchrepro_lint.program.data.worker_draws import worker_draws
 from torchrepro_lint.program.randomness.shared_generators import Drawn, drawn_in_workers
 
 
@@ -18,8 +22,12 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     for call in module.calls(catalogue.names("loaders", "generators").keys()):
         if call.subclass is None and not is_dead(call.facts, call.node):
             drawn = drawn_in_workers(call, program)
-            if drawn is not None:
+            if drawn is not None and not _is_told_at_loader(drawn.loader):
                 yield _draft(call, drawn)
+
+
+def _is_told_at_loader(loader: Call | None) -> bool:
+    return loader is not None and lacks_worker_init(loader) and worker_draws(loader).first("held") is not None
 
 
 def _draft(call: Call, drawn: Drawn) -> Draft:

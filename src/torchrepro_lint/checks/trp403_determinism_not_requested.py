@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.program import Module, Program
+from torchrepro_lint.program.frameworks import calls_in
 from torchrepro_lint.program.kernels.convolutions import first_kernel, uses_gpu
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             continue
         if any(_requests(facts) for facts in seeding.visited):
             continue
+        if next(calls_in(seeding.visited, program, "trainers"), None) is not None:
+            continue  # TRP602 says at the Trainer what it takes there
         kernel = first_kernel(seeding.visited, program)
         if kernel is not None:
             yield _draft(module, seeding, seeds[0].node, seeds[0].scope.facts, kernel[0], kernel[1].facts)

@@ -60,11 +60,13 @@ class Frame(NamedTuple):
 
 
 def declared_options(facts: ModuleFacts) -> dict[str, Default]:
-    """Option name -> default, for every `add_argument` and `click.option` in a file."""
+    """Option name -> default, for every `add_argument`, `click.option` and `add` of configargparse in a file."""
     found: dict[str, Default] = {}
-    for spelled in ("add_argument", "option"):
+    for spelled in ("add_argument", "option", "add"):
         for call, _ in facts.calls.get(spelled, ()):
             flags = [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+            if spelled == "add" and not any(flag.startswith("-") for flag in flags):
+                continue
             keywords = {k.arg: k.value for k in call.keywords}
             name = _destination(flags, keywords.get("dest"))
             default = _declared_default(keywords)
