@@ -165,7 +165,7 @@ def _write(run: Run, originals: dict[Path, SourceFile]) -> None:
             files[path] = source.encode(run.overlay[path])
         except SourceError as error:
             raise WriteError(path, error.message) from None
-    write_files(files, {path: originals[path].encode(originals[path].document) for path in files})
+    write_files(files, {path: originals[path].encode(originals[path].document) for path in files}, run.root)
 
 
 __all__ = ["fix"]

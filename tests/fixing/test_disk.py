@@ -26,7 +26,7 @@ def make(folder: Path, *names: str) -> list[Path]:
 
 
 def write(*paths: Path, data: bytes = NEW) -> None:
-    write_files(dict.fromkeys(paths, data), dict.fromkeys(paths, OLD))
+    write_files(dict.fromkeys(paths, data), dict.fromkeys(paths, OLD), paths[0].parent)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -112,7 +112,7 @@ def file_size_limit(size: int) -> Iterator[None]:
 def test_a_full_disk_leaves_everything_as_it_was(tmp_path: Path) -> None:
     a, b = make(tmp_path, "a.py", "b.py")
     with file_size_limit(1000), pytest.raises(WriteError, match=r"b\.py: File too large"):
-        write_files({a: NEW, b: NEW * 1000}, {a: OLD, b: OLD})
+        write_files({a: NEW, b: NEW * 1000}, {a: OLD, b: OLD}, tmp_path)
     assert contents(tmp_path) == {"a.py": OLD, "b.py": OLD}
 
 

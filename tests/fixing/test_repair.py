@@ -10,6 +10,7 @@ import pytest
 
 from torchrepro_lint import cards
 from torchrepro_lint.engine import Request, Result, check
+from torchrepro_lint.fixing import ConflictError
 from torchrepro_lint.model import Edit, Fix, Position, Range, Safety
 from torchrepro_lint.repair import fix
 from torchrepro_lint.settings import SettingsResolver
@@ -73,6 +74,22 @@ def test_a_suppressed_line_of_the_other_file_is_not_edited(project: Path) -> Non
     (project / "train.py").write_text(text.replace("  # torchrepro: ignore[TRP301]", ""))
     assert fix(request(project), unsafe=False, write=True).fixed == 1
     assert "range(3): train_loader.sampler.set_epoch(epoch); [model" in (project / "train.py").read_text()
+
+
+@pytest.mark.parametrize("change", ["x = 1\n", None])
+def test_a_file_that_changes_while_others_are_checked_is_refused(project: Path, change: str | None) -> None:
+    """`data.py` is read, then `train.py`; before either is written, somebody else writes or removes one."""
+
+    def meanwhile(done: int, total: int) -> None:
+        if done == total and change is not None:
+            (project / "train.py").write_text(change)
+        elif done == total:
+            (project / "train.py").unlink()
+
+    with pytest.raises(ConflictError, match=r"train\.py: changed on disk since it was read"):
+        fix(request(project), unsafe=False, write=True, progress=meanwhile)
+    assert (project / "data.py").read_text() == DATA
+    assert (project / "train.py").exists() == (change is not None)
 
 
 def test_the_order_of_the_paths_does_not_matter(project: Path) -> None:

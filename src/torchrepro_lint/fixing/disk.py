@@ -29,25 +29,32 @@ class ConflictError(WriteError):
         super().__init__(path, "changed on disk since it was read")
 
 
-def write_files(files: Mapping[Path, bytes], expected: Mapping[Path, bytes]) -> None:
-    """Replace the contents of `files`, each of which must still hold its `expected` bytes.
+def write_files(files: Mapping[Path, bytes], expected: Mapping[Path, bytes], root: Path) -> None:
+    """Replace the contents of `files` of the project at `root`, each of which must still hold its `expected` bytes.
 
-    A symbolic link stays one: its target is written. Mode and, where allowed, owner are kept. Raises
-    WriteError or ConflictError with every file as it was, and leaves no temporary file behind.
+    One run at a time writes to a project, where the system has locks. A symbolic link stays one: its target is
+    written. Mode and, where allowed, owner are kept. Raises WriteError or ConflictError with every file as it was,
+    and leaves no temporary file behind.
     """
+    with _alone(root):
+        _write(files, expected)
+
+
+def _write(files: Mapping[Path, bytes], expected: Mapping[Path, bytes]) -> None:
     swaps: list[_Swap] = []
     done: list[_Swap] = []
     try:
         for path, data in files.items():
             _refuse_changed(path, expected[path])
-            swaps.append(_prepare(path, data))
+            swaps.append(_Swap.of(path))
+            swaps[-1].prepare(data)
         for swap in swaps:
             _refuse_changed(swap.path, expected[swap.path])
-            swap.make()
             done.append(swap)
+            swap.make()
     except BaseException:
         for swap in done:
-            _put_back(swap.path, expected[swap.path])
+            _put_back(swap.path, files[swap.path], expected[swap.path])
         raise
     finally:
         for swap in swaps:
@@ -61,6 +68,24 @@ class _Swap:
     path: Path
     target: Path
     temporary: Path
+
+    @classmethod
+    def of(cls, path: Path) -> _Swap:
+        with _blaming(path):
+            target = path.resolve(strict=True)
+        return cls(path, target, target.with_name(f".torchrepro-{os.urandom(6).hex()}"))
+
+    def prepare(self, data: bytes) -> None:
+        """Write `data` beside the file, with the file's mode."""
+        with _blaming(self.path):
+            status = self.target.stat()
+            if not status.st_mode & 0o222 or not os.access(self.target, os.W_OK):
+                raise WriteError(self.path, "is read-only")
+            with open(self.temporary, "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            _copy_owner_and_mode(status, self.temporary)
 
     def make(self) -> None:
         with _blaming(self.path):
@@ -77,29 +102,6 @@ def _refuse_changed(path: Path, expected: bytes) -> None:
         raise ConflictError(path)
 
 
-def _prepare(path: Path, data: bytes) -> _Swap:
-    """Write `data` beside the file, with the file's mode; nothing is left of it on failure."""
-    import tempfile
-
-    with _blaming(path):
-        target = path.resolve(strict=True)
-        status = target.stat()
-        if not status.st_mode & 0o222 or not os.access(target, os.W_OK):
-            raise WriteError(path, "is read-only")
-        handle, name = tempfile.mkstemp(prefix=".torchrepro-", dir=target.parent)
-        temporary = Path(name)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            _copy_owner_and_mode(status, temporary)
-        except BaseException:
-            temporary.unlink()
-            raise
-    return _Swap(path, target, temporary)
-
-
 def _copy_owner_and_mode(status: os.stat_result, to: Path) -> None:
     if hasattr(os, "chown"):
         with suppress(PermissionError):
@@ -107,14 +109,34 @@ def _copy_owner_and_mode(status: os.stat_result, to: Path) -> None:
     to.chmod(stat.S_IMODE(status.st_mode))
 
 
-def _put_back(path: Path, data: bytes) -> None:
+def _put_back(path: Path, written: bytes, data: bytes) -> None:
     """Restore old contents after a failure elsewhere, which is the one to report if this fails as well."""
     with suppress(WriteError):
-        swap = _prepare(path, data)
+        _refuse_changed(path, written)
+        swap = _Swap.of(path)
         try:
+            swap.prepare(data)
             swap.make()
         finally:
             swap.temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def _alone(root: Path) -> Iterator[None]:
+    """Wait until no other run writes to the project, and keep others from it; not on systems without such locks."""
+    handle = -1
+    try:
+        import fcntl
+
+        handle = os.open(root, os.O_RDONLY)
+        fcntl.flock(handle, fcntl.LOCK_EX)
+    except (ImportError, OSError):
+        pass
+    try:
+        yield
+    finally:
+        if handle >= 0:
+            os.close(handle)
 
 
 @contextmanager

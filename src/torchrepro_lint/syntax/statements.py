@@ -60,7 +60,7 @@ def insert_first(facts: ModuleFacts, owner: ast.stmt, *lines: str) -> Edit:
     body: list[ast.stmt] = owner.body  # type: ignore[attr-defined]
     has_docstring = isinstance(owner, ast.FunctionDef | ast.AsyncFunctionDef) and is_docstring(body[0])
     heads = [n for i, n in enumerate(body) if (i == 0 and has_docstring) or _leads(body, i)]
-    if heads and (len(heads) == len(body) or isinstance(heads[-1], _IMPORTS)):
+    if len(heads) == len(body):
         return insert_after(facts, heads[-1], *lines)
     return insert_before(facts, body[len(heads)], *lines)
 
