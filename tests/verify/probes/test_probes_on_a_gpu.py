@@ -1,0 +1,88 @@
+"""The probes as a GPU runs them: on one where there is one, else with tensors that have shapes and a device only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from torchrepro_lint.verify.experiment import Missing, Unsupported
+
+torch = pytest.importorskip("torch")
+
+from torchrepro_lint.verify import probes  # noqa: E402
+from torchrepro_lint.verify.probes.draws import Draws  # noqa: E402
+from torchrepro_lint.verify.probes.registry import PROBES  # noqa: E402
+
+probes.find("no such probe")  # reads every family
+MIB = 2**20
+
+
+def tensors(value: object) -> Iterator[Any]:
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            yield from tensors(item)
+
+
+def size(value: object) -> float:
+    """In MiB."""
+    return sum(t.numel() * t.element_size() for t in tensors(value)) / MIB
+
+
+@pytest.fixture
+def shapes_only(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    def without_generator(self: Draws, device: Any) -> None:
+        self.device, self.generator = device, None  # type: ignore[assignment]
+
+    monkeypatch.setattr(Draws, "__init__", without_generator)
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with torch.no_grad(), FakeTensorMode(allow_non_fake_inputs=True):
+        yield
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="the real thing runs")
+@pytest.mark.usefixtures("shapes_only")
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", sorted(PROBES))
+def test_shapes_and_devices(name: str) -> None:
+    from torch._subclasses.fake_tensor import DynamicOutputShapeException
+
+    try:
+        for experiment in PROBES[name](torch.device("cuda"), {}):
+            inputs = [t.detach().clone() for t in tensors(experiment.inputs)]
+            outputs = list(tensors(experiment.operation(*inputs)))
+            assert {t.device.type for t in (*inputs, *outputs)} == {"cuda"}
+            assert size(inputs) + size(outputs) < 128, experiment.summary
+    except (Unsupported, Missing) as reason:
+        pytest.skip(str(reason))
+    except DynamicOutputShapeException:
+        pytest.skip("the size of the output depends on values")
+    except (RuntimeError, AssertionError) as error:
+        if "not linked with support for cuda" in str(error) or "not compiled with CUDA" in str(error):
+            pytest.skip("PyTorch asks for a GPU")
+        raise
+
+
+@pytest.mark.cuda
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", sorted(PROBES))
+def test_it_runs_on_a_gpu(name: str) -> None:
+    try:
+        for experiment in PROBES[name](torch.device("cuda"), {}):
+            torch.cuda.reset_peak_memory_stats()
+            inputs = [t.detach().clone().requires_grad_(t.requires_grad) for t in tensors(experiment.inputs)]
+            outputs = list(tensors(experiment.operation(*inputs)))
+            if experiment.backward:
+                smooth = [t for t in outputs if t.requires_grad]
+                torch.autograd.backward(smooth, [torch.randn_like(t) for t in smooth])
+            used = (*inputs, *outputs, *(t.grad for t in inputs if t.grad is not None))
+            assert {t.device.type for t in used} == {"cuda"}
+            assert all(t.isfinite().all() for t in used if t.is_floating_point()), experiment.summary
+            assert torch.cuda.max_memory_allocated() < 2048 * MIB, experiment.summary
+    except (Unsupported, Missing) as reason:
+        pytest.skip(str(reason))
