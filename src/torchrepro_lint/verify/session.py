@@ -5,7 +5,9 @@ Knows tasks, processes and the order of things; nothing of PyTorch, which only t
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -22,12 +24,16 @@ _START = 180.0  # seconds in which a worker must be ready: PyTorch may be read f
 
 @dataclass(frozen=True)
 class Protocol:
-    """How the tasks are run: repeats over all processes, seconds per task and process, work beside them."""
+    """How the tasks are run: repeats over all processes, work beside them, seconds per task and process.
+
+    Once `limit` seconds have passed no more tasks are begun: rows then rest on fewer processes, or on none.
+    """
 
     repeats: int = 20
     processes: int = 1
     stress: bool = False
     timeout: float = 120.0
+    limit: float = math.inf
     jobs: int = 1
     devices: tuple[str, ...] = KINDS
     required: str | None = None
@@ -61,7 +67,8 @@ class _Attempt:
     def row(self) -> Row:
         if self.missing:
             return Row(self.task, self.device, Verdict.NOT_EXERCISED, self.reason)
-        return row_of(self.task, self.device, joined(self.processes), self.reason)
+        reason = self.reason if self.processes else self.reason or "no time was left for it"
+        return row_of(self.task, self.device, joined(self.processes), reason)
 
 
 def run(tasks: Sequence[Task], protocol: Protocol, progress: Progress = lambda done, total: None) -> Session:
@@ -101,13 +108,19 @@ class _Crew:
         self._alive: set[Process] = {first}
         self._lock = threading.Lock()
         self._stopped = False
+        self._end_of_time = time.monotonic() + protocol.limit
         self._done, self._total = 0, total
 
     def work(self, attempts: Sequence[_Attempt]) -> None:
-        """One round per process that a task is to run in; no process outlives its round."""
+        """One round per process that a task is to run in, and no process outlives its round.
+
+        What failed in one round is left out of the next.
+        """
         try:
             for _ in range(self._protocol.processes):
-                self._round(deque(attempts))
+                sound = [attempt for attempt in attempts if attempt.reason is None]
+                self._done += len(attempts) - len(sound)
+                self._round(deque(sound))
         finally:
             self._stop()
 
@@ -121,10 +134,10 @@ class _Crew:
 
     def _thread(self, queue: deque[_Attempt]) -> None:
         process: Process | None = None
-        while queue and not self._stopped:
+        while not self._stopped and time.monotonic() < self._end_of_time:
             try:
                 attempt = queue.popleft()
-            except IndexError:  # another thread was quicker
+            except IndexError:
                 break
             process = self._advance(attempt, process)
             with self._lock:
