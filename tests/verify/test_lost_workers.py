@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from torchrepro_lint.verify.process import Died
-from torchrepro_lint.verify.session import Protocol, run
-from torchrepro_lint.verify.tasks import Task
+from torchrepro_lint.verify.session import Absent, Protocol, run
+from torchrepro_lint.verify.tasks import Task, device_of
 
 LOST = (sys.executable, str(Path(__file__).with_name("lost_worker.py")))
 REASONS = {
@@ -36,3 +36,38 @@ def test_each_costs_one_row(jobs: int) -> None:
 def test_a_worker_that_never_starts_is_no_row() -> None:
     with pytest.raises(Died, match=r"OSError: libtorch\.so: cannot open"):
         run([Task("steady", "steady", "forward", ("cpu",))], Protocol(command=(*LOST, "stillborn")))
+
+
+def test_what_fails_in_one_process_is_left_out_of_the_next() -> None:
+    tasks = [Task(name, name, "forward", ("cpu",)) for name in ("steady", "crashing")]
+    told: list[int] = []
+    session = run(tasks, Protocol(processes=3, command=LOST), lambda done, total: told.append(done))
+    assert [row.strongest.processes for row in session.rows if row.strongest] == [3, 1]
+    assert told[-1] == 6
+
+
+def test_a_limit_is_kept_and_told() -> None:
+    tasks = [Task("steady", "steady", "forward", ("cpu",))]
+    (row,) = run(tasks, Protocol(command=LOST, limit=0)).rows
+    assert (row.verdict.value, row.reason) == ("UNSUPPORTED", "no time was left for it")
+
+
+def test_a_device_that_is_required() -> None:
+    with pytest.raises(Absent):
+        run([Task("steady", "steady", "forward", ("cpu",))], Protocol(command=LOST, required="cuda"))
+
+
+@pytest.mark.parametrize(
+    ("devices", "wanted", "present", "expected"),
+    [
+        (("cuda", "cpu"), ("cuda", "cpu"), ("cuda", "cpu"), ("cuda", None)),
+        (("cuda", "cpu"), ("cuda", "cpu"), ("cpu",), ("cpu", None)),
+        (("cuda", "cpu"), ("cuda",), ("cpu",), ("cuda", "no CUDA device here")),
+        (("cuda",), ("cuda", "cpu"), ("cpu",), ("cuda", "no CUDA device here")),
+        (("cuda", "xpu"), ("cpu",), ("cpu",), (None, "varies on CUDA, XPU only")),
+    ],
+)
+def test_where_a_row_is_run(
+    devices: tuple[str, ...], wanted: tuple[str, ...], present: tuple[str, ...], expected: tuple[str | None, str | None]
+) -> None:
+    assert device_of(Task("x", "x", "forward", devices), wanted, present) == expected
