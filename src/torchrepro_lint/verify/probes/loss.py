@@ -19,14 +19,14 @@ REDUCTIONS = ("mean", "sum", "none")
 
 @probe("nll-loss2d")
 def nll_loss2d(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
-    """The loss itself, of images and of sequences."""
+    """The loss itself, of images and of sequences; of many, because CUDA may give each of them to one block."""
     reduction = known.choice(arguments, "reduction", REDUCTIONS)
     smoothing = known.number(arguments, "label_smoothing", 0.0)
-    side = on(device, 48, 256)
+    batch, side = on(device, 4, 64), on(device, 48, 96)
     for positions in ((side, side), (side * side,)):
         draws = Draws(device)
-        logits = draws.normal(4, 19, *positions)
-        target = draws.index(4, *positions, below=19)
+        logits = draws.normal(batch, 19, *positions)
+        target = draws.index(batch, *positions, below=19)
         yield Experiment(
             f"logits {words(logits)}, reduction={reduction}",
             (logits, target),
