@@ -52,7 +52,9 @@ def test_words(tmp_path: Path, measured: dict[str, Any], words: str) -> None:
     assert item.words == f"measured on NVIDIA Test 1, torch 2.11: {words}"
 
 
-@pytest.mark.parametrize("pace, words", [(0.5, "2.0x faster"), (1.01, "as fast"), (1.06, "1.1x slower")])
+@pytest.mark.parametrize(
+    "pace, words", [(0.5, "2.0x faster"), (0.025, "40x faster"), (1.01, "as fast"), (1.06, "1.1x slower")]
+)
 def test_the_pace_of_the_deterministic_path(tmp_path: Path, pace: float, words: str) -> None:
     measured = row("put", "CONFIRMED")
     measured["deterministic"]["slowdown"]["median"] = pace
@@ -64,6 +66,7 @@ def test_a_cpu_is_named_for_what_ran_on_it_and_what_did_not_run_is_left_out(tmp_
     rows = [row("put", "CONFIRMED", device="cpu"), row("take", "NOT_EXERCISED"), row("cumsum", "UNSUPPORTED")]
     (item,) = read(write(tmp_path / "e.json", document(*rows, gpu=None)))
     assert (item.id, item.machine) == ("put", "Test CPU")
+    assert item.words.startswith("your own measurement on a CPU (Test CPU), torch 2.11: 20 runs gave")
     (item,) = read(write(tmp_path / "e.json", document(*rows, cpu=None)))
     assert item.machine == "an unknown CPU"
 

@@ -54,7 +54,8 @@ class Measured(NamedTuple):
     def words(self) -> str:
         """One sentence without a full stop."""
         who = "your own measurement" if self.is_own else "measured"
-        where = f"{who} on {self.machine}, torch {'.'.join(map(str, self.release)) or self.torch}"
+        machine = self.machine if self.device == "cuda" else f"a CPU ({self.machine})"
+        where = f"{who} on {machine}, torch {'.'.join(map(str, self.release)) or self.torch}"
         return f"{where}: {', '.join(self._told())}"
 
     def _told(self) -> Iterator[str]:
@@ -178,4 +179,5 @@ def _pace(slowdown: float) -> str:
     """`1.8x slower`."""
     if 0.95 < slowdown < 1.05:
         return "as fast"
-    return f"{slowdown:.1f}x slower" if slowdown > 1 else f"{1 / slowdown:.1f}x faster"
+    times, word = (slowdown, "slower") if slowdown > 1 else (1 / slowdown, "faster")
+    return f"{times:.1f}x {word}" if times < 10 else f"{times:.0f}x {word}"

@@ -11,6 +11,7 @@ import pytest
 from command_line import Run
 
 from evidence_file import document, row, write
+from torchrepro_lint import evidence
 from torchrepro_lint.evidence import Measured
 from torchrepro_lint.report.measured_rules import measured_of
 
@@ -30,6 +31,12 @@ class Net(nn.Module):
         return self.up(self.pad(x)).scatter_add(0, index, x)
 """
 PAD, UP, ADD = "replication-pad2d-module", "interpolate-bicubic", "scatter-add"
+
+
+@pytest.fixture(autouse=True)
+def nothing_ships(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What ships grows with every machine that is measured; these tests bring their own."""
+    monkeypatch.setattr(evidence, "shipped", tuple)
 
 
 @pytest.fixture
@@ -82,10 +89,35 @@ def test_what_settles_nothing_is_only_told(checked: Any, measured: dict[str, Any
     assert "all 20 runs agreed" in found["properties"]["evidence"]["words"]
 
 
-def test_a_cpu_refutes_nothing(checked: Any) -> None:
-    found = checked(row(PAD, "NOT_REPRODUCED", device="cpu", distinct=1, outcome="same", padding=1))[PAD]
-    assert outcome(found) == ("warning", "depends")
-    assert not found["properties"].get("evidence", {}).get("is_own")
+def test_a_cpu_settles_nothing_and_is_told_only_where_it_differed(checked: Any) -> None:
+    agreed = checked(row(PAD, "NOT_REPRODUCED", device="cpu", distinct=1, outcome="same", padding=1))[PAD]
+    assert outcome(agreed) == ("warning", "depends")
+    assert "evidence" not in agreed["properties"]
+    differed = checked(row(PAD, "CONFIRMED", device="cpu"))[PAD]
+    assert outcome(differed) == ("warning", "depends")
+    assert differed["properties"]["evidence"]["words"].startswith(
+        "your own measurement on a CPU (Test CPU), torch 2.11"
+    )
+
+
+def test_what_ships_confirms_and_never_refutes(checked: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def ships(measured: dict[str, Any]) -> None:
+        items = evidence.read(write(tmp_path / "shipped.json", document(measured)), is_own=False)
+        monkeypatch.setattr(evidence, "shipped", lambda: items)
+
+    ships(row(PAD, "CONFIRMED"))
+    confirmed = checked()[PAD]
+    assert outcome(confirmed) == ("warning", "certain")
+    assert confirmed["properties"]["evidence"]["words"].startswith("measured on NVIDIA Test 1, torch 2.11: ")
+    own = checked(row(PAD, "NOT_REPRODUCED", distinct=1, outcome="same", padding=1))[PAD]
+    assert outcome(own) == ("note", "depends")  # one's own counts
+    ships(row(PAD, "NOT_REPRODUCED", distinct=1, outcome="same", padding=1))
+    assert outcome(checked()[PAD]) == ("warning", "depends")
+
+
+def test_cuda_comes_before_a_cpu(checked: Any) -> None:
+    found = checked(row(PAD, "CONFIRMED", device="cpu", padding=1), row(PAD, "CONFIRMED", distinct=3))[PAD]
+    assert found["properties"]["evidence"]["distinct"] == 3
 
 
 def test_another_torch_than_the_programs_is_named_and_refutes_nothing(checked: Any) -> None:

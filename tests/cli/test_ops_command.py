@@ -116,7 +116,7 @@ def test_what_was_measured(run: Run, tmp_path: Path) -> None:
         "cuda: your own measurement on NVIDIA Test 1, torch 2.11: 20 runs gave 3 different results, deterministic "
         "path 1.8x slower" in text
     )
-    assert "cpu with dim=0: your own measurement on Test CPU, torch 2.11:" in text
+    assert "cpu with dim=0: your own measurement on a CPU (Test CPU), torch 2.11:" in text
     table = run("ops", "--evidence", str(file), env={"COLUMNS": "200"}).stdout.splitlines()
     (line,) = [line for line in table if line.startswith("  cumsum ")]
     assert table[0].endswith("measured")

@@ -29,10 +29,10 @@ class Weighed(NamedTuple):
 
 def weighed(verdict: Verdict, arguments: Arguments, program: Program) -> Weighed | None:
     """By the measurement that is nearest to the call at hand; None where nothing relevant was measured."""
-    found = [item for item in program.evidence.of(verdict.operation.id) if _is_relevant(item)]
-    if not found:
+    found = program.evidence.of(verdict.operation.id)
+    nearest = min(found, key=lambda item: _distance(item, arguments), default=None)
+    if nearest is None or not _is_relevant(nearest):
         return None
-    nearest = min(found, key=lambda item: _distance(item, arguments))
     return Weighed(_settled(nearest, verdict, arguments, program), nearest, _words(nearest, arguments, program))
 
 
