@@ -106,6 +106,12 @@ class Finding(NamedTuple):
     fingerprint: str = ""
 
     @property
+    def measured(self) -> str:
+        """What a run of the operation showed, in words; empty where that is not known."""
+        evidence = self.properties.get("evidence")
+        return str(evidence["words"]) if isinstance(evidence, Mapping) else ""
+
+    @property
     def sort_key(self) -> tuple[str, int, Position, str, str]:
         """By path, cell, place, code and message: the one order used everywhere."""
         where = self.location

@@ -160,6 +160,8 @@ def test_the_report_for_people_tells_it_on_a_line_of_its_own(run: Run, project: 
         "= evidence: your own measurement on NVIDIA Test 1, torch 2.11: 20 runs gave 20 different results, "
         "raises under deterministic algorithms\n" in done.stdout
     )
+    annotations = run("train.py", "--evidence", "own.json", "--output-format", "github").stdout
+    assert "%0Aevidence: your own measurement on NVIDIA Test 1, torch 2.11: 20 runs gave 20 different" in annotations
 
 
 def test_the_setting_is_relative_to_its_file_and_the_option_goes_over_it(run: Run, project: Path) -> None:

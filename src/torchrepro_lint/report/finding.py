@@ -5,7 +5,7 @@ Knows how the parts of a finding are laid out; frames of source lines are drawn 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
@@ -63,8 +63,8 @@ def _footer(finding: Finding, gutter: int, paint: Paint, *, explain: bool) -> It
     edge = paint("frame", " " * (gutter + 1) + "=")
     if finding.fix:
         yield f"{edge} {paint('strong', 'help')}: {_help(finding.fix, paint)}\n"
-    if measured := _measured(finding):
-        yield f"{edge} {paint('strong', 'evidence')}: {visible(measured)}\n"
+    if finding.measured:
+        yield f"{edge} {paint('strong', 'evidence')}: {visible(finding.measured)}\n"
     if explain:
         told = f"`torchrepro-lint rule {finding.code}` explains {finding.name}"
         yield f"{edge} {paint('strong', 'note')}: {told}\n"
@@ -72,12 +72,6 @@ def _footer(finding: Finding, gutter: int, paint: Paint, *, explain: bool) -> It
 
 def _help(fix: Fix, paint: Paint) -> str:
     return f"{visible(fix.title)} {paint('help', f'[{fix.safety.value} fix]')}"
-
-
-def _measured(finding: Finding) -> str:
-    """What a run of the operation showed, in words."""
-    evidence = finding.properties.get("evidence")
-    return str(evidence["words"]) if isinstance(evidence, Mapping) else ""
 
 
 def _part(location: Location) -> _Part:

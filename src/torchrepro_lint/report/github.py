@@ -51,6 +51,8 @@ def _message(result: Result, finding: Finding, context: Context) -> Iterator[str
     yield where + finding.message
     for item in finding.related:
         yield f"{shown_place(result.root, item.location, context.cwd)}: {item.message}"
+    if finding.measured:
+        yield f"evidence: {finding.measured}"
     if finding.fix:
         yield f"help: {finding.fix.title} [{finding.fix.safety.value} fix]"
 
