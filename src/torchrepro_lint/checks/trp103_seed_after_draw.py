@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.index import Scope
@@ -12,15 +12,15 @@ from torchrepro_lint.model import Certainty, Edit
 from torchrepro_lint.program import FAMILIES, Module, Program
 
 if TYPE_CHECKING:
-    from torchrepro_lint.program.randomness.seeding import Late, Seeding, Step
+    from torchrepro_lint.program.randomness.seeding import Late, Seeding
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
     for seeding in program.seedings(module.facts):
-        for family in FAMILIES:
-            late = seeding.late.get(family)
-            if late is not None and seeding.complete and seeding.trains and not late.witness.one_case:
-                yield _draft(seeding, family, late)
+        if seeding.complete and seeding.trains:
+            for family in FAMILIES:
+                if family in seeding.late:
+                    yield _draft(seeding, family, seeding.late[family])
 
 
 def _draft(seeding: Seeding, family: str, late: Late) -> Draft:
@@ -34,24 +34,57 @@ def _draft(seeding: Seeding, family: str, late: Late) -> Draft:
         certainty=Certainty.CERTAIN if late.witness.sure else Certainty.LIKELY,
         properties={"family": family},
         related=(*drawn, seeded),
-        edits=_move(steps[here], late),
+        edits=_edits(late, seeding),
     )
 
 
-def _move(step: Step, late: Late) -> tuple[Edit, ...]:
-    """Move the seed call above the statement that draws, when both stand in one body and its seed is known there."""
-    facts, seeder = step.scope.facts, late.seeder
-    if seeder.scope is not step.scope or step.scope.kind not in ("module", "function"):
+class _Move(NamedTuple):
+    """A seed call, or the call of a helper that seeds, and the statement of the same body that draws before it."""
+
+    seed: ast.Expr
+    draw: ast.stmt
+    scope: Scope
+
+
+def _edits(late: Late, seeding: Seeding) -> tuple[Edit, ...]:
+    """Move the seed call above the first statement that draws from any family that it seeds."""
+    moves = [move for move in map(_move, seeding.late.values()) if move is not None]
+    own = _move(late)
+    if own is None:
         return ()
-    seed, draw = facts.statement(seeder.node), facts.statement(step.node)
-    body: list[ast.stmt] = getattr(facts.parents[seed], "body", [])
-    if not isinstance(seed, ast.Expr) or seed.value is not seeder.node or seed not in body or draw not in body:
-        return ()
-    if not all(_known_before(n.id, step.scope, draw) for n in ast.walk(seed) if isinstance(n, ast.Name)):
+    seed, scope, facts = own.seed, own.scope, own.scope.facts
+    draw = min((move.draw for move in moves if move.seed is seed), key=lambda statement: statement.lineno)
+    if not all(_known_before(n.id, scope, draw) for n in ast.walk(seed) if isinstance(n, ast.Name)):
         return ()
     from torchrepro_lint.syntax import insert_before, remove
 
     return (remove(facts, seed), insert_before(facts, draw, facts.text(seed)))
+
+
+def _move(late: Late) -> _Move | None:
+    """None where the two do not stand in one body, or the helper does more than to set things up."""
+    pairs = zip(late.witness.chain, late.chain, strict=False)
+    drawn, seeded = next((pair for pair in pairs if pair[0].node is not pair[1].node), (None, None))
+    if drawn is None or seeded is None or seeded.scope is not drawn.scope:
+        return None
+    helpers = {step.scope.function for step in late.chain[late.chain.index(seeded) + 1 :]}
+    if seeded.scope.kind not in ("module", "function") or not all(map(_only_sets_up, helpers)):
+        return None
+    facts = seeded.scope.facts
+    seed, draw = facts.statement(seeded.node), facts.statement(drawn.node)
+    body: list[ast.stmt] = getattr(facts.parents[seed], "body", [])
+    if not isinstance(seed, ast.Expr) or seed.value is not seeded.node or seed not in body or draw not in body:
+        return None
+    return _Move(seed, draw, seeded.scope)
+
+
+def _only_sets_up(helper: Scope) -> bool:
+    """Whether a function does what can be done earlier: it calls and sets, and gives nothing back."""
+    return isinstance(helper.node, ast.FunctionDef) and not any(
+        isinstance(node, ast.Global | ast.Nonlocal | ast.Yield | ast.YieldFrom)
+        or (isinstance(node, ast.Return) and node.value is not None)
+        for node in ast.walk(helper.node)
+    )
 
 
 def _known_before(name: str, scope: Scope, statement: ast.stmt) -> bool:

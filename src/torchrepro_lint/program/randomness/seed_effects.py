@@ -97,7 +97,7 @@ class Effects:
             i = FAMILIES.index(name)
             old = families[i]
             if level == SEEDED and old.early is not None and name not in self.found.late and self.process is None:
-                self.found.late[name] = Late(old.early, seeder)
+                self.found.late[name] = Late(old.early, seeder, (*self.chain, Step(seeder.node, seeder.scope)))
             if level == MAYBE:
                 self.found.conditional.setdefault(name, seeder)
             families[i] = old._replace(level=max(old.level, level))

@@ -43,10 +43,11 @@ class Witness(NamedTuple):
 
 
 class Late(NamedTuple):
-    """A family that is seeded after it was drawn from."""
+    """A family that is seeded after it was drawn from. `chain` has the calls that lead to the seed, outermost first."""
 
     witness: Witness
     seeder: Seeder
+    chain: tuple[Step, ...]
 
 
 class SeedMet(NamedTuple):
