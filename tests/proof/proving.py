@@ -36,7 +36,7 @@ def prove(program: Program) -> Proof:
         scratch = Path(name)
         plain = Path(shutil.copytree(program.folder, scratch / "plain", ignore=shutil.ignore_patterns("__pycache__")))
         if program.prepare:
-            subprocess.run(argv(program.prepare), cwd=plain, check=True)
+            subprocess.run(argv(program.prepare), cwd=plain, check=True, stdout=subprocess.DEVNULL)
         fixed = Path(shutil.copytree(plain, scratch / "fixed"))
         found = findings(fixed)
         left = findings(fixed, "--fix", *["--unsafe-fixes"] * program.unsafe)
