@@ -19,6 +19,7 @@ from torchrepro_lint.program.randomness.generators import (
     names_something,
 )
 from torchrepro_lint.program.reached import reached_by_default
+from torchrepro_lint.program.values import Constant
 from torchrepro_lint.syntax import replace
 
 
@@ -46,7 +47,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             properties={"family": row["family"]},
             related=tuple(Place(scope.facts, caller, "called without a generator") for caller, scope in left_out),
             edits=_seeded(call, seed, certainty, program),
-            unsafe=not runs_once(program, call.node, call.scope),
+            unsafe=_is_variable(seed) or not runs_once(program, call.node, call.scope),
         )
     yield from _torch(module, program)
 
@@ -81,6 +82,23 @@ def _seeded(call: Call, seed: object, certainty: Certainty, program: Program) ->
         return ()
     text = program.seeds.expression(call.scope, call.node)
     if isinstance(seed, Argument):
-        is_written = isinstance(seed.node, ast.Constant) and seed.scope.facts is call.facts
-        return (replace(call.facts, seed.node, text),) if is_written else ()
+        if isinstance(seed.node, ast.Constant) and seed.scope.facts is call.facts:
+            return (replace(call.facts, seed.node, text),)
+        default = _default(seed, program)
+        return (replace(default.scope.facts, default.node, str(program.seed)),) if default is not None else ()
     return (first_argument(call.facts, call.node, text),) if not call.node.args and not call.node.keywords else ()
+
+
+def _is_variable(seed: object) -> bool:
+    """Whether the fix is to change what a parameter is by default, for everybody who calls the function."""
+    return isinstance(seed, Argument) and not isinstance(seed.node, ast.Constant)
+
+
+def _default(seed: Argument, program: Program) -> Constant | None:
+    """The default None of a parameter, when the seed can be nothing else."""
+    origins = program.origins(seed.node, seed.scope)
+    nodes = {getattr(origin, "node", None) for origin in origins}
+    origin = origins[0] if len(nodes) == 1 else None
+    if isinstance(origin, Constant) and isinstance(origin.scope.facts.parents[origin.node], ast.arguments):
+        return origin
+    return None
