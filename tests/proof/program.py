@@ -25,7 +25,7 @@ PROGRAMS = Path(__file__).parent / "programs"
 LAUNCHERS = {
     "python": [sys.executable],
     "torchrun": [sys.executable, "-m", "torch.distributed.run"],
-    "jupyter-execute": [sys.executable, "-m", "nbclient.cli"],
+    "jupyter-execute": [sys.executable, "-c", "from nbclient.cli import main; main()"],
 }
 
 

@@ -187,7 +187,12 @@ class Options:
         default = bindings[0].value
         if given is None and default is not None:
             return self.values(default, owner.parent or owner, None, depth + 1)
-        return None
+        return self._filled_in(name, owner) if given is None else None
+
+    def _filled_in(self, name: str, owner: Scope) -> list[Default] | None:
+        """A parameter that a decorator passes, as click's do."""
+        option = self._options(owner.facts).get(name) if getattr(owner.node, "decorator_list", ()) else None
+        return [option] if option is not None else None
 
     def _named(
         self, expr: ast.Name, scope: Scope, frame: Frame | None, depth: int, parameters: list[str]
