@@ -19,7 +19,7 @@ from pathlib import Path
 from .program import Program, argv
 
 MACHINE = Path(__file__).parent / "machine"
-SECONDS = 120  # far more than any program needs: a run that hangs must not hang the tests
+SECONDS = 400  # far more than any program needs: a run that hangs must not hang the tests
 TIMES = re.compile(r"\d\d:\d\d(:\d\d)?|\d+(\.\d+)?\s?(ms|s|sec|seconds|it/s)\b")
 
 
@@ -75,7 +75,10 @@ def start(command: str, folder: Path, number: int) -> subprocess.Popen[str]:
 
 
 def finish(run: subprocess.Popen[str]) -> str:
-    out, err = run.communicate(timeout=SECONDS)
+    try:
+        out, err = run.communicate(timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        raise Broken(f"the run did not end within {SECONDS} s") from None
     if run.returncode != 0:
         raise Broken(f"exit status {run.returncode}\n{out}\n{err}")
     return out

@@ -1,0 +1,1 @@
+from .reproducibility import seed_everything
