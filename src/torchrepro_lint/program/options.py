@@ -191,7 +191,7 @@ class Options:
 
     def _filled_in(self, name: str, owner: Scope) -> list[Default] | None:
         """A parameter that a decorator passes, as click's do."""
-        option = self._options(owner.facts).get(name) if getattr(owner.node, "decorator_list", ()) else None
+        option = declared_options(owner.facts).get(name) if getattr(owner.node, "decorator_list", ()) else None
         return [option] if option is not None else None
 
     def _named(
