@@ -29,6 +29,7 @@ MAX_LINES = 90_000  # of the files that code is run of
 _SPAWNERS = frozenset({"torch.multiprocessing.spawn", "torch.multiprocessing.start_processes",
                        "torch.distributed.launcher.elastic_launch",
                        "torch.distributed.launcher.api.elastic_launch"})  # fmt: skip
+_HANDS_ON = frozenset({"builtins.enumerate", "builtins.iter", "itertools.islice", "tqdm.tqdm", "tqdm.auto.tqdm"})
 _FRESH_STARTS = ("spawn", "forkserver")
 _ELSEWHERE = frozenset({"worker_init_fn", "collate_fn"})  # run in the loader's workers
 _REMOTE = "torch.distributed.rpc."  # makes an object of a class that it is given; others mostly keep the class
@@ -209,8 +210,22 @@ class _Walk:
         self, head: ast.expr, node: ast.For | ast.AsyncFor | ast.While, state: State, scope: Scope, frame: Frame
     ) -> State:
         state = self._expression(head, state, scope, frame)
+        if not isinstance(node, ast.While):
+            state = self._iterated(head, state, scope, frame)
         body = self._block(node.body, state, scope, frame)
         return self._block(node.orelse, body if body is not None else state, scope, frame)
+
+    def _iterated(self, items: ast.expr, state: State, scope: Scope, frame: Frame) -> State:
+        """What an object of the project does when a loop takes its items: `for batch in Batches(10):`."""
+        while isinstance(items, ast.Call) and items.args and self.program.qualified(items.func, scope) in _HANDS_ON:
+            items = items.args[0]
+        for owner in self._classes([items], scope):
+            method = self.program.names.class_member(owner, "__iter__")
+            if isinstance(method, Scope):
+                self._chain.append(Step(items, scope))
+                state = self._function(method, None, frame, state, owner)
+                self._chain.pop()
+        return state
 
     def _if(self, node: ast.If, state: State, scope: Scope, frame: Frame) -> State:
         if node is scope.facts.guard:
@@ -424,7 +439,9 @@ class _Walk:
         if name == "torch.utils.data.DataLoader" and call.args:
             owners = self._classes([call.args[0]], scope)
             has_workers = self._has_workers(call, scope, frame)
-            return self._run_in_workers(owners, "__getitem__", call, state, scope, frame, has_workers)
+            for method in ("__getitem__", "__iter__"):
+                state = self._run_in_workers(owners, method, call, state, scope, frame, has_workers)
+            return state
         if ".transforms." in name:
             listed = [e for a in call.args for e in (a.elts if isinstance(a, ast.List | ast.Tuple) else [a])]
             return self._run_in_workers(self._classes(listed, scope), "__call__", call, state, scope, frame, True)
