@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from torchrepro_lint.program.randomness.belief import ProgramBelief
 
 Progress = Callable[[int, int], None]
+MAX_GIVEN = 64  # files by name, as pre-commit gives them
 ENGINE_CODES = ("TRP001", "TRP002", "TRP003")
 
 
@@ -236,7 +237,8 @@ def explain(request: Request) -> Explained:
 def check(request: Request, progress: Progress | None = None) -> Result:
     """Check all files that the paths name."""
     run = Run(request)
-    return finish(run, check_files(run, run.files, progress))
+    findings = check_files(run, run.files, progress)
+    return finish(run, findings | check_users(run))
 
 
 def check_files(run: Run, files: Sequence[Path], progress: Progress | None = None) -> dict[Path, list[Finding]]:
@@ -255,6 +257,18 @@ def check_files(run: Run, files: Sequence[Path], progress: Progress | None = Non
         if was_enabled:
             gc.enable()
     return findings
+
+
+def check_users(run: Run) -> dict[Path, list[Finding]]:
+    """Of the files that use those checked, the findings that have a related place in one of these: an entry point
+    reports what it draws elsewhere. Not for a text from an editor, nor for so many files that all are checked."""
+    if run.request.stdin is not None or len(run.files) > MAX_GIVEN:
+        return {}
+    found = check_files(run, run.program.users(run.files))
+    return {
+        path: [f for f in group if any(r.location.path in run.by_rel for r in f.related)]
+        for path, group in found.items()
+    }
 
 
 def finish(run: Run, findings: Mapping[Path, Sequence[Finding]]) -> Result:

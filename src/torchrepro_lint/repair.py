@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from torchrepro_lint.engine import Progress, Request, Result, Run, check_files, finish
+from torchrepro_lint.engine import Progress, Request, Result, Run, check_files, check_users, finish
 from torchrepro_lint.fixing import WriteError, apply_edits, unified_diff, write_files
 from torchrepro_lint.model import Finding, Safety
 from torchrepro_lint.source import SourceError, SourceFile
@@ -27,7 +27,7 @@ def fix(request: Request, *, unsafe: bool, write: bool, progress: Progress | Non
     run = Run(request)
     repair = _Repair(run, unsafe, check_files(run, run.files, progress))
     repair.work()
-    result = finish(run, repair.findings)
+    result = finish(run, repair.findings | check_users(run))
     result.fixed = repair.fixed
     result.made_unsafe = unsafe
     result.not_fixed = tuple(repair.reasons)

@@ -44,11 +44,13 @@ def _draft(program: Program, seeding: Seeding, witness: Witness, certain: bool) 
 
 
 def _message(seeding: Seeding, witness: Witness, certain: bool) -> str | None:
+    from torchrepro_lint.program.randomness.seeding import MAYBE
+
     if certain:
         return None
     if witness.process is not None:
         return "spawned"
-    return "conditional" if witness.draw.family in seeding.conditional else None
+    return "conditional" if witness.level == MAYBE or witness.draw.family in seeding.conditional else None
 
 
 def _chain(witness: Witness) -> tuple[Place, ...]:

@@ -8,12 +8,11 @@ files mention (`forward`, `get`) have callers that nobody can list.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.program.importers import importers
 from torchrepro_lint.program.values import Display, Result, Values
 
 if TYPE_CHECKING:
@@ -25,7 +24,6 @@ MAX_IMPORTERS = 60
 _RUN_BY_KEYWORD = {"Process": "target", "Thread": "target", "Timer": "function"}
 _RUN_BY_PLACE = ("spawn", "start_processes", "submit", "apply_async")
 _NUMBERED = ("spawn", "start_processes")  # the function gets the number of its process first
-_IMPORT = r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n#]*)|import[ \t]+([\w., \t]+))"
 
 
 class Callers:
@@ -63,37 +61,13 @@ class Callers:
         own = function.facts.source.path
         paths = self._program.text.mentioning(name)
         if paths is not None and len(paths) > MAX_FILES and function.self_name is None and name != "main":
-            paths = self._importers(own, paths)
+            near = paths if len(paths) <= MAX_IMPORTERS else []
+            users = importers([own], near, self._program.text, self._program.finder)
+            paths = [p for p in near if p in users or p == own] or None
         if paths is None or len(paths) > MAX_FILES:
             return None
         loaded = [function.facts if p == own else self._program.load(str(p)) for p in paths or [own]]
         return [facts for facts in loaded if facts is not None]
-
-    def _importers(self, own: Path, paths: list[Path]) -> list[Path] | None:
-        """Those of the files that import the module `own`, or one that imports it, and `own` itself."""
-        if len(paths) > MAX_IMPORTERS:
-            return None
-        found = {str(own)}
-        imports = {path: set(self._imported(path)) for path in paths if path != own}
-        while new := [p for p, modules in imports.items() if str(p) not in found and modules & found]:
-            found.update(str(p) for p in new)
-        return [p for p in paths if str(p) in found]
-
-    def _imported(self, path: Path) -> Iterator[str]:
-        """The files of the project that a file imports, read from its text."""
-        finder = self._program.finder
-        for match in re.finditer(_IMPORT, self._program.text.of(path), re.MULTILINE):
-            if match[3]:
-                modules = [part.split()[0] for part in match[3].split(",") if part.strip()]
-            else:
-                names = re.findall(r"(?:^|[,(])\s*(\w+)", match[2])
-                dot = "" if match[1].endswith(".") else "."
-                modules = [match[1], *(f"{match[1]}{dot}{name}" for name in names)]
-            for module in modules:
-                level = len(module) - len(module.lstrip("."))
-                place = finder.find(module.lstrip("."), level, str(path))
-                if place is not None:
-                    yield place[0]
 
     # -- calls --------------------------------------------------------------------------------------------------
     def _find(self, function: Scope) -> list[CallSite] | None:

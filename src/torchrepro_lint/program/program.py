@@ -16,6 +16,7 @@ from torchrepro_lint.program.callers import Callers
 from torchrepro_lint.program.calls import UNKNOWN, Argument, Call, Opaque, entries_of
 from torchrepro_lint.program.console_scripts import console_scripts
 from torchrepro_lint.program.files import Files
+from torchrepro_lint.program.importers import users
 from torchrepro_lint.program.modules import ModuleFinder
 from torchrepro_lint.program.names import Names, Target
 from torchrepro_lint.program.project import ProjectText
@@ -66,6 +67,10 @@ class Program:
     def torch_version(self) -> str | None:
         """The torch version or specifier that the rules go by; None for the newest known."""
         return self._torch_version()
+
+    def users(self, files: Collection[Path]) -> list[Path]:
+        """The files of the project that import these, the nearest first, up to a bound."""
+        return users(files, self.text, self.finder)
 
     @cached_property
     def console_scripts(self) -> dict[str, list[str]]:
