@@ -67,10 +67,17 @@ def test_an_insertion_at_the_edge_of_a_replacement_is_kept(inside: int, kept: bo
     assert not kept or text_of(source, result) == {1: "aiRd", 3: "aRid"}[inside]
 
 
-def test_insertions_at_one_place_stay_in_order() -> None:
+def test_lines_inserted_at_one_place_stay_in_order() -> None:
+    source = make("f(x)")
+    fixes = [fix(source, (0, 0, "a\n")), fix(source, (0, 0, "b\n"))]
+    assert text_of(source, apply_edits(source, fixes)) == "a\nb\nf(x)"
+
+
+def test_of_two_arguments_at_one_place_the_second_waits() -> None:
     source = make("f(x)")
     fixes = [fix(source, (3, 3, ", a=1")), fix(source, (3, 3, ", b=2"))]
-    assert text_of(source, apply_edits(source, fixes)) == "f(x, a=1, b=2)"
+    result = apply_edits(source, fixes)
+    assert (text_of(source, result), result.skipped) == ("f(x, a=1)", (fixes[1],))
 
 
 def test_the_same_import_wanted_twice_is_inserted_once() -> None:

@@ -58,11 +58,12 @@ def _is_constructor_of_subclass(call: Call) -> bool:
 
 
 def _repeated(function: Scope, program: Program) -> bool:
-    """Whether the function is called in a loop: each call would then begin with the same numbers."""
+    """Whether the function is called in a loop, or run by processes started in one: each call would then begin
+    with the same numbers."""
     if function.kind == "module":
         return False
     calls = program.callers_of(function) or []
-    return any(outermost_loop(scope.facts, call) is not None for call, scope in calls)
+    return any(outermost_loop(scope.facts, call.func) is not None for call, scope in calls)
 
 
 def _cuda_by_default(program: Program) -> bool:

@@ -86,12 +86,16 @@ class _Patch:
     def clashes(self, other: _Patch) -> bool:
         """Whether both change the same text, or one changes text around the place where the other inserts.
 
-        Two insertions at one place clash if one of them is half of a pair of brackets: only the fix that has
-        the other half knows what the pair should hold.
+        Two insertions at one place clash unless both are whole lines: how arguments are laid out depends on one
+        another, and of half a pair of brackets only the fix with the other half knows what it should hold.
         """
         if self.start == self.end == other.start == other.end:
-            return _is_half_of_a_pair(self.text) or _is_half_of_a_pair(other.text)
+            return not (_is_whole_lines(self.text) and _is_whole_lines(other.text))
         return self.overlaps(other)
+
+
+def _is_whole_lines(text: str) -> bool:
+    return _NEWLINE.search(text) is not None and not _is_half_of_a_pair(text)
 
 
 def _is_half_of_a_pair(text: str) -> bool:
