@@ -67,7 +67,6 @@ def _attention(
         (query, key, value),
         lambda query, key, value: operation(query, key, value, dropout_p=dropout, is_causal=causal),
         backward=True,
-        stochastic=dropout > 0,
     )
 
 
