@@ -196,6 +196,7 @@ def test_no_global_random_number_is_drawn() -> None:
         ("interpolate-bilinear", {"size": [40, 50], "mode": "bilinear"}, "to (40, 50)"),
         ("interpolate-area", {"size": 7, "mode": "area"}, "to (7, 7)"),
         ("grid-sample-2d", {"mode": "bicubic", "padding_mode": "border"}, "mode=bicubic, padding_mode=border"),
+        ("reflection-pad1d", {"padding": [600, 700]}, "padded by (600, 700)"),
         ("reflection-pad2d", {"padding": 2}, "padded by (2, 2, 2, 2)"),
         ("replication-pad", {"pad": [1, 2], "mode": "replicate"}, "padded by (1, 2)"),
         ("stft-reflect", {"n_fft": 64, "hop_length": 16}, "n_fft=64, hop_length=16"),

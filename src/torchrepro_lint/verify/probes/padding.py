@@ -15,39 +15,44 @@ from torchrepro_lint.verify.experiment import Experiment, Unsupported
 from torchrepro_lint.verify.probes import known
 from torchrepro_lint.verify.probes.draws import Draws
 from torchrepro_lint.verify.probes.registry import Probe, probe
-from torchrepro_lint.verify.probes.sizes import on, words
+from torchrepro_lint.verify.probes.sizes import on, planes, words
 
 Arguments = Mapping[str, object]
 
 
+WIDE = {1: 1_000, 2: 40, 3: 10}  # padding over several blocks of a GPU, by rank
+
+
 def _padded(mode: str, rank: int) -> Probe:
     def pad(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
-        padding = _padding(arguments, rank)
-        for side in _sides(device, rank, max(padding)):
-            x = Draws(device).normal(on(device, 4, 16), on(device, 8, 64), *[side] * rank, grad=True)
-            yield Experiment(
-                f"x {words(x)} padded by {padding}, mode={mode}; backward",
-                (x,),
-                lambda x: F.pad(x, padding, mode),
-                backward=True,
-            )
+        narrow, wide = _paddings(arguments, rank)
+        usual = {1: on(device, 256, 2048), 2: on(device, 24, 64), 3: on(device, 8, 16)}[rank]
+        for padding, side in (narrow, max(usual, 2 * max(narrow) + 1)), (wide, max(wide) + 1):
+            yield _experiment(device, padding, side, mode)
 
     return pad
 
 
-def _padding(arguments: Arguments, rank: int) -> tuple[int, ...]:
-    """Of a module (`padding`) or of the function (`pad`): two numbers per dimension."""
+def _experiment(device: torch.device, padding: tuple[int, ...], side: int, mode: str) -> Experiment:
+    rank = len(padding) // 2
+    x = Draws(device).normal(2, planes(device, *[side + 2 * max(padding)] * rank), *[side] * rank, grad=True)
+    return Experiment(
+        f"x {words(x)} padded by {padding}, mode={mode}; backward",
+        (x,),
+        lambda x: F.pad(x, padding, mode),
+        backward=True,
+    )
+
+
+def _paddings(arguments: Arguments, rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """For a usual side, and for one hardly longer than it: the site's for both, of a module or of the function."""
     name = "pad" if "pad" in arguments else "padding"
+    if name not in arguments:
+        return (3,) * 2 * rank, (WIDE[rank],) * 2 * rank
     padding = known.sizes(arguments, name, 3, 2 * rank, smallest=0)
-    if max(padding) > 64 // rank:
+    if max(padding) > 4 * WIDE[rank]:
         raise Unsupported(f"no probe for {name}={list(padding)}")
-    return padding
-
-
-def _sides(device: torch.device, rank: int, widest: int) -> tuple[int, int]:
-    """A usual side, and one where the paddings of both ends overlap."""
-    usual = {1: on(device, 256, 2048), 2: on(device, 24, 64), 3: on(device, 8, 16)}[rank]
-    return (max(usual, 2 * widest + 1), widest + 1)
+    return padding, padding
 
 
 for _rank in (1, 2, 3):
