@@ -63,8 +63,8 @@ def rules_dir() -> Path:
 
 
 @cache
-def _paths() -> Mapping[str, Path]:
-    found: dict[str, Path] = {}
+def _paths() -> Mapping[str, str]:
+    found: dict[str, str] = {}  # no Path for each: this runs on every start
     for group in os.scandir(rules_dir()):
         if not (_GROUP_NAME.fullmatch(group.name) and group.is_dir()):
             continue
@@ -74,14 +74,14 @@ def _paths() -> Mapping[str, Path]:
                 raise CardError(Path(group.path, name), 1, "the file must be named <CODE>-<name>.md")
             if match[1] in found:
                 raise CardError(Path(group.path, name), 1, f"{match[1]} has another card: {found[match[1]]}")
-            found[match[1]] = Path(group.path, name)
+            found[match[1]] = os.path.join(group.path, name)  # noqa: PTH118
     return dict(sorted(found.items()))
 
 
 @cache
 def codes() -> Mapping[str, str]:
     """Code -> name of every rule, sorted by code, from the file names alone."""
-    return MappingProxyType({code: path.stem[len(code) + 1 :] for code, path in _paths().items()})
+    return MappingProxyType({code: path.rpartition(f"{code}-")[2][:-3] for code, path in _paths().items()})
 
 
 @cache
@@ -115,7 +115,7 @@ def load_card(code: str) -> Card:
     """Parse the card of one rule. Raises KeyError for an unknown code, CardError for a malformed card."""
     from torchrepro_lint.cards.card import parse_card
 
-    return parse_card(_paths()[code])
+    return parse_card(Path(_paths()[code]))
 
 
 @cache
