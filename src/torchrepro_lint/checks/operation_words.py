@@ -55,7 +55,7 @@ def properties_of(verdict: Verdict) -> Mapping[str, Property]:
         "spelling": verdict.call.name,
         "direction": operation.direction,
         "devices": list(operation.devices),
-        "arguments": literals(verdict.site, (*operation.when, *verdict.behaviour.when)),
+        "arguments": literals(verdict.site, (*operation.when, *operation.exact, *verdict.behaviour.when)),
     }
 
 

@@ -5,12 +5,13 @@ Says only what the source shows: an argument whose value the run decides is left
 
 from __future__ import annotations
 
+import ast
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeGuard
 
 from torchrepro_lint.model import Property
-from torchrepro_lint.program.arguments import CallSite
+from torchrepro_lint.program.arguments import UNREADABLE, CallSite
 from torchrepro_lint.program.calls import Argument
 from torchrepro_lint.program.kernels.conditions import Holds, value_holds
 from torchrepro_lint.program.kernels.operations import Condition
@@ -19,30 +20,47 @@ from torchrepro_lint.program.kernels.operations import Condition
 def literals(site: CallSite, conditions: Sequence[Condition]) -> dict[str, Property]:
     """Parameter -> value, of the call and of the calls of a module that it constructs.
 
-    Where several values are possible it is the one for which the conditions hold.
+    What the conditions speak of is followed to where it comes from; of several possible values it is the one for
+    which they hold. Any other argument counts where its value stands in the call itself.
     """
-    tests = {name: test for condition in conditions for name, test in condition.items()}
+    tests = {name: test for condition in conditions for name, test in condition.items() if _on_values(test)}
     found: dict[str, Property] = {}
-    for name, values in _passed(site, tests):
-        test = tests.get(name, {})
-        fitting = [v for v in values if _on_values(test) and value_holds(v, name, test, site) is Holds.YES]
-        if fitting or len(set(map(repr, values))) == 1:
-            value = (fitting or values)[0]
-            if _is_plain(value):
-                found[name] = value
+    for name, node in _passed(site):
+        value = _decisive(site, name, tests[name]) if name in tests else _written(node)
+        if _is_plain(value):
+            found[name] = value
+    for name in sorted(site.signature.called.keys() & tests.keys()):
+        value = _fitting([value for value, _ in site.called_with(name)], name, tests[name], site)
+        if _is_plain(value):
+            found[name] = value
     return found
 
 
-def _passed(site: CallSite, tests: Mapping[str, Mapping[str, object]]) -> Iterator[tuple[str, list[object]]]:
+def _passed(site: CallSite) -> Iterator[tuple[str, ast.expr]]:
     for name in site.signature.parameters:
-        if isinstance(site.argument(name), Argument):
-            yield name, [v.value for v in site.values(name)]
+        if isinstance(argument := site.argument(name), Argument):
+            yield name, argument.node
     for keyword in site.call.node.keywords:
         if keyword.arg is not None and keyword.arg not in site.signature.parameters:
-            value = site.call.program.literal(keyword.value, site.call.scope)
-            yield keyword.arg, [value]
-    for name in sorted(site.signature.called.keys() & tests.keys()):
-        yield name, [value for value, _ in site.called_with(name)]
+            yield keyword.arg, keyword.value
+
+
+def _decisive(site: CallSite, name: str, test: Mapping[str, object]) -> object:
+    return _fitting([v.value for v in site.values(name)], name, test, site)
+
+
+def _fitting(values: Sequence[object], name: str, test: Mapping[str, object], site: CallSite) -> object:
+    """The value that passes the test, or else the only one there is."""
+    fitting = [v for v in values if value_holds(v, name, test, site) is Holds.YES]
+    return fitting[0] if fitting else values[0] if len(set(map(repr, values))) == 1 else UNREADABLE
+
+
+def _written(node: ast.expr) -> object:
+    try:
+        value = ast.literal_eval(node)
+    except ValueError:
+        return UNREADABLE
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _on_values(test: Mapping[str, object]) -> bool:
