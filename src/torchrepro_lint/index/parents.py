@@ -1,11 +1,14 @@
-"""The tree of one file, downwards and upwards. Parents are worked out function by function: most functions are
-never asked about. The nodes without a place (`Load`, `Add`) are shared between trees, and left out."""
+"""The tree of one file, downwards and upwards. Parents are worked out function by function, and for the module's own
+tables statement by statement: most are never asked about. The nodes without a place (`Load`, `Add`) are shared between
+trees, and left out."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 
+_LATER = (ast.FunctionDef, ast.AsyncFunctionDef)
+_LATER_IN_MODULE = (*_LATER, ast.Assign, ast.AnnAssign, ast.Expr)
 _PLACELESS = (ast.comprehension, ast.arguments, ast.withitem, ast.match_case)
 
 
@@ -14,7 +17,7 @@ class Parents:
 
     def __init__(self, tree: ast.Module) -> None:
         self._known: dict[ast.AST, ast.AST | None] = {tree: None}
-        self._unread: list[ast.AST] = []  # functions whose inside is not known yet
+        self._unread: list[ast.AST] = []  # functions and statements whose inside is not known yet
         self._read(tree)
 
     def __getitem__(self, node: ast.AST) -> ast.AST:
@@ -30,7 +33,7 @@ class Parents:
         return self._known.get(node)
 
     def _around(self, node: ast.AST) -> ast.AST:
-        """The next function to look into for `node`, by its line; f-strings may give a wrong one, or none."""
+        """The next of them to look into for `node`, by its line; f-strings may give a wrong one, or none."""
         line = getattr(node, "lineno", 0)
         places = (i for i, f in enumerate(self._unread) if _first_line(f) <= line <= f.end_lineno)  # type: ignore[attr-defined]
         return self._unread.pop(next(places, -1))
@@ -41,8 +44,8 @@ class Parents:
             node = stack.pop()
             for child in children(node):
                 known[child] = node
-                is_function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)
-                (self._unread if is_function else stack).append(child)
+                later = _LATER_IN_MODULE if node.__class__ is ast.Module else _LATER
+                (self._unread if isinstance(child, later) else stack).append(child)
 
 
 def children(node: ast.AST) -> Iterator[ast.AST]:
@@ -65,6 +68,6 @@ def descendants(node: ast.AST) -> Iterator[ast.AST]:
         yield from inner
 
 
-def _first_line(function: ast.AST) -> int:
-    decorators: list[ast.expr] = function.decorator_list  # type: ignore[attr-defined]
-    return decorators[0].lineno if decorators else function.lineno  # type: ignore[attr-defined]
+def _first_line(unread: ast.AST) -> int:
+    decorators: list[ast.expr] = getattr(unread, "decorator_list", [])
+    return decorators[0].lineno if decorators else unread.lineno  # type: ignore[attr-defined]
