@@ -118,6 +118,8 @@ class Run:
             torch_version=lambda: request.torch_version or settings.torch or declared,
             seed=settings.seed,
             seed_functions=settings.seed_functions,
+            loader_classes=settings.loader_classes,
+            rng_functions=settings.rng_functions,
             evidence=_own_evidence(settings),
         )
         for path, text in self.overlay.items():

@@ -19,7 +19,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     for seeding in program.seedings(module.facts):
         if seeding.complete and seeding.trains:
             for family in FAMILIES:
-                if family in seeding.late:
+                if family in seeding.late and not seeding.late[family].witness.one_case:
                     yield _draft(seeding, family, seeding.late[family])
 
 

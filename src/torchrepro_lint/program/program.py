@@ -14,6 +14,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.program.callers import Callers
 from torchrepro_lint.program.calls import UNKNOWN, Argument, Call, Opaque, entries_of
+from torchrepro_lint.program.configured import Configured
 from torchrepro_lint.program.console_scripts import console_scripts
 from torchrepro_lint.program.files import Files
 from torchrepro_lint.program.importers import users
@@ -44,6 +45,8 @@ class Program:
         torch_version: Callable[[], str | None] = lambda: None,
         seed: int = 0,
         seed_functions: Collection[str] = (),
+        loader_classes: Collection[str] = (),
+        rng_functions: Collection[str] = (),
         evidence: Sequence[Measured] = (),
     ) -> None:
         self.root = root
@@ -52,9 +55,10 @@ class Program:
         self.seed = seed
         self.seeds = Seeds(self, seed)
         self.seed_functions = frozenset(seed_functions)
+        self.configured = Configured(loader_classes, rng_functions)
         self.files = Files(read)
         self.finder = ModuleFinder(root, sources, self.files.search_path)
-        self.names = Names(self.finder, self.load, catalogue.canonical)
+        self.names = Names(self.finder, self.load, lambda name: self.configured.meaning(catalogue.canonical(name)))
         self.callers = Callers(self)
         self.values = Values(self.names, self.callers.passing)
         self.text = ProjectText(files)
@@ -121,6 +125,8 @@ class Program:
     def qualified(self, expr: ast.expr, scope: Scope) -> str | None:
         """The canonical external dotted name that `expr` means, if it is one."""
         target = self.names.resolve(expr, scope)
+        if isinstance(target, Scope):
+            return self.configured.of_own(target)
         return target if isinstance(target, str) else None
 
     def origins(self, expr: ast.expr, scope: Scope) -> list[Origin]:
@@ -279,7 +285,8 @@ class Module:
 
     def _called(self, last: str, wanted: frozenset[str]) -> Iterator[Call]:
         facts = self.facts
-        for spelled in (last, *sorted(facts.aliases.get(last, ()))):
+        others = self.program.configured.other_spellings(last)
+        for spelled in (last, *sorted(facts.aliases.get(last, ())), *others):
             for node, scope in facts.calls.get(spelled, ()):
                 name = self.program.callee(node, scope)
                 if name in wanted:

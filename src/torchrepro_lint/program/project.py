@@ -65,6 +65,6 @@ class ProjectText:
         if self._contents is None:
             return None
         if word not in self._mentions:
-            needle = word.encode()
+            needle = word.encode(errors="surrogateescape")
             self._mentions[word] = [p for p, content in self._contents.items() if needle in content]
         return self._mentions[word]

@@ -14,7 +14,18 @@ from torchrepro_lint.settings.tables import SettingsError
 
 SELECTIONS = ("select", "ignore", "extend-select")
 LISTS = ("exclude", "extend-exclude", "src")
-KEYS = (*SELECTIONS, *LISTS, "per-file-ignores", "seed", "torch", "seed-functions", "evidence", "extend")
+KEYS = (
+    *SELECTIONS,
+    *LISTS,
+    "per-file-ignores",
+    "seed",
+    "torch",
+    "seed-functions",
+    "loader-classes",
+    "rng-functions",
+    "evidence",
+    "extend",
+)
 MAX_SEED = 2**32 - 1  # numpy takes no more
 _DOTTED = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*"
 
@@ -33,7 +44,11 @@ def checked(key: str, value: object, origin: str, known: Mapping[str, str]) -> A
         case "torch":
             return _version(value, origin)
         case "seed-functions":
-            return _dotted_names(value, origin)
+            return _dotted_names(value, origin, "package.seed_all")
+        case "loader-classes":
+            return _dotted_names(value, origin, "package.FastLoader")
+        case "rng-functions":
+            return _dotted_names(value, origin, "package.jitter:numpy", rf"{_DOTTED}(?::(?:torch|numpy|python))?")
         case "extend" | "evidence":
             return string(value, origin)
     raise SettingsError(f"{origin}: unknown key{_nearest(key, KEYS)}")
@@ -74,11 +89,11 @@ def _per_file_ignores(value: object, origin: str, known: Mapping[str, str]) -> t
     raise SettingsError(f"{origin}: must be a table of patterns, each with a list of rules")
 
 
-def _dotted_names(value: object, origin: str) -> tuple[str, ...]:
+def _dotted_names(value: object, origin: str, example: str, pattern: str = _DOTTED) -> tuple[str, ...]:
     names = strings(value, origin)
     for name in names:
-        if not re.fullmatch(_DOTTED, name):
-            raise SettingsError(f"{origin}: {name!r} is not a dotted name such as 'package.seed_all'")
+        if not re.fullmatch(pattern, name):
+            raise SettingsError(f"{origin}: {name!r} is not a dotted name such as {example!r}")
     return names
 
 

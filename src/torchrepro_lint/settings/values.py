@@ -35,6 +35,8 @@ class Settings(NamedTuple):
     seed: int = 0
     torch: str | None = None
     seed_functions: tuple[str, ...] = ()
+    loader_classes: tuple[str, ...] = ()
+    rng_functions: tuple[str, ...] = ()
     evidence: str | None = None
     src: tuple[str, ...] = (".", "src")
     origins: tuple[tuple[str, str], ...] = ()

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.index.facts import FunctionNode
+from torchrepro_lint.program.configured import is_named
 from torchrepro_lint.program.entries import Entry
 from torchrepro_lint.program.options import Frame, Options, Truth
 from torchrepro_lint.program.program import Program
@@ -332,8 +333,11 @@ class _Walk:
     def _enter(self, callee: str | Scope, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
         if isinstance(callee, str):
             return self._external(callee, call, state, scope, frame)
-        if self._is_named_seeder(callee):
+        if any(is_named(callee, name) for name in self.program.seed_functions):
             return self.effects.seed(Seeder(FAMILIES, call, scope, None, "constant"), state, frame)
+        meaning = self.program.configured.of_own(callee)
+        if meaning is not None:
+            return self._external(meaning, call, state, scope, frame)
         self._chain.append(Step(call, scope))
         if callee.kind == "class":
             state = self._construct(callee, call, state, scope, frame)
@@ -366,14 +370,6 @@ class _Walk:
             for base in self.program.external_bases(owner):
                 state = self.effects.apply(base, call, state, scope, frame)
         return state
-
-    def _is_named_seeder(self, callee: Scope) -> bool:
-        """Whether the setting `seed-functions` names this project function."""
-        if not self.program.seed_functions or callee.kind != "function":
-            return False
-        module = callee.facts.source.rel.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-        full = f"{module}.{callee.name}"
-        return any(full == name or full.endswith(f".{name}") for name in self.program.seed_functions)
 
     def _external(self, name: str | None, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
         """A call of something outside the project, or of an unknown object; it may run what it is passed."""
