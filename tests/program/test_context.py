@@ -32,6 +32,7 @@ def found(folder: Path, text: str, name: str = "train.py", **files: str) -> Cont
 IDLE = {
     "decorator": ("@torch.no_grad()\ndef f(x):\n    op(x)", NO_GRADIENT),
     "bare decorator": ("@torch.inference_mode\ndef f(x):\n    op(x)", NO_GRADIENT),
+    "decorator by name": ("@smart_inference_mode()\ndef f(x):\n    op(x)", NO_GRADIENT),
     "with": ("def f(x):\n    with torch.no_grad():\n        op(x)", NO_GRADIENT),
     "one of several": ("def f(x):\n    with open(x) as y, torch.inference_mode():\n        op(x)", NO_GRADIENT),
     "switch": ("def f(x):\n    with torch.set_grad_enabled(False):\n        op(x)", NO_GRADIENT),
@@ -67,6 +68,11 @@ IDLE = {
     "deterministic arm": (
         "def f(x):\n    if torch.are_deterministic_algorithms_enabled():\n        op(x)",
         Context(None, "flag"),
+    ),
+    "function for the CPU": ("def dice_cpu(x):\n    op(x)", Context(None, "cpu")),
+    "sampler of a diffusion model": (
+        "class EulerScheduler:\n    def step(self, x):\n        op(x)",
+        Context(None, "evaluation"),
     ),
     "augmentation": ("def time_warp(x):\n    op(x)", Context(None, "data")),
     "name": ("def evaluate(x):\n    op(x)", Context(None, "evaluation")),

@@ -35,7 +35,9 @@ _DATA_CLASS = _words(
     r"(?:Dataset|DataModule|Collat\w*|Transforms?|Processor|Sampler|FeatureExtractor)$",
     r"(?:Augment|ImageProcessor)\w*$",
 )
-_EVALUATION_CLASS = re.compile(r"(?:Validator|Predictor|Evaluator|Visuali[sz]er|Pipeline|Exporter)$")
+_CPU = re.compile(r"_cpu$")
+# A scheduler that works on tensors steps a diffusion model backwards, which only sampling does.
+_EVALUATION_CLASS = re.compile(r"(?:Validator|Predictor|Evaluator|Visuali[sz]er|Pipeline|Exporter|Scheduler)$")
 _EVALUATION_FOLDER = re.compile(r"^(?:tests?|(?:torch)?metrics?|evaluation|evaluators?|inference|(?:\w+_)?pipelines?)$")
 _TEST_FILE = re.compile(r"^(?:test_|conftest)|_test$")
 _EVALUATION_FILE = _words(
@@ -53,6 +55,8 @@ def of_function(name: str, parameters: Iterable[str]) -> Role | None:
         return "evaluation"
     if _DATA.search(name):
         return "data"
+    if _CPU.search(name):
+        return "cpu"
     if _LOADING.search(name) or any(_LOADED.match(p) for p in parameters):
         return "loading"
     return None

@@ -99,6 +99,13 @@ def _switches_off(expr: ast.expr, scope: Scope, program: Program) -> bool:
     return (name in _OFF and first is not False) or (name in _SWITCHES and first is False)
 
 
+def _says_off(decorator: ast.expr) -> bool:
+    """A decorator of the project that is called after the one it applies: `@smart_inference_mode()`."""
+    written = decorator.func if isinstance(decorator, ast.Call) else decorator
+    name = written.attr if isinstance(written, ast.Attribute) else getattr(written, "id", "")
+    return name.endswith(("_inference_mode", "_no_grad"))
+
+
 def _asks_for_training(test: ast.expr) -> bool | None:
     """Whether the test asks for training mode (True), for evaluation mode (False), or for neither."""
     match test:
@@ -173,7 +180,7 @@ def _function(function: Scope, program: Program) -> Context:
     node = function.node
     if not isinstance(node, FunctionNode):
         return NOTHING
-    if any(_switches_off(d, function.parent or function, program) for d in node.decorator_list):
+    if any(_says_off(d) or _switches_off(d, function.parent or function, program) for d in node.decorator_list):
         return NO_GRADIENT
     owner = function.parent if function.parent is not None and function.parent.kind == "class" else None
     found = _method(node.name, owner, program) if owner is not None else NOTHING

@@ -113,7 +113,7 @@ def result(name: str, tensor: Traits, arguments: Sequence[ast.expr], call: ast.C
     """What the method or function `name` makes of `tensor`; `arguments` are those after the tensor."""
     found = replace(
         _result(name, tensor, arguments, call),
-        whole=tensor.whole if name in listed("methods", "keeps_whole") else None,
+        whole=True if _rounds(call) else tensor.whole if name in listed("methods", "keeps_whole") else None,
         unique=_unique(name, tensor, call),
         host=None if name in listed("methods", "moves") else tensor.host,
     )
@@ -124,6 +124,11 @@ def result(name: str, tensor: Traits, arguments: Sequence[ast.expr], call: ast.C
     if name in listed("methods", "without_gradient"):
         return replace(found, gradient=False)
     return found
+
+
+def _rounds(call: ast.Call) -> bool:
+    """`torch.div(x, y, rounding_mode="floor")`."""
+    return any(k.arg == "rounding_mode" and not _is(k.value, None) for k in call.keywords)
 
 
 def _unique(name: str, tensor: Traits, call: ast.Call) -> bool | None:
