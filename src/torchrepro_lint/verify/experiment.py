@@ -30,8 +30,8 @@ class Unsupported(Exception):
 
 
 class Missing(Exception):
-    """A package that the operation belongs to cannot be imported."""
+    """A package that the operation belongs to cannot be imported; `reason` is what the attempt said."""
 
-    def __init__(self, package: str) -> None:
-        super().__init__(f"{package} cannot be imported")
+    def __init__(self, package: str, reason: str = "") -> None:
+        super().__init__(f"{package} cannot be imported" + (f": {reason}" if reason else ""))
         self.package = package
