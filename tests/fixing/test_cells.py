@@ -129,3 +129,10 @@ def test_what_is_written_reads_as_the_edited_code(
         assert isinstance(cell["source"], str) or all(line.endswith("\n") for line in cell["source"][:-1])
         assert isinstance(cell["source"], str) or not whole or "" not in cell["source"]
     assert rewrite_cells(source, []) == source.document
+
+
+def test_a_new_line_is_indented_as_the_one_above_it() -> None:
+    text = '{"cells": [{"cell_type": "code", "source": ["a\\n",\n  "b\\n",\n      "c\\n",\n  "d"]}]}'
+    source = notebook(text)
+    place = source.text.index("c")
+    assert rewrite_cells(source, [(place, place, "x\n")]) == text.replace('"c\\n"', '"x\\n",\n      "c\\n"')

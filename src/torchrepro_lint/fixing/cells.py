@@ -109,7 +109,8 @@ class _Written:
         if self.separator is not None:
             opens_line = start == end == length and self._ends_line(start)
             lines = [start] * opens_line + [start + i for i, c in enumerate(added, 1) if c == "\\n"]
-            breaks += [(at, self.separator) for at in lines if at < len(self.characters)]
+            separator = breaks[-1][1] if breaks else self.separator  # as the line above it
+            breaks += [(at, separator) for at in lines if at < len(self.characters)]
         for at, between in self.breaks:
             moved = at - end + after
             still_ends = start < at == end and self._ends_line(moved) and moved not in [b for b, _ in breaks]

@@ -103,11 +103,19 @@ def _is_top(node: ast.AST | None, facts: ModuleFacts) -> bool:
     return isinstance(node, ast.Module)
 
 
+def _is_free(name: str, module: str, scope: Scope) -> bool:
+    """Whether nothing else has this name; the same import further down the file does no harm."""
+    top = scope.facts.scope
+    owner = scope.binding_scope(name)
+    bindings = top.bindings.get(name, [])
+    return (owner is None or owner is top) and all(b.kind == "import" and b.target == module for b in bindings)
+
+
 def _imported(facts: ModuleFacts, module: str, scope: Scope, at: ast.AST | None) -> Import:
     """A new import of `module`, under a name that is free at `scope`."""
     alias = USUAL_ALIASES.get(module, module)
     for name in (alias, f"_{alias}"):
-        if scope.binding_scope(name) is None and name not in facts.scope.bindings:
+        if _is_free(name, module, scope):
             line = f"import {module}" if name == module else f"import {module} as {name}"
             return Import(name, (new_import(facts, module, line, scope, at),))
     return Import(f"__import__({module!r})")
