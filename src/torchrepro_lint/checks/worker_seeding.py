@@ -13,7 +13,7 @@ from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.model import Edit, Position, Range
 from torchrepro_lint.program import Call, Program
 from torchrepro_lint.program.data.worker_draws import WorkerDraw
-from torchrepro_lint.syntax import Import, import_module, top_line, with_argument
+from torchrepro_lint.syntax import Import, also_imported, import_module, top_line, with_argument
 
 _NAME = "seed_worker"
 _KNOWN = re.compile(
@@ -24,9 +24,9 @@ _KNOWN = re.compile(
 def seeded_workers(call: Call, first: Call, families: Collection[str], program: Program) -> tuple[Edit, ...]:
     """Pass a `worker_init_fn` that seeds `families`: one that the file has, else a new one above `first`."""
     facts = call.facts
-    known = _known(facts, program)
+    known = _known(facts, program) or _importable(facts, program)
     if known is not None:
-        return (with_argument(facts, call.node, "worker_init_fn", known),)
+        return (with_argument(facts, call.node, "worker_init_fn", known.text), *known.edits)
     if not families or _NAME in facts.scope.bindings:
         return ()
     top = _top(first)
@@ -61,13 +61,27 @@ def renewed_generator(call: Call, first: Call, holder: str, draw: WorkerDraw, re
     return _inserted(call, first, name, [f"{data}.{draw.attribute} = {value}"], [torch, home])
 
 
-def _known(facts: ModuleFacts, program: Program) -> str | None:
+def _known(facts: ModuleFacts, program: Program) -> Import | None:
     """A function of the file, or imported into it, that is meant for this."""
     for name, bindings in facts.scope.bindings.items():
         if len(bindings) == 1 and _KNOWN.fullmatch(name) and bindings[0].kind in ("function", "import"):
             target = program.names.lookup(name, facts.scope)
             if isinstance(target, Scope) and _takes_one(target.node):
-                return name
+                return Import(name)
+    return None
+
+
+def _importable(facts: ModuleFacts, program: Program) -> Import | None:
+    """One of a module from which the file imports names already, so that one more can do no harm."""
+    for node in facts.tree.body:
+        if not isinstance(node, ast.ImportFrom) or node.names[0].name == "*":
+            continue
+        found = program.finder.find(node.module or "", node.level, str(facts.source.path))
+        home = program.load(found[0]) if found is not None and not found[1] else None
+        for name, made in home.scope.bindings.items() if home is not None else ():
+            is_one = len(made) == 1 and made[0].kind == "function" and _KNOWN.fullmatch(name)
+            if is_one and _takes_one(made[0].node) and name not in facts.scope.bindings:
+                return Import(name, (also_imported(facts, node, name),))
     return None
 
 
