@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from torchrepro_lint.syntax import import_name, insert_after, insert_before, insert_first
+from torchrepro_lint.index import FunctionNode
+from torchrepro_lint.syntax import import_name, insert_after, insert_before, insert_first, is_docstring
 
 if TYPE_CHECKING:
     from torchrepro_lint.index import Scope
@@ -29,7 +30,7 @@ def seed_edits(program: Program, seeding: Seeding, witness: Witness, call: str) 
     """Seed with `call` at the top of the program, from its own seed where one is in scope before the draw."""
     facts, guard = seeding.entry.facts, seeding.entry.facts.guard
     if witness.process is not None:
-        return _at_top(witness.process, call, str(program.seed), witness.process.node)
+        return _in_process(program, witness.process, call)
     command = seeding.entry.function
     for step in witness.chain[:1] if command is not None else witness.chain[1:2]:  # in main(), below its arguments
         main = step.scope.function
@@ -48,12 +49,32 @@ def seed_edits(program: Program, seeding: Seeding, witness: Witness, call: str) 
         return _at_top(facts.scope, call, str(program.seed), guard)
     if top is None or (facts.statement(witness.chain[0].node) is not top and isinstance(top, ast.Import)):
         return ()
+    top = _before_choice(seeding, witness, top)
     own = program.seeds.found(facts.scope, top)
     if own is not None and own.is_parsed and isinstance(own.binding.node, ast.stmt):
         return _after(facts.scope, call, own.text, own.binding.node)
     name = import_name(facts, call, facts.scope, top)
     seed = own.text if own is not None else str(program.seed)
     return (*name.edits, insert_before(facts, top, f"{name.text}({seed})"))
+
+
+def _in_process(program: Program, function: Scope, call: str) -> tuple[Edit, ...]:
+    """At the top of what the processes run; not where it is called as well, by a process that may have seeded."""
+    called = [site for site, scope in program.callers_of(function) or () if scope.facts.parents.get(site) is not None]
+    return () if called else _at_top(function, call, str(program.seed), function.node)
+
+
+def _before_choice(seeding: Seeding, witness: Witness, top: ast.stmt) -> ast.stmt:
+    """Where a script seeds: before `top`, and before the seed that its user may choose, so that this still counts."""
+    chosen, facts = seeding.conditional.get(witness.draw.family), seeding.entry.facts
+    if chosen is None:
+        return top
+    body = [n for n in facts.tree.body if not isinstance(n, ast.Import | ast.ImportFrom | ast.ClassDef | FunctionNode)]
+    if chosen.scope.function is facts.scope:
+        body = [n for n in body if n.lineno <= chosen.node.lineno <= (n.end_lineno or 0)]
+    elif body and is_docstring(body[0]):
+        body = body[1:]
+    return min((top, *body[:1]), key=lambda statement: statement.lineno)
 
 
 def _below_seed(scope: Scope, call: str, seed: OwnSeed, owner: ast.AST) -> tuple[Edit, ...]:

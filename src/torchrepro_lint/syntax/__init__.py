@@ -3,7 +3,16 @@
 from torchrepro_lint.syntax.arguments import with_argument
 from torchrepro_lint.syntax.imports import Import, import_from, import_module, import_name
 from torchrepro_lint.syntax.placing import also_imported
-from torchrepro_lint.syntax.statements import insert_after, insert_before, insert_first, remove, replace, top_line, wrap
+from torchrepro_lint.syntax.statements import (
+    insert_after,
+    insert_before,
+    insert_first,
+    is_docstring,
+    remove,
+    replace,
+    top_line,
+    wrap,
+)
 
 __all__ = [
     "Import",
@@ -14,6 +23,7 @@ __all__ = [
     "insert_after",
     "insert_before",
     "insert_first",
+    "is_docstring",
     "remove",
     "replace",
     "top_line",
