@@ -14,7 +14,7 @@ from torchrepro_lint.verify.probes import known
 from torchrepro_lint.verify.probes.draws import Draws
 from torchrepro_lint.verify.probes.modules import applied
 from torchrepro_lint.verify.probes.registry import probe
-from torchrepro_lint.verify.probes.sizes import on, words
+from torchrepro_lint.verify.probes.sizes import floats, on, words
 
 Arguments = Mapping[str, object]
 Tensor = torch.Tensor
@@ -33,7 +33,7 @@ def _query_key_value(device: torch.device, dtype: torch.dtype) -> tuple[Tensor, 
 @probe("sdpa")
 def sdpa(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
     """As PyTorch chooses for each dtype, and each fused kernel by name."""
-    for dtype in (torch.float32, torch.float16) if device.type == "cuda" else (torch.float32,):
+    for dtype in floats(device):
         yield _attention(device, arguments, dtype, F.scaled_dot_product_attention, "the backend that PyTorch chooses")
     if device.type == "cuda":
         for backend, dtype in _fused(device):
@@ -94,7 +94,7 @@ def _on_backends(*names: str) -> Callable[..., Tensor]:
 def attention_module(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
     width, heads = _heads(arguments, "embed_dim", "num_heads")
     need_weights = known.flag(arguments, "need_weights", False)
-    for dtype in (torch.float32, torch.float16) if device.type == "cuda" else (torch.float32,):
+    for dtype in floats(device):
         draws = Draws(device)
         x = draws.normal(2, on(device, 64, 1024), width, dtype=dtype, grad=True)
         module = torch.nn.MultiheadAttention(width, heads, batch_first=True, device="meta")
@@ -127,7 +127,7 @@ class _SelfAttention(torch.nn.Module):
 @probe("transformer-layer")
 def transformer_layer(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
     width, heads = _heads(arguments, "d_model", "nhead")
-    for dtype in (torch.float32, torch.float16) if device.type == "cuda" else (torch.float32,):
+    for dtype in floats(device):
         draws = Draws(device)
         x = draws.normal(2, on(device, 64, 1024), width, dtype=dtype, grad=True)
         layer = torch.nn.TransformerEncoderLayer(width, heads, 2 * width, 0.0, batch_first=True, device="meta")

@@ -14,14 +14,10 @@ from torchrepro_lint.verify.experiment import Experiment
 from torchrepro_lint.verify.probes import known
 from torchrepro_lint.verify.probes.draws import Draws
 from torchrepro_lint.verify.probes.registry import Probe, probe
-from torchrepro_lint.verify.probes.sizes import on, planes, words
+from torchrepro_lint.verify.probes.sizes import floats, on, planes, words
 
 Arguments = Mapping[str, object]
 Tensor = torch.Tensor
-
-
-def _half_too(device: torch.device) -> tuple[torch.dtype, ...]:
-    return (torch.float32, torch.float16) if device.type == "cuda" else (torch.float32,)
 
 
 def _resized(mode: str, rank: int, antialias: bool = False) -> Probe:
@@ -29,7 +25,7 @@ def _resized(mode: str, rank: int, antialias: bool = False) -> Probe:
         corners = known.flag(arguments, "align_corners") if mode != "area" else None
         side = {1: on(device, 1000, 4000), 2: on(device, 32, 128), 3: on(device, 12, 32)}[rank]
         target = _target(arguments, side, rank)
-        for dtype in _half_too(device):
+        for dtype in floats(device):
             x = Draws(device).normal(2, planes(device, *target), *[side] * rank, dtype=dtype, grad=True)
             yield Experiment(
                 f"x {words(x)} to {target}, mode={mode}, align_corners={corners}, antialias={antialias}; backward",
@@ -64,12 +60,12 @@ probe("interpolate-bicubic-antialias")(_resized("bicubic", 2, antialias=True))
 @probe("grid-sample-2d")
 def grid_sample_2d(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
     modes = ("bilinear", "nearest", "bicubic")
-    return _sampled(device, arguments, 2, known.choice(arguments, "mode", modes), _half_too(device))
+    return _sampled(device, arguments, 2, known.choice(arguments, "mode", modes), floats(device))
 
 
 @probe("grid-sample-3d")
 def grid_sample_3d(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
-    return _sampled(device, arguments, 3, known.choice(arguments, "mode", ("bilinear", "nearest")), _half_too(device))
+    return _sampled(device, arguments, 3, known.choice(arguments, "mode", ("bilinear", "nearest")), floats(device))
 
 
 @probe("grid-sample-cudnn")

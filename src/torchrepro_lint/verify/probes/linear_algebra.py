@@ -13,14 +13,10 @@ from torchrepro_lint.verify.probes import known
 from torchrepro_lint.verify.probes.draws import Draws
 from torchrepro_lint.verify.probes.modules import applied
 from torchrepro_lint.verify.probes.registry import probe
-from torchrepro_lint.verify.probes.sizes import on, words
+from torchrepro_lint.verify.probes.sizes import floats, on, words
 
 Arguments = Mapping[str, object]
 Tensor = torch.Tensor
-
-
-def _dtypes(device: torch.device) -> tuple[torch.dtype, ...]:
-    return (torch.float32, torch.float16) if device.type == "cuda" else (torch.float32,)
 
 
 @probe("convolution")
@@ -37,7 +33,7 @@ def convolution(device: torch.device, arguments: Arguments) -> Iterator[Experime
         ("conv1d", F.conv1d, (batch, 1, long), (16, 1, 9), {}),
         ("conv3d", F.conv3d, (2, 4, volume, volume, volume), (8, 4, 3, 3, 3), {}),
     )
-    for dtype in _dtypes(device):
+    for dtype in floats(device):
         for name, convolve, x_shape, weight_shape, options in cases:
             draws = Draws(device)
             x, weight = (
@@ -57,7 +53,7 @@ def cublas(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
     """A square product, a long inner dimension, a batch."""
     side, inner = on(device, 128, 2048), on(device, 4_096, 262_144)
     shapes = (((side, side), (side, side)), ((16, inner), (inner, 16)), ((8, 64, side), (8, side, 64)))
-    for dtype in _dtypes(device):
+    for dtype in floats(device):
         for left, right in shapes:
             draws = Draws(device)
             a, b = draws.normal(*left, dtype=dtype, grad=True), draws.normal(*right, dtype=dtype, grad=True)

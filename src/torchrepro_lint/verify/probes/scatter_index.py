@@ -11,7 +11,7 @@ from torchrepro_lint.verify.experiment import Experiment, Unsupported
 from torchrepro_lint.verify.probes import known
 from torchrepro_lint.verify.probes.draws import Draws
 from torchrepro_lint.verify.probes.registry import probe
-from torchrepro_lint.verify.probes.sizes import on, words
+from torchrepro_lint.verify.probes.sizes import floats, on, words
 
 Arguments = Mapping[str, object]
 Tensor = torch.Tensor
@@ -60,7 +60,7 @@ def _rows(
     """
     dim = _dimension(arguments)
     centre, spread = (1.0, 0.01) if factors else (0.0, 1.0)
-    for dtype in (torch.float32, torch.float16) if half and device.type == "cuda" else (torch.float32,):
+    for dtype in floats(device) if half else (torch.float32,):
         for length, places, width in ((on(device, 10_000, 400_000), 50, 4), (on(device, 1_500, 40_000), 100, 32)):
             draws = Draws(device)
             shape = _along(dim, length, width)

@@ -1,4 +1,4 @@
-"""How large a probe's inputs are: large enough for several blocks on a GPU, small enough for a CPU.
+"""Sizes and dtypes of a probe's inputs: large enough for several blocks on a GPU, small enough for a CPU.
 
 Atomics of one block seldom change places, so that contention on a GPU needs many of them; on a CPU every repeat
 should take a few milliseconds. Knows no operation.
@@ -18,6 +18,11 @@ LARGEST_PLANE = 2**24
 def on(device: torch.device, cpu: int, gpu: int) -> int:
     """The size for this device."""
     return cpu if device.type == "cpu" else gpu
+
+
+def floats(device: torch.device) -> tuple[torch.dtype, ...]:
+    """The dtypes of kernels that exist in half precision too: on CUDA those have atomics of their own."""
+    return (torch.float32, torch.float16) if device.type == "cuda" else (torch.float32,)
 
 
 def words(tensor: torch.Tensor) -> str:
