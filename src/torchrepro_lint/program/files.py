@@ -13,8 +13,8 @@ from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.program.outlines import Outline, outline_of
 from torchrepro_lint.program.search_path import SearchPath, search_path_of
 
-MAX_LINES_HELD = 120_000  # about 160 MB of syntax trees; beyond, the least recently used files are freed
-LINES_KEPT = 80_000  # so that this is rare: all that was worked out is forgotten with them
+MAX_LINES_HELD = 160_000  # about 220 MB of syntax trees; beyond, the least recently used files are freed
+LINES_KEPT = 120_000  # so that this is rare: all that was worked out is forgotten with them
 
 
 class Files:

@@ -13,8 +13,14 @@ MAX_USERS = 32  # files that use others, nearest first
 _IMPORT = r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n#]*)|import[ \t]+([\w., \t]+))"
 
 
-def imported(path: Path, text: ProjectText, finder: ModuleFinder) -> Iterator[str]:
+def imported(path: Path, text: ProjectText, finder: ModuleFinder) -> frozenset[str]:
     """The files of the project that a file imports."""
+    if path not in text.imports:
+        text.imports[path] = frozenset(_imported(path, text, finder))
+    return text.imports[path]
+
+
+def _imported(path: Path, text: ProjectText, finder: ModuleFinder) -> Iterator[str]:
     for match in re.finditer(_IMPORT, text.of(path), re.MULTILINE):
         if match[3]:
             modules = [part.split()[0] for part in match[3].split(",") if part.strip()]
@@ -32,7 +38,7 @@ def imported(path: Path, text: ProjectText, finder: ModuleFinder) -> Iterator[st
 def importers(wanted: Iterable[Path], among: Iterable[Path], text: ProjectText, finder: ModuleFinder) -> set[Path]:
     """Those of the files `among` that import one of `wanted`, directly or through each other."""
     found = {str(path) for path in wanted}
-    imports = {path: set(imported(path, text, finder)) for path in among}
+    imports = {path: imported(path, text, finder) for path in among}
     while new := [p for p, modules in imports.items() if str(p) not in found and modules & found]:
         found.update(str(p) for p in new)
     return {p for p in imports if str(p) in found}

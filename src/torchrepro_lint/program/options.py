@@ -76,11 +76,12 @@ def declared_options(facts: ModuleFacts) -> dict[str, Default]:
 
 
 class Declared(NamedTuple):
-    """What one file says of options: those it declares, None for one that the program itself sets to something that
-    is no constant; and for each attribute and class-level field that it sets (`cfg.seed = 1`), the constants, or None
-    where one of the values is none."""
+    """What one file says of options: those it declares; which of them it sets itself, to something that is no constant;
+    and for each attribute and class-level field that it sets (`cfg.seed = 1`), the constants, or None where one of the
+    values is none."""
 
-    options: dict[str, Default | None]
+    options: dict[str, Default]
+    chosen: frozenset[str]
     settings: dict[str, list[Default] | None]
 
 
@@ -93,13 +94,13 @@ def declared_in(facts: ModuleFacts) -> Declared:
             settings[name] = None
         elif values:
             settings[name] = [Default(v, settable=True) for v in values]
-    options = {name: option if _is_fixed(name, facts) else None for name, option in declared_options(facts).items()}
-    return Declared(options, settings)
+    options = declared_options(facts)
+    return Declared(options, frozenset(name for name in options if _is_chosen(name, facts)), settings)
 
 
-def _is_fixed(name: str, facts: ModuleFacts) -> bool:
+def _is_chosen(name: str, facts: ModuleFacts) -> bool:
     sets = (*facts.attribute_sets.get(name, ()), *facts.subscript_sets.get(name, ()))
-    return all(s.value is None or _constant(s.value) is not UNKNOWN for s in sets)
+    return any(s.value is not None and _constant(s.value) is UNKNOWN for s in sets)
 
 
 def _fields(facts: ModuleFacts) -> dict[str, list[Default] | None]:
@@ -203,7 +204,7 @@ class Options:
         if owner is not None and len(bindings) == 1 and bindings[0].kind == "assign" and bindings[0].value is not None:
             return self.values(bindings[0].value, owner, frame, depth + 1)
         if expr.id in parameters and owner is not None:
-            option = declared_options(owner.facts).get(expr.id)
+            option = self._program.declared(owner.facts).options.get(expr.id)
             return [option] if option is not None else None
         return None
 
@@ -213,8 +214,7 @@ class Options:
         self._take_in_new_files()
         first = own if name in own.options else self._with_option.get(name)
         if first is not None:
-            option = first.options[name]
-            return [option] if option is not None else None
+            return [first.options[name]] if name not in first.chosen else None
         first = own if name in own.settings else self._with_setting.get(name)
         return first.settings[name] if first is not None else None
 

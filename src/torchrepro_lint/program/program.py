@@ -27,6 +27,7 @@ from torchrepro_lint.program.values import Constant, Display, Origin, Reference,
 if TYPE_CHECKING:
     from torchrepro_lint.evidence import Evidence, Measured
     from torchrepro_lint.program.options import Declared
+    from torchrepro_lint.program.randomness.quiet import QuietFunctions
     from torchrepro_lint.program.randomness.seeding import Seeding
 
 MAX_CALLEES = 4  # that one call is taken to run
@@ -63,7 +64,9 @@ class Program:
         self.values = Values(self.names, self.callers.passing)
         self.text = ProjectText(files)
         self._runs: dict[tuple[ast.Call, Scope], tuple[str | Scope, ...]] = {}
+        self._given: dict[tuple[ast.Call, Scope], tuple[tuple[str | None, Scope], ...]] = {}
         self._declared: dict[ModuleFacts, Declared] = {}
+        self._quiet: QuietFunctions | None = None
         self._seedings: tuple[ModuleFacts, list[Seeding]] | None = None
         self._cut_short: set[str] = set()  # files with a program whose walk was given up
 
@@ -109,7 +112,9 @@ class Program:
         self.names.forget()
         self.values.forget()
         self.callers.forget()
+        self._quiet = None
         self._runs.clear()
+        self._given.clear()
         self._declared.clear()
         self._seedings = None
 
@@ -217,6 +222,15 @@ class Program:
 
         return [seeding_of(entry, self) for entry in started]
 
+    @property
+    def quiet(self) -> QuietFunctions:
+        """The functions that a seeding walk need not enter."""
+        from torchrepro_lint.program.randomness.quiet import QuietFunctions
+
+        if self._quiet is None:
+            self._quiet = QuietFunctions(self)
+        return self._quiet
+
     def declared(self, facts: ModuleFacts) -> Declared:
         """The options and settings of a file."""
         from torchrepro_lint.program.options import declared_in
@@ -246,6 +260,26 @@ class Program:
                 called = dict.fromkeys(c for c in self.values.callees(call, scope) if c is not None)
                 self._runs[key] = tuple(called or self._calls_of_object(call, scope))[:MAX_CALLEES]
         return self._runs[key]
+
+    def given(self, call: ast.Call, scope: Scope) -> tuple[tuple[str | None, Scope], ...]:
+        """The project's functions and classes that are arguments of a call, each with its keyword."""
+        key = (call, scope)
+        if key not in self._given:
+            passed = (*((None, a) for a in call.args), *((k.arg, k.value) for k in call.keywords))
+            found = ((name, self._definition(value, scope)) for name, value in passed)
+            self._given[key] = tuple((name, function) for name, function in found if function is not None)
+        return self._given[key]
+
+    def _definition(self, value: ast.expr, scope: Scope) -> Scope | None:
+        """The function or class that an expression is."""
+        found: object = None
+        if isinstance(value, ast.Lambda):
+            found = scope.children.get(value)
+        elif isinstance(value, ast.Name | ast.Attribute):
+            found = self.names.resolve(value, scope)
+            if found is None:
+                found = next((o.target for o in self.origins(value, scope) if isinstance(o, Reference)), None)
+        return found if isinstance(found, Scope) and found.kind in ("function", "lambda", "class") else None
 
     def _calls_of_object(self, call: ast.Call, scope: Scope) -> Iterator[Scope]:
         for origin in self.origins(call.func, scope):

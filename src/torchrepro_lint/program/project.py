@@ -18,6 +18,7 @@ class ProjectText:
         self._changed: dict[Path, bytes] = {}
         self._mentions: dict[str, list[Path]] = {}
         self._matches: dict[re.Pattern[bytes], bool] = {}
+        self.imports: dict[Path, frozenset[str]] = {}  # the files that a file imports, as far as `importers` was asked
 
     @cached_property
     def _contents(self) -> dict[Path, bytes] | None:
@@ -37,6 +38,7 @@ class ProjectText:
         """Let `text` stand in for the file from now on; None for what is on disk."""
         self._mentions.clear()
         self._matches.clear()
+        self.imports.clear()
         if text is None:
             self._changed.pop(path, None)
         else:

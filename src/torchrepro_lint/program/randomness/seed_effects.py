@@ -151,6 +151,16 @@ class Effects:
         )
 
 
+def has_effect(program: Program, name: str | None, call: ast.Call, scope: Scope) -> bool:
+    """Whether a call of the external `name`, or of an unknown object, can matter: it seeds or draws."""
+    return (
+        name in program.seed_functions
+        or (name is not None and seeder_of(program, name, call, scope) is not None)
+        or draw_of(program, name, call, scope) is not None
+        or _may_seed(name, call)
+    )
+
+
 def _may_seed(name: str | None, call: ast.Call) -> bool:
     """An unknown function whose name says that it seeds is believed, but not one that only reads."""
     last: str = name.rpartition(".")[2] if name else getattr(call.func, "attr", getattr(call.func, "id", ""))

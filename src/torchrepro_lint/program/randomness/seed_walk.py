@@ -7,7 +7,7 @@ modules. What a call does to the state, and what is noted of it, is the effects'
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.index.facts import FunctionNode
@@ -16,25 +16,19 @@ from torchrepro_lint.program.entries import Entry
 from torchrepro_lint.program.options import Frame, Options, Truth
 from torchrepro_lint.program.program import Program
 from torchrepro_lint.program.randomness import FAMILIES
+from torchrepro_lint.program.randomness.callees import EXITS, is_parameter
 from torchrepro_lint.program.randomness.rng import Seeder
-from torchrepro_lint.program.randomness.run_by import Run, commands, run_by
+from torchrepro_lint.program.randomness.run_by import Run
 from torchrepro_lint.program.randomness.seed_effects import Effects
 from torchrepro_lint.program.randomness.seed_state import FRESH, State, by_default, either, replayed
 from torchrepro_lint.program.randomness.seeding import Seeding, Step
-from torchrepro_lint.program.values import Reference, Result, argument_for, is_super
+from torchrepro_lint.program.values import Result, argument_for
 
 MAX_DEPTH = 40  # calls within calls
 MAX_CALLS = 30_000
 MAX_FILES = 3_000  # that are imported
 MAX_LINES = 90_000  # of the files that code is run of
-_SPAWNERS = frozenset({"torch.multiprocessing.spawn", "torch.multiprocessing.start_processes",
-                       "torch.distributed.launcher.elastic_launch",
-                       "torch.distributed.launcher.api.elastic_launch"})  # fmt: skip
-_HANDS_ON = frozenset({"builtins.enumerate", "builtins.iter", "itertools.islice", "tqdm.tqdm", "tqdm.auto.tqdm"})
 _FRESH_STARTS = ("spawn", "forkserver")
-_ELSEWHERE = frozenset({"worker_init_fn", "collate_fn"})  # run in the loader's workers
-_REMOTE = "torch.distributed.rpc."  # makes an object of a class that it is given; others mostly keep the class
-_EXITS = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit", "os.abort"})
 
 
 def seeding_of(entry: Entry, program: Program) -> Seeding:
@@ -53,6 +47,8 @@ class _Walk:
         self.found = Seeding(entry)
         self.options = Options(program, self.found.files)
         self.effects = Effects(program, self.found, self.options)
+        self._callees = program.quiet.callees
+        self._quiet: set[Run] = set()
         self._imported: set[str] = set()
         self._active: set[tuple[Scope, bool]] = set()
         self._memo: dict[object, State] = {}
@@ -122,9 +118,11 @@ class _Walk:
     ) -> State:
         """Run a project function, or take the result of an equal run from the memo. `owner` is the class of the
         object that a method is called on."""
+        if state is None or self._is_quiet((function, owner)):
+            return state
         self.found.entered.add(function)
         key = (function, call is None)
-        if state is None or key in self._active or not self._within_bounds():
+        if key in self._active or not self._within_bounds():
             return state
         signature = (owner, self._signature(function, call, frame, state))
         if signature in self._memo:
@@ -137,6 +135,24 @@ class _Walk:
         if depending == self.effects.depending:
             self._memo[signature] = after
         return after
+
+    def _is_quiet(self, run: Run) -> bool:
+        """Whether a function need not be entered; what is to be known of it is noted."""
+        pending = [run]
+        while pending:
+            run = pending.pop()
+            if run in self._quiet:
+                continue
+            quiet = self.program.quiet.of(run)
+            if quiet is None:
+                return False
+            self._quiet.add(run)
+            self._see(run[0].facts)
+            self.found.entered.add(run[0])
+            self.found.reached |= quiet.reached
+            self.found.unfollowed += quiet.unfollowed
+            pending += reversed(quiet.runs)
+        return True
 
     def _body(self, function: Scope, frame: Frame, state: State) -> State:
         node = function.node
@@ -212,21 +228,12 @@ class _Walk:
     ) -> State:
         state = self._expression(head, state, scope, frame)
         if not isinstance(node, ast.While):
-            state = self._iterated(head, state, scope, frame)
-        body = self._block(node.body, state, scope, frame)
-        return self._block(node.orelse, body if body is not None else state, scope, frame)
-
-    def _iterated(self, items: ast.expr, state: State, scope: Scope, frame: Frame) -> State:
-        """What an object of the project does when a loop takes its items: `for batch in Batches(10):`."""
-        while isinstance(items, ast.Call) and items.args and self.program.qualified(items.func, scope) in _HANDS_ON:
-            items = items.args[0]
-        for owner in self._classes([items], scope):
-            method = self.program.names.class_member(owner, "__iter__")
-            if isinstance(method, Scope):
-                self._chain.append(Step(items, scope))
+            for method, owner in self._callees.iterated(head, scope):
+                self._chain.append(Step(head, scope))
                 state = self._function(method, None, frame, state, owner)
                 self._chain.pop()
-        return state
+        body = self._block(node.body, state, scope, frame)
+        return self._block(node.orelse, body if body is not None else state, scope, frame)
 
     def _if(self, node: ast.If, state: State, scope: Scope, frame: Frame) -> State:
         if node is scope.facts.guard:
@@ -285,7 +292,7 @@ class _Walk:
     # -- calls --------------------------------------------------------------------------------------------------
     def _call(self, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
         self.found.reached.add(getattr(call.func, "attr", getattr(call.func, "id", "")))
-        callees = self._callees(call, scope, frame)
+        callees = self._targets(call, scope, frame)
         if not callees:
             self.found.unfollowed.append(Step(call, scope))
             state = self._external(None, call, state, scope, frame)
@@ -294,7 +301,7 @@ class _Walk:
         else:
             with self.effects.in_doubt():
                 state = either([self._enter(callee, call, state, scope, frame) for callee in callees])
-        return self._run_all(commands(call, scope, self.program), call, state, scope, frame)
+        return self._run_all(self._callees.commands(call, scope), call, state, scope, frame)
 
     def _run_all(self, runs: Iterable[Run], call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
         """Functions of the project that a framework runs for this call."""
@@ -304,21 +311,15 @@ class _Walk:
             self._chain.pop()
         return state
 
-    def _callees(self, call: ast.Call, scope: Scope, frame: Frame) -> tuple[str | Scope, ...]:
-        function = call.func
-        if frame.owner is not None and isinstance(function, ast.Attribute) and _is_self(function.value, frame):
-            method = self.program.names.class_member(frame.owner, function.attr)
-            if isinstance(method, Scope):  # a subclass may have its own
-                return (method,)
-        handed = self._handed(function, scope, frame)
-        return (handed,) if handed is not None else self.program.runs(call, scope)
+    def _targets(self, call: ast.Call, scope: Scope, frame: Frame) -> tuple[str | Scope, ...]:
+        handed = self._handed(call.func, scope, frame)
+        return (handed,) if handed is not None else self._callees.of(call, scope, frame)
 
     def _handed(self, function: ast.expr, scope: Scope, frame: Frame) -> Scope | None:
         """The project's function that a parameter stands for in the call in progress."""
         at: Frame | None = frame
         while at is not None and at.call is not None and at.caller is not None and isinstance(function, ast.Name):
-            bindings = at.function.bindings.get(function.id, [])
-            if scope.binding_scope(function.id) is not at.function or [b.kind for b in bindings] != ["parameter"]:
+            if not is_parameter(function, scope, at.function):
                 return None
             self.effects.depending += 1
             given = argument_for(at.call, at.function, function.id)
@@ -342,64 +343,30 @@ class _Walk:
         if callee.kind == "class":
             state = self._construct(callee, call, state, scope, frame)
         elif callee.kind in ("function", "lambda"):
-            owners = self._owners(callee, call, scope, frame)
+            owners = self._callees.owners(callee, call, scope, frame)
             state = either([self._function(callee, call, frame, state, owner) for owner in owners])
         self._chain.pop()
         return state
 
-    def _owners(self, method: Scope, call: ast.Call, scope: Scope, frame: Frame) -> list[Scope | None]:
-        """The classes of the objects that a method may be called on; [None] for one that is not known."""
-        function = call.func
-        if method.self_name is None or method.parent is None:
-            return [None]
-        receiver = function.value if isinstance(function, ast.Attribute) else function
-        if is_super(receiver) or any(_is_self(e, frame) for e in (receiver, *call.args[:1])):
-            return [frame.owner]
-        made = dict.fromkeys(self._classes([receiver], scope))
-        known: list[Scope | None] = [c for c in made if method.parent in self.program.names.bases(c)]
-        return known[:4] or [None]
-
     def _construct(self, owner: Scope, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
-        for name in ("__new__", "__init__", "__post_init__", "setup"):
-            if name == "setup" and not any("LightningModule" in b for b in self.program.external_bases(owner)):
-                continue
-            method = self.program.names.class_member(owner, name)
-            if isinstance(method, Scope):
-                state = self._function(method, call, frame, state, owner)
-        if not isinstance(self.program.names.class_member(owner, "__init__"), Scope):
-            for base in self.program.external_bases(owner):
-                state = self.effects.apply(base, call, state, scope, frame)
+        for method in self._callees.constructors(owner):
+            state = self._function(method, call, frame, state, owner)
+        for base in self._callees.inherited_constructors(owner):
+            state = self.effects.apply(base, call, state, scope, frame)
         return state
 
     def _external(self, name: str | None, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
         """A call of something outside the project, or of an unknown object; it may run what it is passed."""
         name = name.removesuffix(".__init__") if name else None
-        if name in _EXITS:
+        if name in EXITS:
             return None
         state = self.effects.apply(name, call, state, scope, frame)
-        for function in self._passed(call, scope):
+        for function in self._callees.given(name, call, scope):
             if state is None:
                 return None
-            if function.kind != "class" or (name or "").startswith(_REMOTE):
-                state = self._run_callback(name, function, call, state, scope, frame)
-        state = self._run_all(run_by(name, call, scope, self.program), call, state, scope, frame)
+            state = self._run_callback(name, function, call, state, scope, frame)
+        state = self._run_all(self._callees.run_by(name, call, scope), call, state, scope, frame)
         return self._worker_code(name, call, state, scope, frame)
-
-    def _passed(self, call: ast.Call, scope: Scope) -> Iterator[Scope]:
-        """The project's functions and classes that a call is given: `app.run(main)`, `spawn(worker)`."""
-        for value in (*call.args, *(k.value for k in call.keywords if k.arg not in _ELSEWHERE)):
-            match value:
-                case ast.Lambda():
-                    function: object = scope.children.get(value)
-                case ast.Name() | ast.Attribute():
-                    function = self.program.resolve(value, scope)
-                    if function is None:
-                        origins = self.program.origins(value, scope)
-                        function = next((o.target for o in origins if isinstance(o, Reference)), None)
-                case _:
-                    continue
-            if isinstance(function, Scope) and function.kind in ("function", "lambda", "class"):
-                yield function
 
     def _run_callback(
         self, name: str | None, function: Scope, call: ast.Call, state: State, scope: Scope, frame: Frame
@@ -417,7 +384,7 @@ class _Walk:
 
     def _starts_afresh(self, name: str | None, call: ast.Call, scope: Scope) -> bool:
         """Whether a call runs functions in processes that share nothing with this one, not even by a fork."""
-        if name in _SPAWNERS:
+        if self._callees.spawns(name):
             return True
         if name == "multiprocessing.Process":
             chosen = [c for f in self.found.files for c, _ in f.calls.get("set_start_method", ())]
@@ -433,14 +400,16 @@ class _Walk:
         if name is None or state is None:
             return state
         if name == "torch.utils.data.DataLoader" and call.args:
-            owners = self._classes([call.args[0]], scope)
+            owners = self._callees.classes([call.args[0]], scope)
             has_workers = self._has_workers(call, scope, frame)
             for method in ("__getitem__", "__iter__"):
                 state = self._run_in_workers(owners, method, call, state, scope, frame, has_workers)
             return state
         if ".transforms." in name:
             listed = [e for a in call.args for e in (a.elts if isinstance(a, ast.List | ast.Tuple) else [a])]
-            return self._run_in_workers(self._classes(listed, scope), "__call__", call, state, scope, frame, True)
+            return self._run_in_workers(
+                self._callees.classes(listed, scope), "__call__", call, state, scope, frame, True
+            )
         return state
 
     def _has_workers(self, call: ast.Call, scope: Scope, frame: Frame) -> bool:
@@ -448,11 +417,6 @@ class _Walk:
         workers = next((k.value for k in call.keywords if k.arg == "num_workers"), None)
         values = self.options.values(workers, scope, frame) if workers is not None else []
         return workers is not None and (not values or any(v.value for v in values))
-
-    def _classes(self, values: Iterable[ast.expr], scope: Scope) -> list[Scope]:
-        """The project classes that these values are instances of."""
-        made = [o.callee for v in values for o in self.program.origins(v, scope) if isinstance(o, Result)]
-        return [c for c in made if isinstance(c, Scope) and c.kind == "class"]
 
     def _run_in_workers(
         self, owners: list[Scope], method: str, call: ast.Call, state: State, scope: Scope, frame: Frame, workers: bool
@@ -476,10 +440,6 @@ def _is_case(test: ast.expr) -> bool:
         isinstance(test.ops[0], ast.In)
         or (isinstance(test.ops[0], ast.Eq) and isinstance(getattr(test.comparators[0], "value", None), str))
     )
-
-
-def _is_self(node: ast.expr, frame: Frame) -> bool:
-    return isinstance(node, ast.Name) and node.id == frame.function.self_name
 
 
 def _may_be_known(value: ast.expr) -> bool:

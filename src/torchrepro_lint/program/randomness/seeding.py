@@ -20,6 +20,8 @@ _TRAINERS = frozenset({"Trainer", "Seq2SeqTrainer"})  # whose `train` computes g
 _EARNEST = frozenset({"parse_args", "DataLoader", "fit", "LightningCLI", "load", "from_pretrained",
                       "load_state_dict", "open", "imread", "read_csv", "save", "savez", "savefig",
                       "save_pretrained", "to_csv", "dump", "write"})  # fmt: skip
+TRAINS = ("backward", "manual_backward", "fit", "zero_grad")
+LOADS = ("load_state_dict", "from_pretrained", "load_from_checkpoint", "load")
 
 
 class Step(NamedTuple):
@@ -94,11 +96,10 @@ class Seeding:
     @cached_property
     def trains(self) -> bool:
         """Whether gradients are computed anywhere on the path, or in a function of the name of one that is called."""
-        names = ("backward", "manual_backward", "fit", "zero_grad")
         if "LightningCLI" in self.reached or ("train" in self.reached and self.reached & _TRAINERS):
             return True
-        return any(n in self.reached for n in names) or any(
-            self.runs(scope) for facts in self.visited for n in names for _, scope in facts.calls.get(n, ())
+        return any(n in self.reached for n in TRAINS) or any(
+            self.runs(scope) for facts in self.visited for n in TRAINS for _, scope in facts.calls.get(n, ())
         )
 
     def runs(self, scope: Scope) -> bool:
@@ -109,7 +110,7 @@ class Seeding:
     @property
     def loads_weights(self) -> bool:
         """Whether a checkpoint is loaded anywhere on the path."""
-        return bool(self.reached & {"load_state_dict", "from_pretrained", "load_from_checkpoint", "load"})
+        return not self.reached.isdisjoint(LOADS)
 
     @cached_property
     def is_trial(self) -> bool:
