@@ -49,6 +49,8 @@ def _is_name(node: ast.AST) -> bool:
 def seed_edits(program: Program, value: ast.expr, source: Source, seedings: list[Seeding]) -> tuple[Edit, ...]:
     """Replace `value` where it is passed or stored as a seed, else what the seeders here are given."""
     facts = source.scope.facts
+    if _tells_apart(source.node):
+        return ()
     if source.scope.function.name.rpartition(".")[2] in _PER_SAMPLE:
         return ()
     for seeding in seedings:
@@ -62,6 +64,14 @@ def seed_edits(program: Program, value: ast.expr, source: Source, seedings: list
     if len(here) < len(seedings):
         return ()
     return tuple(replace(facts, s.seed.node, program.seeds.expression(s.scope, s.call)) for s in here)
+
+
+def _tells_apart(node: ast.AST) -> bool:
+    """Whether this is the hash of something that varies: one number in its place would seed all alike."""
+    match node:
+        case ast.Call(func=ast.Name(id="hash"), args=args):
+            return any(isinstance(n, ast.Name) for arg in args for n in ast.walk(arg))
+    return False
 
 
 def seed_text(program: Program, scope: Scope, node: ast.AST) -> tuple[str, tuple[Edit, ...]]:

@@ -58,13 +58,13 @@ def _is_loop(site: Site) -> bool:
 
 
 def _becomes_list(node: ast.expr, facts: ModuleFacts) -> bool:
-    """Whether a list does as well as the set here: `pop` has no order, and what is pickled should stay a set."""
+    """Whether a list does as well as the set here. What is pickled or returned should stay a set."""
     match facts.parents[node]:
-        case ast.Attribute():
-            return False
         case ast.Call(func=function):
             return getattr(function, "attr", getattr(function, "id", "")) not in _KEEPING
-    return True
+        case ast.For() | ast.AsyncFor() | ast.comprehension() | ast.Starred() | ast.YieldFrom():
+            return True
+    return False
 
 
 def _edits(facts: ModuleFacts, taken: Iterable[ast.expr]) -> tuple[Edit, ...]:
