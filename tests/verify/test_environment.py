@@ -55,3 +55,22 @@ def test_a_gpu_is_described() -> None:
     for key in ("gpu", "compute_capability", "driver", "cuda", "cudnn", "cublas"):
         assert found[key], key
     assert found["gpus"] >= 1
+
+
+def test_nvidia_smi_of_an_old_driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = tmp_path / "nvidia-smi"
+    fake.write_text('#!/bin/sh\ncase "$1" in *compute_cap*) exit 2;; esac\necho "Tesla K80, 418.67, [N/A]"\n')
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    found = manifest({})
+    assert (found["gpu"], found["driver"], found["mig"]) == ("Tesla K80", "418.67", None)
+
+
+def test_only_the_workers_import_torch() -> None:
+    script = (
+        "import sys\nimport torchrepro_lint.cli.verify, torchrepro_lint.cli.env\n"
+        "import torchrepro_lint.verify.session, torchrepro_lint.verify.evidence, torchrepro_lint.report.verification\n"
+        "print('torch' in sys.modules, 'libcst' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "False False\n"

@@ -128,15 +128,19 @@ def _cublas(cuda: str | None) -> str | None:
 
 def _nvidia() -> dict[str, str | None]:
     """What the driver says, with or without PyTorch."""
-    asked = ("name", "driver_version", "mig.mode.current", "compute_cap")
-    command = ["nvidia-smi", f"--query-gpu={','.join(asked)}", "--format=csv,noheader"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return {}
-    first = done.stdout.partition("\n")[0]
-    values = [None if value.strip() in ("", "[N/A]") else value.strip() for value in first.split(",")]
-    return dict(zip(("gpu", "driver", "mig", "compute_capability"), values, strict=False))
+    asked = {"gpu": "name", "driver": "driver_version", "mig": "mig.mode.current", "compute_capability": "compute_cap"}
+    while asked:
+        command = ["nvidia-smi", f"--query-gpu={','.join(asked.values())}", "--format=csv,noheader"]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=20)
+        except (OSError, subprocess.SubprocessError):
+            return {}
+        if done.returncode == 0:
+            first = done.stdout.partition("\n")[0]
+            values = [None if value.strip() in ("", "[N/A]") else value.strip() for value in first.split(",")]
+            return dict(zip(asked, values, strict=False))
+        asked.popitem()  # an old driver knows fewer of them
+    return {}
 
 
 def _cpu_model() -> str | None:

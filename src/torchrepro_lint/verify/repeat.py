@@ -58,6 +58,8 @@ def repeat_deterministically(trial: Trial, effort: Effort, before: Callable[[], 
         except torch.cuda.OutOfMemoryError:
             raise
         except RuntimeError as error:
+            if str(error).startswith("CUDA error"):  # the process is of no more use
+                raise
             return Arm(alert=str(error).strip().partition("\n")[0].partition(", but you set")[0])
 
 
