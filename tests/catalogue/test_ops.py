@@ -6,6 +6,7 @@ import ast
 import importlib
 import inspect
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -197,3 +198,51 @@ def test_what_alerts_on_the_cpu_raises_there() -> None:
         torch.zeros(4).put_(torch.tensor([0, 0]), torch.ones(2), accumulate=True)
     finally:
         torch.use_deterministic_algorithms(False)
+
+
+# -- against PyTorch's own lists -------------------------------------------------------------------------------------
+LISTS = {"switches": "will act\n    deterministically", "raises": "will throw a\n    :class:`RuntimeError`"}
+
+
+def documented(flag: str) -> set[str]:
+    """The names in one of the lists of `use_deterministic_algorithms`."""
+    torch = pytest.importorskip("torch")
+    text = torch.use_deterministic_algorithms.__doc__ or ""
+    after = text.partition(f"normally-nondeterministic operations {LISTS[flag]}")[2]
+    items = after.partition("\n    The following")[0].partition("\n    In addition")[0]
+    names = set(re.findall(r"^        \* :\w+:`([\w.]+)`", items, re.MULTILINE))
+    assert len(names) > 15
+    return names
+
+
+def flags_here(row: Mapping[str, Any], *devices: str) -> set[str]:
+    """What a row says of the PyTorch that is installed."""
+    release = Version(pytest.importorskip("torch").__version__).release
+    return {
+        b["flag"]
+        for b in row["behaviour"]
+        if b.get("device", "cuda") in devices and operations.in_range(release, b.get("torch", ""))
+    }
+
+
+@pytest.mark.parametrize("flag", LISTS)
+def test_what_the_documentation_lists_the_catalogue_says_too_or_calls_wrong(flag: str) -> None:
+    syntax = {"torch.Tensor.__getitem__": "x[index]"}
+    missing = []
+    for name in sorted(documented(flag)):
+        rows = [r for _, r in operations_of() if name in spellings(r) or syntax.get(name) in r.get("syntax", ())]
+        agree = any(flag in flags_here(row, "cuda", "cpu") for row in rows)
+        if not agree and not any("docs_wrong" in row for row in rows):
+            missing.append(name)
+    assert missing == []
+
+
+@pytest.mark.parametrize("flag", LISTS)
+def test_what_the_catalogue_says_the_documentation_lists_too_or_is_called_wrong(flag: str) -> None:
+    """A row that fires another one's alert is listed under that one's name."""
+    listed = documented(flag)
+    by_id = {row["id"]: row for _, row in operations_of()}
+    own = [row for _, row in REPORTED if "package" not in row and flag in flags_here(row, "cuda")]
+    assert len(own) > 10
+    names = {row["id"]: [*spellings(row), *spellings(by_id.get(row.get("alert_of", ""), {}))] for row in own}
+    assert [row["id"] for row in own if listed.isdisjoint(names[row["id"]]) and "docs_wrong" not in row] == []
