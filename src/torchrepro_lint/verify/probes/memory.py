@@ -50,7 +50,7 @@ def resize_quantized(device: torch.device, arguments: Arguments) -> Iterator[Exp
 @probe("overlapping-writes")
 def overlapping_writes(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
     """Windows that share all but one element, each written from a row of its own."""
-    rows, width = on(device, 2_000, 100_000), 32
+    rows, width = on(device, 20_000, 100_000), 32
     draws = Draws(device)
     memory, source = draws.normal(rows + width), draws.normal(rows, width)
     yield Experiment(
