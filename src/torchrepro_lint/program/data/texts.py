@@ -12,7 +12,7 @@ from enum import IntEnum
 from typing import Any
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.index import Scope
+from torchrepro_lint.index import Binding, Scope
 from torchrepro_lint.program.program import Program
 from torchrepro_lint.program.values import Constant, Display, Element, Origin, Result, Unknown
 
@@ -77,7 +77,15 @@ class Texts:
                 return self._named(attr)
             case ast.Name(id=name):
                 found = [self._origin(o) for o in self.program.origins(node, scope)]
-                return max((*found, self._named(name)), default=Evidence.NONE)
+                return max((*found, self._named(name), self._key(name, scope)), default=Evidence.NONE)
+        return Evidence.NONE
+
+    def _key(self, name: str, scope: Scope) -> Evidence:
+        """`for key, value in mapping.items()`."""
+        owner = scope.binding_scope(name)
+        match owner.bindings[name] if owner is not None else []:
+            case [Binding(kind="loop", path=(0,), value=ast.Call(func=ast.Attribute(value=mapping, attr="items")))]:
+                return self._items(mapping, scope)
         return Evidence.NONE
 
     def _items(self, node: ast.expr, scope: Scope) -> Evidence:
@@ -103,9 +111,7 @@ class Texts:
                 return self._items(value, scope)
             case ast.Subscript(value=ast.Name() as value):
                 return self._array(value, scope)
-            case ast.Attribute(attr=attr):
-                return self._named(attr)
-            case ast.Name(id=name):
+            case ast.Attribute(attr=name) | ast.Name(id=name):
                 found = [self._held(o) for o in self.program.origins(node, scope)]
                 return max((*found, self._named(name)), default=Evidence.NONE)
         return Evidence.NONE
@@ -156,7 +162,11 @@ class Texts:
     def _iterable_call(self, call: ast.Call, scope: Scope) -> Evidence:
         name = self.program.qualified(call.func, scope) or ""
         wraps = name.removeprefix("builtins.")
-        if wraps in ("list", "tuple", "set", "frozenset", "sorted", "reversed", "iter", "filter") and call.args:
+        if (
+            wraps
+            in ("list", "tuple", "set", "frozenset", "sorted", "reversed", "iter", "filter", "collections.Counter")
+            and call.args
+        ):
             return self._items(call.args[-1], scope)
         if wraps == "map" and call.args:
             mapped = self.program.qualified(call.args[0], scope)
@@ -165,7 +175,12 @@ class Texts:
             return Evidence.NAME
         if isinstance(call.func, ast.Attribute) and call.func.attr in ("iterdir", "rglob"):
             return Evidence.SURE
-        return self._call(call, scope)
+        return self._call(call, scope) or self._returned(call, scope)
+
+    def _returned(self, call: ast.Call, scope: Scope) -> Evidence:
+        """What a function of the project gives."""
+        made = [o for o in self.program.origins(call, scope) if getattr(o, "node", None) is not call]
+        return min(map(self._held, made), default=Evidence.NONE)
 
     def _named(self, name: str) -> Evidence:
         words = set(name.lower().strip("_").split("_"))
