@@ -7,6 +7,15 @@ import pytest
 from .program import Program, names
 from .proving import prove
 
+# The rules whose fixes decide what a run on a CPU computes.
+DECISIVE = {"TRP101", "TRP102", "TRP103", "TRP104", "TRP111", "TRP203", "TRP204", "TRP205"}
+
+
+def test_the_programs_are_many_and_have_every_flaw_that_decides_a_result() -> None:
+    programs = [Program.read(name) for name in names()]
+    assert len(programs) >= 30
+    assert {code for program in programs for code in program.flaws} >= DECISIVE
+
 
 @pytest.mark.parametrize("name", names())
 def test_two_runs_differ_and_after_the_fix_they_agree(name: str) -> None:

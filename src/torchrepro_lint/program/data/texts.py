@@ -17,6 +17,8 @@ from torchrepro_lint.program.program import Program
 from torchrepro_lint.program.values import Constant, Display, Element, Origin, Result, Unknown
 
 MAX_STEPS = 120
+_SAME_ITEMS = frozenset({"list", "tuple", "set", "frozenset", "sorted", "reversed", "iter", "filter",
+                         "collections.Counter"})  # fmt: skip
 
 
 class Evidence(IntEnum):
@@ -162,11 +164,7 @@ class Texts:
     def _iterable_call(self, call: ast.Call, scope: Scope) -> Evidence:
         name = self.program.qualified(call.func, scope) or ""
         wraps = name.removeprefix("builtins.")
-        if (
-            wraps
-            in ("list", "tuple", "set", "frozenset", "sorted", "reversed", "iter", "filter", "collections.Counter")
-            and call.args
-        ):
+        if wraps in _SAME_ITEMS and call.args:
             return self._items(call.args[-1], scope)
         if wraps == "map" and call.args:
             mapped = self.program.qualified(call.args[0], scope)
