@@ -65,6 +65,8 @@ IDLE = {
     "index of the largest": ("def f(x):\n    return op(x).flatten(1).argmax(1)", NO_GRADIENT),
     "on the CPU": ("def f(x):\n    if x.ndim == 4 and x.device.type == 'cpu':\n        op(x)", Context(None, "cpu")),
     "not on a GPU": ("def f(x):\n    if x.is_cuda:\n        return x\n    else:\n        op(x)", Context(None, "cpu")),
+    "left out of the script": ("@torch.jit.unused\ndef f(x):\n    op(x)", Context(None, "evaluation")),
+    "scripted": ("def f(x):\n    if torch.jit.is_scripting():\n        op(x)", Context(None, "evaluation")),
     "deterministic arm": (
         "def f(x):\n    if torch.are_deterministic_algorithms_enabled():\n        op(x)",
         Context(None, "flag"),
@@ -122,6 +124,7 @@ BUSY = {
         "def f(x):\n    if version.parse(torchvision.__version__) >= version.parse('0.7'):\n        op(x)"
     ),
     "neural transform": "class AffineTransform(nn.Module):\n    def forward(self, x):\n        op(x)",
+    "not scripted": "def f(x):\n    if not torch.jit.is_scripting():\n        op(x)",
     "on a GPU": "def f(x):\n    if x.device.type != 'cpu':\n        op(x)",
     "other arm": (
         "def f(x):\n    if torch.are_deterministic_algorithms_enabled():\n        y = 1\n    else:\n        op(x)"

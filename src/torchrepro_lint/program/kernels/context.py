@@ -27,6 +27,10 @@ _SWITCHES = ("torch.set_grad_enabled", "torch.autograd.set_grad_enabled")
 _HOOKS = frozenset({"validation_step", "test_step", "predict_step", "validation_epoch_end", "test_epoch_end"})
 
 
+_LEFT_OUT = frozenset({"torch.jit.ignore", "torch.jit.unused"})  # no part of what the scripted model computes
+_EXPORTING = frozenset({"is_scripting", "is_tracing", "is_exporting", "is_in_onnx_export"})
+
+
 class Context(NamedTuple):
     """`gradient` is False where none can flow; `role` is None for training, and where nothing is known."""
 
@@ -99,6 +103,10 @@ def _switches_off(expr: ast.expr, scope: Scope, program: Program) -> bool:
     return (name in _OFF and first is not False) or (name in _SWITCHES and first is False)
 
 
+def _name_of(decorator: ast.expr, scope: Scope, program: Program) -> str | None:
+    return program.qualified(decorator.func if isinstance(decorator, ast.Call) else decorator, scope)
+
+
 def _says_off(decorator: ast.expr) -> bool:
     """A decorator of the project that is called after the one it applies: `@smart_inference_mode()`."""
     written = decorator.func if isinstance(decorator, ast.Call) else decorator
@@ -130,7 +138,8 @@ def _is_called(function: ast.expr, scope: Scope) -> bool:
 
 
 def _elsewhere(test: ast.expr, in_body: bool) -> Role | None:
-    """Whether the arm runs on the CPU, or where the program has asked which algorithms it runs under."""
+    """Whether the arm runs on the CPU, in a model that is exported, or where the program has asked which algorithms
+    it runs under."""
     tests = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) and in_body else [test]
     for part in tests:
         match part:
@@ -143,6 +152,8 @@ def _elsewhere(test: ast.expr, in_body: bool) -> Role | None:
                 return "cpu"
             case ast.Call(func=ast.Attribute(attr="are_deterministic_algorithms_enabled")) if in_body:
                 return "flag"
+            case ast.Call(func=ast.Attribute(attr=name)) if name in _EXPORTING and in_body:
+                return "evaluation"
     return None
 
 
@@ -182,6 +193,8 @@ def _function(function: Scope, program: Program) -> Context:
         return NOTHING
     if any(_says_off(d) or _switches_off(d, function.parent or function, program) for d in node.decorator_list):
         return NO_GRADIENT
+    if any(_name_of(d, function.parent or function, program) in _LEFT_OUT for d in node.decorator_list):
+        return Context(None, "evaluation")
     owner = function.parent if function.parent is not None and function.parent.kind == "class" else None
     found = _method(node.name, owner, program) if owner is not None else NOTHING
     if found.idle or _runs_backward(function):
