@@ -274,6 +274,10 @@ class Values:
                 return [Reference(f"{name}.{expr.attr}")]
             case Reference(target=Scope(kind="class") as owner):
                 return self._class_attribute(owner, expr.attr, depth)
+            case Reference(target=Scope(kind="module") as module):
+                member = self._names.members(module, (expr.attr,))
+                if isinstance(member, str | Scope):
+                    return [Reference(member)]
         return [Unknown(expr, scope)]
 
     def _class_attribute(self, owner: Scope, name: str, depth: int) -> list[Origin]:
@@ -304,8 +308,17 @@ class Values:
             elif callee is None and isinstance(call.func, ast.Attribute) and call.func.attr in _SELF_METHODS:
                 found += self._expression(call.func.value, scope, depth + 1)
             else:
-                found.append(Result(callee, call, scope))
+                module = self._imported_by_name(call, scope) if callee == "importlib.import_module" else None
+                found.append(Reference(module) if module is not None else Result(callee, call, scope))
         return found
+
+    def _imported_by_name(self, call: ast.Call, scope: Scope) -> Scope | None:
+        """The project's module that `import_module("package.module")` gives."""
+        match call.args:
+            case [ast.Constant(value=str() as name)] if not name.startswith("."):
+                target = self._names.imported(Binding("import", call, target=name), scope.facts)
+                return target if isinstance(target, Scope) else None
+        return None
 
     def _callees(self, call: ast.Call, scope: Scope, depth: int) -> list[str | Scope | None]:
         if isinstance(call.func, ast.Lambda):

@@ -16,7 +16,7 @@ from torchrepro_lint.program.configured import is_named
 from torchrepro_lint.program.options import Frame
 from torchrepro_lint.program.program import Program
 from torchrepro_lint.program.randomness.callees import EXITS, Callees, is_parameter
-from torchrepro_lint.program.randomness.run_by import Run
+from torchrepro_lint.program.randomness.run_by import IMPORTS, Run, wrappers
 from torchrepro_lint.program.randomness.seed_effects import has_effect
 from torchrepro_lint.program.randomness.seeding import LOADS, TRAINS, Step
 
@@ -119,7 +119,7 @@ class QuietFunctions:
             return None
         if callee is None or isinstance(callee, str):
             name = callee.removesuffix(".__init__") if callee else None
-            if name in EXITS or callees.starts_process(name, call) or _runs_workers(name):
+            if name in EXITS or name == IMPORTS or callees.starts_process(name, call) or _runs_workers(name):
                 return None
             given = list(callees.given(name, call, scope))
             has_classes = any(function.kind == "class" for function in given)
@@ -136,6 +136,8 @@ class QuietFunctions:
             return [(method, callee) for method in callees.constructors(callee)]
         if callee.kind not in ("function", "lambda"):
             return []
+        if next(wrappers(callee, self._program), None) is not None:
+            return None
         return [(callee, owner) for owner in callees.owners(callee, call, scope, frame)]
 
     def _imports_project(self, node: ast.Import | ast.ImportFrom, scope: Scope) -> bool:

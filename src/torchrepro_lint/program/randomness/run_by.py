@@ -18,6 +18,7 @@ from torchrepro_lint.program.values import Display, Reference, Result
 Run: TypeAlias = "tuple[Scope, Scope | None]"
 """A function, and the class of the object that it is a method of."""
 
+IMPORTS = "importlib.import_module"
 _FIRE = ("fire.Fire", "fire.core.Fire")
 _LIGHTNING = ("LightningModule", "LightningDataModule")
 _HOOKS = ("prepare_data", "setup", "configure_model", "train_dataloader", "configure_optimizers", "on_fit_start",
@@ -43,6 +44,20 @@ def commands(call: ast.Call, scope: Scope, program: Program) -> list[Run]:
             written = [dotted(d.func if isinstance(d, ast.Call) else d) or "" for d in function.node.decorator_list]
             found += [(function, None)] if any(w.startswith(f"{name}.") for w in written) else []
     return found
+
+
+def wrappers(function: Scope, program: Program) -> Iterator[Scope]:
+    """The project's own code around a decorated function: what its decorators return in its place."""
+    decorators = function.node.decorator_list if isinstance(function.node, FunctionNode) else []
+    for decorator in decorators:
+        made = decorator.func if isinstance(decorator, ast.Call) else decorator
+        target = program.resolve(made, function.parent or function)
+        found = [target] if isinstance(target, Scope) and target.kind == "function" else []
+        for _ in range(2 if isinstance(decorator, ast.Call) else 1):
+            returned = [(outer, r.id) for outer in found for r in outer.returns if isinstance(r, ast.Name)]
+            inner = [program.names.lookup(name, outer) for outer, name in returned]
+            found = [f for f in inner if isinstance(f, Scope) and f.kind == "function" and f.parent in found]
+        yield from found
 
 
 def run_by(name: str | None, call: ast.Call, scope: Scope, program: Program) -> Iterator[Run]:

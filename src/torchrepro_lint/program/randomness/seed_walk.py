@@ -18,7 +18,7 @@ from torchrepro_lint.program.program import Program
 from torchrepro_lint.program.randomness import FAMILIES
 from torchrepro_lint.program.randomness.callees import EXITS, is_parameter
 from torchrepro_lint.program.randomness.rng import Seeder
-from torchrepro_lint.program.randomness.run_by import Run
+from torchrepro_lint.program.randomness.run_by import IMPORTS, Run, wrappers
 from torchrepro_lint.program.randomness.seed_effects import Effects
 from torchrepro_lint.program.randomness.seed_state import FRESH, State, by_default, either, replayed
 from torchrepro_lint.program.randomness.seeding import Seeding, Step
@@ -343,6 +343,8 @@ class _Walk:
         if callee.kind == "class":
             state = self._construct(callee, call, state, scope, frame)
         elif callee.kind in ("function", "lambda"):
+            for wrapper in wrappers(callee, self.program):
+                state = self._function(wrapper, None, frame, state)
             owners = self._callees.owners(callee, call, scope, frame)
             state = either([self._function(callee, call, frame, state, owner) for owner in owners])
         self._chain.pop()
@@ -360,6 +362,9 @@ class _Walk:
         name = name.removesuffix(".__init__") if name else None
         if name in EXITS:
             return None
+        if name == IMPORTS and call.args and isinstance(call.args[0], ast.Constant):
+            wanted = [(str(call.args[0].value), 0)]
+            return self._run_imports(wanted, str(scope.facts.source.path), Step(call, scope), state)
         state = self.effects.apply(name, call, state, scope, frame)
         for function in self._callees.given(name, call, scope):
             if state is None:
