@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 from torchrepro_lint.index.evaluation import Evaluated, evaluated
 from torchrepro_lint.index.fstrings import repair_positions
 from torchrepro_lint.index.parents import Parents
+from torchrepro_lint.index.reads import Reads
 from torchrepro_lint.model import Position, Range
 from torchrepro_lint.source import SourceFile
 
@@ -150,6 +151,7 @@ class ModuleFacts:
     lines: int = field(init=False)
     _parents: Parents | None = None
     _evaluated: dict[ast.AST, tuple[Evaluated, ...]] = field(default_factory=dict)
+    _reads: dict[ast.AST, Reads] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.scope = Scope("module", "", self.tree, None, self)
@@ -163,7 +165,7 @@ class ModuleFacts:
             scope.node, scope.returns = gone, []
         self.tree = gone
         self.calls, self.attribute_sets, self.subscript_sets, self._parents = {}, {}, {}, None
-        self.imports, self.star_imports, self.guard, self._evaluated = [], [], None, {}
+        self.imports, self.star_imports, self.guard, self._evaluated, self._reads = [], [], None, {}, {}
 
     def in_handler(self, node: ast.AST) -> bool:
         """Whether `node` lies in an `except` clause."""
@@ -196,6 +198,12 @@ class ModuleFacts:
         if node not in self._evaluated:
             self._evaluated[node] = evaluated(node, scope)
         return self._evaluated[node]
+
+    def reads(self, top: ast.AST) -> Reads:
+        """What is read inside `top`."""
+        if top not in self._reads:
+            self._reads[top] = Reads(top)
+        return self._reads[top]
 
     @property
     def parents(self) -> Parents:

@@ -6,14 +6,13 @@ Most files of a library only define things. To know that is enough for the seedi
 from __future__ import annotations
 
 import ast
-import re
 from functools import cache
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import ModuleFacts, Scope
 
-_CONFIGURES = r"(?i)seed|cudnn|determinis|add_argument"
+_CONFIGURES = ("seed", "cudnn", "determinis", "add_argument")
 
 
 class Outline(NamedTuple):
@@ -26,7 +25,8 @@ class Outline(NamedTuple):
 def outline_of(facts: ModuleFacts) -> Outline:
     """The outline of a file."""
     imports = tuple((b.target, b.level) for b in facts.imports if b.node in facts.tree.body or _at_top(b.node, facts))
-    active = bool(re.search(_CONFIGURES, facts.source.text)) or _runs_something(facts)
+    text = facts.source.text.lower()
+    active = any(word in text for word in _CONFIGURES) or _runs_something(facts)
     return Outline(imports, active)
 
 

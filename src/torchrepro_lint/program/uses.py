@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, Scope
-from torchrepro_lint.index.parents import descendants
 from torchrepro_lint.program.program import Program
 
 
@@ -23,34 +22,17 @@ class Site(NamedTuple):
 
 
 class Uses:
-    """Answers for one run of a check; remembers where each file reads its names and attributes."""
+    """Answers for one program."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self._read: dict[int, tuple[ModuleFacts, dict[str, list[ast.Name]], dict[str, list[ast.Attribute]]]] = {}
 
     # -- names and attributes -----------------------------------------------------------------------------------
-    def _reads(self, facts: ModuleFacts) -> tuple[dict[str, list[ast.Name]], dict[str, list[ast.Attribute]]]:
-        if id(facts) not in self._read:
-            names: dict[str, list[ast.Name]] = {}
-            attributes: dict[str, list[ast.Attribute]] = {}
-            for node in descendants(facts.tree):
-                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-                    names.setdefault(node.id, []).append(node)
-                elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
-                    attributes.setdefault(node.attr, []).append(node)
-            for found in names.values():
-                found.sort(key=lambda n: (n.lineno, n.col_offset))
-            for read in attributes.values():
-                read.sort(key=lambda n: (n.lineno, n.col_offset))
-            self._read[id(facts)] = (facts, names, attributes)
-        return self._read[id(facts)][1:]
-
     def of_name(self, name: str, owner: Scope, since: ast.AST | None = None) -> list[Site]:
         """Where `name`, bound in `owner`, is read; with `since`, only where that statement's value can be meant."""
         facts = owner.facts
         found = []
-        for node in self._reads(facts)[0].get(name, ()):
+        for node in facts.reads(owner.node).of_name(name):
             scope = facts.scope_of(node)
             if scope.binding_scope(name) is owner and (since is None or _reaches(since, node, name, owner, scope)):
                 found.append(Site(node, scope))
@@ -62,7 +44,7 @@ class Uses:
         classes += [c for c in _classes(owner.facts) if c not in classes and owner in self.program.names.bases(c)]
         found = []
         for facts in {id(c.facts): c.facts for c in classes}.values():
-            for node in self._reads(facts)[1].get(attr, ()):
+            for node in facts.reads(facts.tree).of_attribute(attr):
                 scope = facts.scope_of(node)
                 if isinstance(node.value, ast.Name) and scope.method_class in classes:
                     holder = scope.binding_scope(node.value.id)

@@ -21,7 +21,7 @@ _PROGRESS = r"(?i)optim|epoch|step|iter|sched|scaler"
 _OPTIMIZER = r"(?i)optim|scaler|sched"
 _SHORT = r"(?i)(?:^|[._])opt(?:_[a-z]+)?$"  # `opt.lr` is an option, `self.opt` an optimizer
 _COUNTED = r"(?i)epoch|step|iter"
-_RNG_STATE = r"(?i)rng_?state|getstate\(|setstate\(|get_state\(|set_state\(|random_state"
+_RNG_STATE = ("rng_state", "rngstate", "getstate(", "setstate(", "get_state(", "set_state(", "random_state")
 _SAVES = frozenset(
     {"torch.save", "torch.distributed.checkpoint.save", "torch.distributed.checkpoint.state_dict_saver.save"}
 )
@@ -45,7 +45,7 @@ class Resuming(NamedTuple):
 def resuming(seeding: Seeding, program: Program) -> Resuming | None:
     """The save and the resume that a program runs; None when it lacks one, or keeps RNG states."""
     files = seeding.visited
-    if any(re.search(_RNG_STATE, facts.source.text) for facts in files):
+    if any(word in text for text in (facts.source.text.lower() for facts in files) for word in _RNG_STATE):
         return None
     save = next((site for facts in files for site in _saves(facts, program) if seeding.runs(site[1])), None)
     if save is None:

@@ -1,0 +1,28 @@
+"""Where names and attributes are read inside one node. Knows nothing of what they mean."""
+
+from __future__ import annotations
+
+import ast
+
+from torchrepro_lint.index.parents import descendants
+
+
+class Reads:
+    """The reads inside a node, by name."""
+
+    def __init__(self, top: ast.AST) -> None:
+        self._names: dict[str, list[ast.Name]] = {}
+        self._attributes: dict[str, list[ast.Attribute]] = {}
+        for node in descendants(top):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                self._names.setdefault(node.id, []).append(node)
+            elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+                self._attributes.setdefault(node.attr, []).append(node)
+
+    def of_name(self, name: str) -> list[ast.Name]:
+        """The reads of a name, in source order."""
+        return sorted(self._names.get(name, ()), key=lambda n: (n.lineno, n.col_offset))
+
+    def of_attribute(self, name: str) -> list[ast.Attribute]:
+        """The reads of an attribute, whatever it is one of, by where they start."""
+        return sorted(self._attributes.get(name, ()), key=lambda n: (n.lineno, n.col_offset))
