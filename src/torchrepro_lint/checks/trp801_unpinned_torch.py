@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from torchrepro_lint.checks.draft import Draft
+from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.program import Module, Program
-from torchrepro_lint.program.randomness.seeding import Seeding
+from torchrepro_lint.program.entries import entries
 from torchrepro_lint.program.versions import pins
 from torchrepro_lint.requirements import Requirement, declared
 
@@ -19,15 +20,15 @@ PINNING = ("torch", "torchvision", "torchaudio")  # each release of one asks for
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
     """One note per program that uses PyTorch, where its lists of dependencies allow several releases of it."""
-    for seeding in program.seedings(module.facts):
-        folders = _upwards(module.facts.source.path.parent, program.root)
-        if not _uses_torch(seeding) or any(_decides_elsewhere(folder) for folder in folders):
-            continue
-        wanted = next((found for folder in folders if (found := _wanted(folder))), [])
-        if not wanted:
-            yield Draft(seeding.entry.node, message="nowhere")
-        elif not any(r.specifier is not None and pins(r.specifier) for r in wanted):
-            yield _open(seeding.entry.node, wanted[0], program.root)
+    starts = entries(module.facts, program)
+    folders = _upwards(module.facts.source.path.parent, program.root) if starts else ()
+    if not starts or any(_decides_elsewhere(folder) for folder in folders):
+        return
+    wanted = next((found for folder in folders if (found := _wanted(folder))), [])
+    if any(r.specifier is not None and pins(r.specifier) for r in wanted) or not _uses_torch(module, program):
+        return
+    for entry in starts:
+        yield _open(entry.node, wanted[0], program.root) if wanted else Draft(entry.node, message="nowhere")
 
 
 def _open(node: ast.AST, wanted: Requirement, root: Path) -> Draft:
@@ -36,8 +37,15 @@ def _open(node: ast.AST, wanted: Requirement, root: Path) -> Draft:
     return Draft(node, values, properties={"requirement": wanted.text, "file": file, "line": line})
 
 
-def _uses_torch(seeding: Seeding) -> bool:
-    return any(b.target.partition(".")[0] == "torch" for facts in seeding.visited for b in facts.imports)
+def _uses_torch(module: Module, program: Program) -> bool:
+    """Whether the file imports it, or what the program runs does."""
+    if _imports_torch(module.facts):
+        return True
+    return any(_imports_torch(facts) for seeding in program.seedings(module.facts) for facts in seeding.visited)
+
+
+def _imports_torch(facts: ModuleFacts) -> bool:
+    return any(b.target.partition(".")[0] == "torch" for b in facts.imports)
 
 
 def _upwards(folder: Path, root: Path) -> Sequence[Path]:
