@@ -47,10 +47,10 @@ def resuming(seeding: Seeding, program: Program) -> Resuming | None:
     files = seeding.visited
     if any(word in text for text in (facts.source.text.lower() for facts in files) for word in _RNG_STATE):
         return None
-    save = next((site for facts in files for site in _saves(facts, program) if seeding.runs(site[1])), None)
+    save = next((site for facts in files for site in _saves(facts, program) if seeding.runs(*site)), None)
     if save is None:
         return None
-    load = next((site for facts in files for site in _resumes(facts, program) if seeding.runs(site[1])), None)
+    load = next((site for facts in files for site in _resumes(facts, program) if seeding.runs(*site)), None)
     return Resuming(save, load) if load is not None else None
 
 

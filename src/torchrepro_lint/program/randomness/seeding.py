@@ -99,13 +99,17 @@ class Seeding:
         if "LightningCLI" in self.reached or ("train" in self.reached and self.reached & _TRAINERS):
             return True
         return any(n in self.reached for n in TRAINS) or any(
-            self.runs(scope) for facts in self.visited for n in TRAINS for _, scope in facts.calls.get(n, ())
+            self.runs(call, scope) for facts in self.visited for n in TRAINS for call, scope in facts.calls.get(n, ())
         )
 
-    def runs(self, scope: Scope) -> bool:
-        """Whether the function around `scope` runs: it is entered, or something of its name is called."""
+    def runs(self, node: ast.AST, scope: Scope) -> bool:
+        """Whether `node` may run: the function around it is entered, or something of that name is called; at the top
+        of a module, whether it stands under no guard but the program's own."""
         function = scope.function
-        return function.kind == "module" or function in self.entered or function.name.rpartition(".")[2] in self.reached
+        if function.kind != "module":
+            return function in self.entered or function.name.rpartition(".")[2] in self.reached
+        guard, line = scope.facts.guard, getattr(node, "lineno", 0)
+        return scope.facts is self.entry.facts or guard is None or not guard.lineno <= line <= (guard.end_lineno or 0)
 
     @property
     def loads_weights(self) -> bool:
@@ -120,7 +124,7 @@ class Seeding:
         if not self.entry.is_guarded or not (facts.source.path.parent / "__init__.py").exists():
             return False
         return not self.reached & (_EARNEST | _TRAINERS) and not any(
-            self.runs(scope) and _is_in_loop(call, facts)
+            self.runs(call, scope) and _is_in_loop(call, facts)
             for facts in self.visited
             for name in ("backward", "step")
             for call, scope in facts.calls.get(name, ())
