@@ -57,3 +57,13 @@ def users(given: Collection[Path], text: ProjectText, finder: ModuleFinder) -> l
         pending = sorted(near)
         found.update(dict.fromkeys(pending))
     return list(found)[:MAX_USERS]
+
+
+def reachable(start: Path, text: ProjectText, finder: ModuleFinder) -> set[Path]:
+    """The files that `start` imports, directly or through each other, and itself."""
+    found: set[Path] = set()
+    pending = {start}
+    while pending:
+        found |= pending
+        pending = {Path(p) for path in pending for p in imported(path, text, finder)} - found
+    return found

@@ -14,6 +14,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.program.calls import UNKNOWN
 from torchrepro_lint.program.enclosing import ancestors, arm_of
+from torchrepro_lint.program.entries import entries
 from torchrepro_lint.program.kernels.determinism import turned_on
 from torchrepro_lint.program.kernels.flags import Setting
 from torchrepro_lint.program.program import Module, Program
@@ -30,10 +31,12 @@ _WORDS = (
 
 
 def requested(module: Module, program: Program) -> Flag | None:
-    """What this file, or another one of the project, asks for."""
-    paths = {str(path) for word in _WORDS for path in program.text.mentioning(word) or ()}
-    paths.add(str(module.facts.source.path))
-    files = [facts for path in sorted(paths)[:MAX_FILES] if (facts := program.load(path)) is not None]
+    """What this file asks for, or another one of the project; of a script, one that it imports."""
+    own = module.facts.source.path
+    paths = {path for word in _WORDS for path in program.text.mentioning(word) or ()}
+    if paths and entries(module.facts, program) and not program.users([own]):
+        paths &= program.reachable(own)
+    files = [facts for path in sorted({own, *paths})[:MAX_FILES] if (facts := program.load(str(path))) is not None]
     return _strictest({_requested_in(facts, program) for facts in files})
 
 
