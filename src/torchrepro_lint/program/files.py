@@ -39,8 +39,13 @@ class Files:
     def outline(self, path: str) -> Outline | None:
         """What importing a file runs, in short; None for one that cannot be read."""
         if path not in self._outlines:
+            is_new = path not in self._held
             facts = self.load(path)
             self._outlines[path] = outline_of(facts) if facts is not None else None
+            if is_new and self._lines > MAX_LINES_HELD:
+                self._search_paths[path] = search_path_of(facts) if facts is not None else SearchPath()
+                self._used.pop(path)
+                self._free(path)
         return self._outlines[path]
 
     def search_path(self, path: str) -> SearchPath:
@@ -58,12 +63,14 @@ class Files:
         if self._lines <= MAX_LINES_HELD:
             return False
         while self._lines > LINES_KEPT:
-            path = next(iter(self._held))
-            facts = self._held.pop(path)
-            self._lines -= _lines(facts)
-            if facts is not None:
-                facts.release()
+            self._free(next(iter(self._held)))
         return True
+
+    def _free(self, path: str) -> None:
+        facts = self._held.pop(path)
+        self._lines -= _lines(facts)
+        if facts is not None:
+            facts.release()
 
     def forget(self, path: str) -> None:
         """The file has changed: read it anew when it is next asked for."""
