@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from torchrepro_lint.model import Level, Position, Range
@@ -18,6 +18,7 @@ LABELS = st.sampled_from(["", "seeded here", "drawn there"])
 
 
 @settings(max_examples=300, deadline=None)
+@example(["=" * 45], Range(Position(1, 46), Position(2, 1)), [], 50)  # the place behind a line that fills the row
 @given(LINES, RANGES, st.lists(st.tuples(RANGES, LABELS), max_size=3), st.integers(50, 120))
 def test_frames(lines: list[str], primary: Range, related: list[tuple[Range, str]], width: int) -> None:
     annotations = [

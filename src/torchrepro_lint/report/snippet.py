@@ -91,6 +91,7 @@ class Frame:
 
     def _underline(self, item: Annotation, row: Row, edge: str) -> Iterator[str]:
         start, end = row.place(*_span(item.range, row.length))
+        start = min(start, row.width - 1)  # the end of a line that fills the row
         style: Style | Level = self.level if item.primary else "related"
         marks = ("^" if item.primary else "-") * max(end - start, 1)
         label = visible(item.label)
