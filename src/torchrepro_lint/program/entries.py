@@ -64,10 +64,6 @@ def _is_imported(facts: ModuleFacts, program: Program) -> bool:
         return stem == "__init__"
     if (facts.source.path.parent / "__init__.py").exists():
         return True  # part of a package: a script there has a guard
-    for path in program.text.mentioning(stem) or ():
-        other = program.load(str(path)) if path != facts.source.path else None
-        for binding in other.imports if other is not None else []:
-            found = program.finder.find(binding.target, binding.level, str(path))
-            if found is not None and found[0] == str(facts.source.path):
-                return True
-    return False
+    own = facts.source.path
+    others = (path for path in program.text.mentioning(stem) or () if path != own)
+    return any(str(own) in program.imported(path) for path in others)

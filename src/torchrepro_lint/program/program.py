@@ -17,7 +17,7 @@ from torchrepro_lint.program.calls import UNKNOWN, Argument, Call, Opaque, entri
 from torchrepro_lint.program.configured import Configured
 from torchrepro_lint.program.console_scripts import console_scripts
 from torchrepro_lint.program.files import Files
-from torchrepro_lint.program.importers import reachable, users
+from torchrepro_lint.program.importers import imported, reachable, users
 from torchrepro_lint.program.modules import ModuleFinder
 from torchrepro_lint.program.names import Names, Target
 from torchrepro_lint.program.project import ProjectText
@@ -78,6 +78,10 @@ class Program:
     def users(self, files: Collection[Path]) -> list[Path]:
         """The files of the project that import these, the nearest first, up to a bound."""
         return users(files, self.text, self.finder)
+
+    def imported(self, path: Path) -> frozenset[str]:
+        """The files of the project that a file imports."""
+        return imported(path, self.text, self.finder)
 
     def reachable(self, path: Path) -> set[Path]:
         """The files that a program which starts in `path` may run code of."""
