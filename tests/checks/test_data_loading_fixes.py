@@ -116,3 +116,33 @@ def test_a_loader_in_a_function_that_is_called_in_a_loop_is_fixed_when_asked(tmp
 def test_tensors_made_on_the_gpu_need_a_person(tmp_path: Path) -> None:
     before = HEAD + "torch.set_default_device('cuda')\nDataLoader(d, shuffle=True)\n"
     assert fixed(tmp_path, "TRP201", before) == before
+
+
+EACH_EPOCH = {
+    "a sampler": "class S(Sampler):\n    def __iter__(self):\n        return iter(RandomSampler(d))\n",
+    "through a method": "class S(Sampler):\n    def __iter__(self):\n        yield from self.drawn()\n\n"
+    "    def drawn(self):\n        return RandomSampler(d)\n",
+    "in a loop": "class S(Sampler):\n    def __iter__(self):\n        for b in self.buckets:\n"
+    "            yield from SubsetRandomSampler(b)\n",
+}
+
+
+@pytest.mark.parametrize("text", EACH_EPOCH.values(), ids=EACH_EPOCH)
+def test_a_sampler_made_for_each_epoch_needs_a_person(text: str, tmp_path: Path) -> None:
+    assert fixed(tmp_path, "TRP203", HEAD + text, unsafe=True) == HEAD + text
+
+
+COMPREHENDED = {
+    "its first source": ("it = [i for i in RandomSampler(d)]\n",
+                         "it = [i for i in RandomSampler(d, generator=torch.Generator().manual_seed(0))]\n"),
+    "in a class": ("class C:\n    all = [RandomSampler(d) for d in ds]\n",
+                   "class C:\n    all = [RandomSampler(d, generator=torch.Generator().manual_seed(0)) for d in ds]\n"),
+    "its items": ("all = {d: RandomSampler(d) for d in ds}\n",
+                  "generator = torch.Generator().manual_seed(0)\n"
+                  "all = {d: RandomSampler(d, generator=generator) for d in ds}\n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "after"), COMPREHENDED.values(), ids=COMPREHENDED)
+def test_samplers_of_a_comprehension_share_a_generator(before: str, after: str, tmp_path: Path) -> None:
+    assert fixed(tmp_path, "TRP203", HEAD + before) == HEAD + after

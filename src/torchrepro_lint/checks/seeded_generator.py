@@ -1,6 +1,7 @@
 """The fix that TRP201 and TRP203 share: give a loader, sampler or split a generator of its own, seeded.
 
-Inside a loop the generator is made before it: made anew in each round, it would give each round the same numbers.
+Inside a loop or comprehension the generator is made before it: made anew in each round, it would give each round the
+same numbers. Where each epoch makes its sampler anew, the generator has to outlive it, and there is no fix.
 """
 
 from __future__ import annotations
@@ -13,8 +14,11 @@ from torchrepro_lint.index import Scope
 from torchrepro_lint.model import Edit
 from torchrepro_lint.program import Argument, Call, Program
 from torchrepro_lint.program.data.loaders import argument, outermost_loop
+from torchrepro_lint.program.once import MAX_CALLERS
 from torchrepro_lint.syntax import import_name, insert_before, with_argument
 
+_PASSES = frozenset({"__iter__", "__next__", "__getitem__", "__getitems__", "forward", "training_step"})
+_PLAIN = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Return
 _DEFAULT_DEVICE = re.compile(rb"\bset_default_(?:device|tensor_type)\(")
 
 
@@ -33,7 +37,9 @@ def seeded_generator(call: Call, program: Program) -> GeneratorFix:
         return GeneratorFix()
     if call.subclass is not None and _is_constructor_of_subclass(call):
         return GeneratorFix()  # the class should take a generator and hand it on
-    facts, loop = call.facts, outermost_loop(call.facts, call.node)
+    if _runs_in_each_pass(call.scope, program):
+        return GeneratorFix()  # made there, it would give each epoch the same order
+    facts, loop = call.facts, outermost_loop(call.facts, call.node) or _comprehending(call)
     made = import_name(facts, "torch.Generator", call.scope, loop or call.node)
     seed = program.seeds.expression(call.scope, loop or call.node)
     generator = f"{made.text}().manual_seed({seed})"
@@ -55,6 +61,33 @@ def _replaceable(call: Call, passed: object) -> bool:
 
 def _is_constructor_of_subclass(call: Call) -> bool:
     return isinstance(call.node.func, ast.Attribute) and call.node.func.attr == "__init__"
+
+
+def _comprehending(call: Call) -> ast.stmt | None:
+    """The statement with a comprehension that makes the call for each of its items, where a line can go above it."""
+    found = False
+    child: ast.AST = call.node
+    for parent in call.facts.ancestors(call.node):
+        if isinstance(parent, ast.Lambda):
+            return None
+        if isinstance(parent, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+            found = found or child is not parent.generators[0]
+        if isinstance(parent, ast.stmt):
+            in_class = isinstance(call.facts.parents[parent], ast.ClassDef)
+            return parent if found and isinstance(parent, _PLAIN) and not in_class else None
+        child = parent
+    return None
+
+
+def _runs_in_each_pass(scope: Scope, program: Program, depth: int = 0) -> bool:
+    """Whether a method that runs for each epoch, batch or sample leads to the place."""
+    function = scope.function
+    if function.kind != "function" or depth > MAX_CALLERS:
+        return False
+    if function.name.rpartition(".")[2] in _PASSES:
+        return True
+    calls = program.callers_of(function) or ()
+    return any(_runs_in_each_pass(where, program, depth + 1) for _, where in calls)
 
 
 def _repeated(function: Scope, program: Program) -> bool:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _SEED_NAME = r"(?i)(?:global_|random_|rng_|manual_|base_)?seed"
 _CONFIG_NAMES = frozenset({"args", "opt", "opts", "cfg", "config", "conf", "hparams", "flags", "options", "params"})
 _OPTION = "seed"
+_DECLARING = ("add_argument", "option")
 
 
 class OwnSeed(NamedTuple):
@@ -88,12 +89,13 @@ class Seeds:
 
     def _option_is_set(self, facts: ModuleFacts) -> bool:
         """Whether the option `--seed` is declared with a number as its default: in this file, which parses the
-        arguments, or in the project where this file declares none."""
+        arguments, or in one that it imports where this file declares none at all."""
         options = declared_options(facts)
         declared = [options[_OPTION]] if _OPTION in options else []
-        if not options:
+        if not options and not any(facts.calls.get(spelled) for spelled in _DECLARING):
+            reachable = self._program.reachable(facts.source.path)
             for path in self._program.text.mentioning(f"--{_OPTION}") or ():
-                other = self._program.load(str(path))
+                other = self._program.load(str(path)) if path in reachable else None
                 option = declared_options(other).get(_OPTION) if other is not None else None
                 declared += [option] if option is not None else []
         return bool(declared) and all(type(o.value) is int for o in declared)
