@@ -122,6 +122,8 @@ EACH_EPOCH = {
     "a sampler": "class S(Sampler):\n    def __iter__(self):\n        return iter(RandomSampler(d))\n",
     "through a method": "class S(Sampler):\n    def __iter__(self):\n        yield from self.drawn()\n\n"
     "    def drawn(self):\n        return RandomSampler(d)\n",
+    "through a base": "class B:\n    def __iter__(self):\n        return iter(self.drawn())\n\n"
+    "class S(B):\n    def drawn(self):\n        return RandomSampler(d)\n",
     "in a loop": "class S(Sampler):\n    def __iter__(self):\n        for b in self.buckets:\n"
     "            yield from SubsetRandomSampler(b)\n",
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from torchrepro_lint.index import Scope
@@ -86,8 +87,23 @@ def _runs_in_each_pass(scope: Scope, program: Program, depth: int = 0) -> bool:
         return False
     if function.name.rpartition(".")[2] in _PASSES:
         return True
-    calls = program.callers_of(function) or ()
-    return any(_runs_in_each_pass(where, program, depth + 1) for _, where in calls)
+    return any(_runs_in_each_pass(where, program, depth + 1) for where in _calling(function, program))
+
+
+def _calling(function: Scope, program: Program) -> Iterator[Scope]:
+    """Where a function is called, and where methods of its class or of a base of that call it through `self`."""
+    for _, where in program.callers_of(function) or ():
+        yield where
+    owner, name = function.method_class, function.name.rpartition(".")[2]
+    if owner is None:
+        return
+    family = [owner, *(base for base in program.names.bases(owner) if isinstance(base, Scope))]
+    for facts in {member.facts for member in family}:
+        for call, where in facts.calls.get(name, ()):
+            receiver = call.func.value if isinstance(call.func, ast.Attribute) else None
+            through_self = isinstance(receiver, ast.Name) and receiver.id == where.function.self_name
+            if through_self and where.function.method_class in family:
+                yield where
 
 
 def _repeated(function: Scope, program: Program) -> bool:
