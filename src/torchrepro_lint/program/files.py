@@ -11,17 +11,18 @@ from pathlib import Path
 
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.program.outlines import Outline, outline_of
-from torchrepro_lint.program.search_path import SearchPath, search_path_of
+from torchrepro_lint.program.search_path import SearchPath, may_set_path, search_path_of
 
 MAX_LINES_HELD = 160_000  # about 220 MB of syntax trees; beyond, the least recently used files are freed
 LINES_KEPT = 120_000  # so that this is rare: all that was worked out is forgotten with them
 
 
 class Files:
-    """Reads files. `read` gives None for one that cannot be read."""
+    """Reads files. `read` gives None for one that cannot be read, and `content` raises OSError."""
 
-    def __init__(self, read: Callable[[Path], ModuleFacts | None]) -> None:
+    def __init__(self, read: Callable[[Path], ModuleFacts | None], content: Callable[[Path], bytes]) -> None:
         self._read = read
+        self._content = content
         self._held: dict[str, ModuleFacts | None] = {}  # the least recently used first
         self._used: dict[str, None] = {}  # since the last release
         self._lines = 0
@@ -51,9 +52,15 @@ class Files:
     def search_path(self, path: str) -> SearchPath:
         """What a file adds to `sys.path`."""
         if path not in self._search_paths:
-            facts = self.load(path)
+            facts = self.load(path) if path in self._held or self._may_set_path(path) else None
             self._search_paths[path] = search_path_of(facts) if facts is not None else SearchPath()
         return self._search_paths[path]
+
+    def _may_set_path(self, path: str) -> bool:
+        try:
+            return may_set_path(self._content(Path(path)))
+        except OSError:
+            return False
 
     def release(self) -> bool:
         """The next file is checked: free what was not used for long, if too much is held. Says whether it did."""

@@ -57,12 +57,12 @@ class Program:
         self.seeds = Seeds(self, seed)
         self.seed_functions = frozenset(seed_functions)
         self.configured = Configured(loader_classes, rng_functions)
-        self.files = Files(read)
+        self.text = ProjectText(files)
+        self.files = Files(read, self.text.read)
         self.finder = ModuleFinder(root, sources, self.files.search_path)
         self.names = Names(self.finder, self.load, lambda name: self.configured.meaning(catalogue.canonical(name)))
         self.callers = Callers(self)
         self.values = Values(self.names, self.callers.passing)
-        self.text = ProjectText(files)
         self._runs: dict[tuple[ast.Call, Scope], tuple[str | Scope, ...]] = {}
         self._given: dict[tuple[ast.Call, Scope], tuple[tuple[str | None, Scope], ...]] = {}
         self._declared: dict[ModuleFacts, Declared] = {}

@@ -26,7 +26,7 @@ class ProjectText:
         total = 0
         for path in self._files():
             try:
-                contents[path] = self._read(path)
+                contents[path] = self.read(path)
             except OSError:
                 continue
             total += len(contents[path])
@@ -45,9 +45,10 @@ class ProjectText:
             self._changed[path] = text.encode(errors="surrogatepass")
         read = self.__dict__.get("_contents") or {}  # nothing is read for this alone
         if path in read:
-            read[path] = self._read(path)
+            read[path] = self.read(path)
 
-    def _read(self, path: Path) -> bytes:
+    def read(self, path: Path) -> bytes:
+        """One file as it is now."""
         return self._changed[path] if path in self._changed else path.read_bytes()
 
     def of(self, path: Path) -> str:

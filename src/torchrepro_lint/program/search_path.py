@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import NamedTuple
 
 from torchrepro_lint.index import ModuleFacts, Scope
@@ -25,6 +27,16 @@ class SearchPath(NamedTuple):
     first: tuple[str, ...] = ()
     last: tuple[str, ...] = ()
     setters: tuple[tuple[str, int], ...] = ()
+
+
+@cache
+def _signs() -> re.Pattern[bytes]:
+    return re.compile(rb"\bsys\.path\b|\bimport\b(?:\s*\([^)]*?|[^\n(]*?)\b(?!path\b|pathlib\b)\w*path")
+
+
+def may_set_path(content: bytes) -> bool:
+    """Whether a file may have a search path, by its text: most have none, and need not be parsed for it."""
+    return b"path" in content and _signs().search(content) is not None
 
 
 def search_path_of(facts: ModuleFacts) -> SearchPath:
