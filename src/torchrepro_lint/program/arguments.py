@@ -13,11 +13,12 @@ from typing import NamedTuple
 
 from torchrepro_lint.index import Scope
 from torchrepro_lint.program.calls import UNKNOWN, Argument, Call, Opaque
-from torchrepro_lint.program.enclosing import ancestors, arm_of
+from torchrepro_lint.program.kernels import guards
 from torchrepro_lint.program.kernels.operations import Signature
 from torchrepro_lint.program.kernels.tensors import Tensors
 from torchrepro_lint.program.kernels.traits import Traits
 from torchrepro_lint.program.kernels.triggers import METHOD
+from torchrepro_lint.program.names import Variable
 from torchrepro_lint.program.values import Constant, Display, Origin, Parameter, Unknown
 
 
@@ -26,6 +27,24 @@ class Unreadable:
 
 
 UNREADABLE = Unreadable()
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """A value that cannot be read, of which a branch around the call says what it is not."""
+
+    excluded: tuple[object, ...]
+
+    def fits(self, value: object) -> bool:
+        """Whether it can be `value`."""
+        return value not in self.excluded
+
+
+class Refuted:
+    """None of the values that can be read: branches rule them all out."""
+
+
+REFUTED = Refuted()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,23 +125,26 @@ class CallSite:
             return [Value(UNREADABLE if default is None else ast.literal_eval(default))]
         if isinstance(found.node, ast.Constant):
             return [Value(found.node.value, found.node, found.scope)]
-        known = self._tested(found.node)
+        known = guards.equal_to(found.node, self.call.node, self.call.scope)
         if known is not None:
-            return [Value(v) for v in known]
+            return [Value(known)]
         values = [self._value(o) for o in self.call.program.origins(found.node, found.scope)]
-        return [v for v in values if v.value is not None] or values or [Value(UNREADABLE)]
+        values = [v for v in values if v.value is not None] or values or [Value(UNREADABLE)]
+        return self._unrefuted(values, found.node) or [Value(REFUTED)]
 
-    def _tested(self, node: ast.expr) -> list[object] | None:
-        """What `if mode == "linear":` around the call says of the value of `mode`."""
-        child: ast.AST = self.call.node
-        for block in ancestors(child, self.call.scope):
-            if isinstance(block, ast.If) and arm_of(block, child) == "body":
-                match block.test:
-                    case ast.Compare(left=left, ops=[ast.Eq()], comparators=[ast.Constant(value=value)]):
-                        if ast.dump(left) == ast.dump(node):
-                            return [value]
-            child = block
-        return None
+    def _unrefuted(self, values: Sequence[Value], argument: ast.expr) -> list[Value]:
+        """Those that neither the branches around the call rule out nor those around the place of the value."""
+        here = self.call.node, self.call.scope
+        excluded = tuple(guards.unequal_to(argument, *here))
+        found: list[Value] = []
+        for value in values:
+            if value.value is UNREADABLE and excluded:
+                found.append(value._replace(value=Other(excluded)))
+            elif not (isinstance(value.value, str) and value.value in excluded):
+                where = (value.node, value.scope) if value.node is not None and value.scope is not None else here
+                if not guards.exclude(where, here):
+                    found.append(value)
+        return found
 
     def _value(self, origin: Origin) -> Value:
         match origin:
@@ -132,6 +154,8 @@ class CallSite:
                 return Value(self._items(items, scope), origin.node, scope)
             case Parameter(name=name, scope=function):
                 return self._default(name, function)
+            case Unknown(node=ast.Attribute() as field, scope=Scope() as scope):
+                return self._declared(field, scope)
             case Unknown(node=ast.JoinedStr(values=parts)):
                 ends = [str(p.value) if isinstance(p, ast.Constant) else "" for p in parts]
                 return Value(Pattern(ends[0], ends[-1]) if ends else "")
@@ -157,6 +181,25 @@ class CallSite:
             return Value(UNREADABLE)
         value = self.call.program.literal(default, function.parent or function)
         return Value(UNREADABLE if value is UNKNOWN else value)
+
+    def _declared(self, field: ast.Attribute, scope: Scope) -> Value:
+        """A field of a parameter has the default that the class declares which the parameter is annotated with."""
+        program = self.call.program
+        for origin in program.origins(field.value, scope):
+            owner = self._class_said(origin) if isinstance(origin, Parameter) else None
+            member = program.names.class_member(owner, field.attr) if isinstance(owner, Scope) else None
+            if isinstance(member, Variable) and member.bindings[-1].value is not None:
+                value = program.literal(member.bindings[-1].value, member.scope)
+                return Value(UNREADABLE if value is UNKNOWN else value)
+        return Value(UNREADABLE)
+
+    def _class_said(self, parameter: Parameter) -> object:
+        """The class that a parameter is annotated with."""
+        bindings = parameter.scope.bindings.get(parameter.name, [])
+        node = bindings[0].node if bindings else None
+        if not (isinstance(node, ast.arg) and node.annotation is not None):
+            return None
+        return self.call.program.resolve(node.annotation, parameter.scope.parent or parameter.scope)
 
     # -- tensors, and what a constructed module is called with ------------------------------------------------
     def traits(self, name: str) -> list[tuple[Traits, Witness | None]]:

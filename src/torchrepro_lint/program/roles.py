@@ -29,6 +29,7 @@ _LOADED = re.compile(r"^(?:state_dict|checkpoint|checkpoint_model|ckpt|sd|state|
 _DATA = _words(
     r"^_*(?:__getitem__|collate|preprocess|augment|transform|read)",
     r"^_*load_(?:image|audio|video|data)",
+    r"^_*(?:resize|rescale|crop)_and_(?:normali[sz]e|rescale|crop|pad)(?:_|$)",
     r"(?:^|_)(?:spec_?augment|rand_?augment|time_?warp|time_?mask|freq(?:uency)?_?mask)(?:_|$)",
 )
 _DATA_CLASS = _words(

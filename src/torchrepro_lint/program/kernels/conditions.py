@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
-from torchrepro_lint.program.arguments import UNREADABLE, CallSite, Pattern, Value, Witness
+from torchrepro_lint.program.arguments import REFUTED, UNREADABLE, CallSite, Other, Pattern, Value, Witness
 from torchrepro_lint.program.calls import UNKNOWN, Argument
 from torchrepro_lint.program.kernels.operations import Condition
 from torchrepro_lint.program.kernels.traits import Traits
@@ -141,6 +141,8 @@ def value_holds(value: object, name: str, test: Any, site: CallSite) -> Holds:
         return _at_least(value, name, test["at_least"], site)
     if value is UNREADABLE:
         return Holds.MAYBE
+    if value is REFUTED:
+        return Holds.NO if "in" in test else Holds.MAYBE
     if "in" in test:
         return _member(value, test["in"])
     if "not_in" in test:
@@ -150,7 +152,7 @@ def value_holds(value: object, name: str, test: Any, site: CallSite) -> Holds:
 
 
 def _member(value: object, allowed: Sequence[object]) -> Holds:
-    if isinstance(value, Pattern):
+    if isinstance(value, Pattern | Other):
         return Holds.MAYBE if any(value.fits(a) for a in allowed) else Holds.NO
     if isinstance(value, list) and UNREADABLE in value:
         known = [v for v in value if v is not UNREADABLE]

@@ -29,6 +29,8 @@ _HOOKS = frozenset({"validation_step", "test_step", "predict_step", "validation_
 
 _LEFT_OUT = frozenset({"torch.jit.ignore", "torch.jit.unused"})  # no part of what the scripted model computes
 _EXPORTING = frozenset({"is_scripting", "is_tracing", "is_exporting", "is_in_onnx_export"})
+_EXPORTED_TO = frozenset({"coreml", "onnx", "openvino", "tensorrt", "tflite", "torchscript"})
+_OPERATORS = ("custom_op", "triton_op")  # their bodies run below autograd, whose formula is registered apart
 
 
 class Context(NamedTuple):
@@ -108,10 +110,10 @@ def _name_of(decorator: ast.expr, scope: Scope, program: Program) -> str | None:
 
 
 def _says_off(decorator: ast.expr) -> bool:
-    """A decorator of the project that is called after the one it applies: `@smart_inference_mode()`."""
+    """A decorator that is called after what it does: `@smart_inference_mode()`, `@custom_op("mylib::attend")`."""
     written = decorator.func if isinstance(decorator, ast.Call) else decorator
     name = written.attr if isinstance(written, ast.Attribute) else getattr(written, "id", "")
-    return name.endswith(("_inference_mode", "_no_grad"))
+    return name.endswith(("_inference_mode", "_no_grad", *_OPERATORS))
 
 
 def _asks_for_training(test: ast.expr) -> bool | None:
@@ -146,6 +148,9 @@ def _elsewhere(test: ast.expr, in_body: bool) -> Role | None:
             case ast.Compare(left=ast.Attribute(attr="type"), ops=[op], comparators=[ast.Constant(value="cpu")]):
                 if isinstance(op, ast.Eq) is in_body:
                     return "cpu"
+            case ast.Compare(ops=[ast.Eq()], comparators=[ast.Constant(value=str() as target)]) if in_body:
+                if target in _EXPORTED_TO:
+                    return "evaluation"
             case ast.UnaryOp(op=ast.Not(), operand=ast.Attribute(attr="is_cuda")) if in_body:
                 return "cpu"
             case ast.Attribute(attr="is_cuda") if not in_body:

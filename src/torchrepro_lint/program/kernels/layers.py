@@ -47,9 +47,11 @@ class Layers:
 
     def learns(self, made: Made) -> bool:
         """Whether the module has parameters of its own, as far as its class tells."""
-        if not isinstance(made.callee, Scope):
-            return True
-        bases = self.program.names.bases(made.callee)
+        return not isinstance(made.callee, Scope) or self.has_parameters(made.callee)
+
+    def has_parameters(self, owner: Scope) -> bool:
+        """Whether a project class has parameters, or modules that may have some."""
+        bases = self.program.names.bases(owner)
         if any(isinstance(b, str) and b not in ("torch.nn.Module", "builtins.object") for b in bases):
             return True
         attributes = [item for b in bases if isinstance(b, Scope) for items in b.attributes.values() for item in items]

@@ -43,10 +43,13 @@ _BATCHES = frozenset({"batch", "data", "sample", "samples"})
 _INPUT = re.compile(
     r"^(?:batch|images?|imgs?|pixel_values|waveforms?|wavs?|audio|labels?|targets?|gt)$"
     r"|^(?:input|prompt)_(?:masks?|depths?|points?|boxes)$|^masks?_(?:inputs?|prompts?)$"
+    r"|^(?:ref|reference|source|src)_(?:wavs?|waveforms?|audios?|images?|imgs?)$"
     r"|^(?:gt|targets?|labels?|ground_truth)_|_(?:gt|targets?|labels?)$"
 )
 _TARGET = re.compile(r"^(?:gt|ground_truth|labels?|targets?)$|^(?:gt|ground_truth)_|_(?:gt|labels?|targets?)$")
+_MASK = re.compile(r"(?:^|_)mask(?:_|$)")  # of ones and zeros, in whatever type
 _LOADED = re.compile(r"loader|dataset|batch", re.IGNORECASE)
+_IMAGE_ENCODERS = ("image_encoder", "vision_encoder", "encode_image")
 _MODES = {"linear": 3, "bilinear": 4, "bicubic": 4, "trilinear": 5}
 
 
@@ -185,7 +188,11 @@ class Tensors:
             found = replace(found, tensor=True)
         if said is not None and said.floating is not None:
             found = replace(found, floating=said.floating)
-        return found if passed else replace(found, gradient=False if _INPUT.search(name) else None)
+        if found.gradient is not True and found.whole is None and _MASK.search(name):
+            found = replace(found, whole=True)
+        if passed:
+            return found
+        return replace(found, gradient=False if _INPUT.search(name) or _is_image(name, function) else None)
 
     def _is_forward(self, function: Scope) -> bool:
         owner = function.parent
@@ -240,7 +247,9 @@ class Tensors:
         functions = self.layers.functions(call, scope)
         made = self.layers.made(call.func, scope)
         if functions:
-            found = joined([self._expression(v, f, depth + 1) for f in functions for v in f.returns])
+            returned = [self._expression(v, f, depth + 1) for f in functions for v in f.returns]
+            # An index that is handed over ready is of the kind that the function would make.
+            found = replace(joined(returned), unique=any(t.unique for t in returned) or None)
             learned = found.gradient is None and any(self.layers.learns(m) for m in made)
             return replace(found, gradient=True) if learned else found
         if made:
@@ -274,7 +283,9 @@ class Tensors:
         """What a function of torch makes of its first tensor."""
         found = result(last, self._first(call, scope, depth), call.args[1:], call)
         if last.startswith("conv"):
-            found = replace(found, tensor=True, gradient=True, floating=True)
+            kernel = self._expression(call.args[1], scope, depth) if len(call.args) > 1 else UNKNOWN_TRAITS
+            learned = found.gradient if kernel.gradient is False else True
+            found = replace(found, tensor=True, gradient=learned, floating=True)
         if last in ("interpolate", "upsample"):
             mode = next((literal_text(k.value) for k in call.keywords if k.arg == "mode"), None)
             rank = _MODES.get(mode or "")
@@ -306,6 +317,19 @@ class Tensors:
 
 def _is_batch(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) and node.id in _BATCHES
+
+
+def _is_image(name: str, function: Scope) -> bool:
+    """Whether a parameter, or what is made of it first, is handed to an image encoder."""
+    for encoder in _IMAGE_ENCODERS:
+        for call, scope in function.facts.calls.get(encoder, ()):
+            handed = call.args[0] if call.args and scope is function else None
+            if isinstance(handed, ast.Name):
+                values = [b.value for b in function.bindings.get(handed.id, ())]
+                firsts = [v.args[0] for v in values if isinstance(v, ast.Call) and v.args]
+                if any(isinstance(v, ast.Name) and v.id == name for v in (handed, *values, *firsts)):
+                    return True
+    return False
 
 
 def _constant(value: object) -> Traits:

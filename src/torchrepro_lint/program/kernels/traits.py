@@ -211,7 +211,7 @@ def _created(
     name: str, arguments: Sequence[ast.expr], call: ast.Call, gradient: bool | None, whole: bool
 ) -> Traits | None:
     if name in listed("methods", "create"):
-        return replace(_sized(arguments, call), floating=not whole, gradient=gradient)
+        return replace(_sized(arguments, call), floating=None if _like_another(call) else not whole, gradient=gradient)
     if name in listed("methods", "vector"):
         counts = name == "arange" and not any(
             isinstance(a, ast.Constant) and isinstance(a.value, float) for a in arguments
@@ -281,6 +281,12 @@ def _names_whole_numbers(arguments: Sequence[ast.expr], call: ast.Call) -> bool:
         (isinstance(v, ast.Attribute) and v.attr in whole) or (isinstance(v, ast.Name) and v.id in whole)
         for v in values
     )
+
+
+def _like_another(call: ast.Call) -> bool:
+    """`dtype=x.dtype`."""
+    given = [k.value for k in call.keywords if k.arg == "dtype"]
+    return any(isinstance(value, ast.Attribute) and value.attr == "dtype" for value in given)
 
 
 def _is(node: ast.expr, value: object) -> bool:

@@ -194,7 +194,8 @@ class _Reader:
 
     def _handles_data(self, call: Call) -> bool:
         owner = call.scope.method_class
-        in_module = owner is not None and self.tensors.layers.is_module(owner)
+        layers = self.tensors.layers
+        in_module = owner is not None and layers.is_module(owner) and layers.has_parameters(owner)
         return roles.handles_data(call.facts.source.rel, in_module=in_module)
 
     def _gradient(self, row: Operation, site: CallSite) -> bool | None:
