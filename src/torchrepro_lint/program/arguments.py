@@ -13,12 +13,11 @@ from typing import NamedTuple
 
 from torchrepro_lint.index import Scope
 from torchrepro_lint.program.calls import UNKNOWN, Argument, Call, Opaque
-from torchrepro_lint.program.kernels import guards
+from torchrepro_lint.program.kernels import declared, guards
 from torchrepro_lint.program.kernels.operations import Signature
 from torchrepro_lint.program.kernels.tensors import Tensors
 from torchrepro_lint.program.kernels.traits import Traits
 from torchrepro_lint.program.kernels.triggers import METHOD
-from torchrepro_lint.program.names import Variable
 from torchrepro_lint.program.values import Constant, Display, Origin, Parameter, Unknown
 
 
@@ -144,7 +143,8 @@ class CallSite:
                 where = (value.node, value.scope) if value.node is not None and value.scope is not None else here
                 if not guards.exclude(where, here):
                     found.append(value)
-        return found
+        guesses = len(found) < len(values) and all(isinstance(v.value, Other) for v in found)
+        return [] if guesses else found
 
     def _value(self, origin: Origin) -> Value:
         match origin:
@@ -155,7 +155,8 @@ class CallSite:
             case Parameter(name=name, scope=function):
                 return self._default(name, function)
             case Unknown(node=ast.Attribute() as field, scope=Scope() as scope):
-                return self._declared(field, scope)
+                value = declared.field_default(field, scope, self.call.program)
+                return Value(UNREADABLE if value is UNKNOWN else value)
             case Unknown(node=ast.JoinedStr(values=parts)):
                 ends = [str(p.value) if isinstance(p, ast.Constant) else "" for p in parts]
                 return Value(Pattern(ends[0], ends[-1]) if ends else "")
@@ -178,28 +179,10 @@ class CallSite:
         if isinstance(default, ast.Attribute) and default.attr == "value":  # of an enumeration's member
             default = default.value
         if default is None:
-            return Value(UNREADABLE)
+            items = declared.length(bindings[0].node) if bindings else None
+            return Value(UNREADABLE if items is None else [UNREADABLE] * items)
         value = self.call.program.literal(default, function.parent or function)
         return Value(UNREADABLE if value is UNKNOWN else value)
-
-    def _declared(self, field: ast.Attribute, scope: Scope) -> Value:
-        """A field of a parameter has the default that the class declares which the parameter is annotated with."""
-        program = self.call.program
-        for origin in program.origins(field.value, scope):
-            owner = self._class_said(origin) if isinstance(origin, Parameter) else None
-            member = program.names.class_member(owner, field.attr) if isinstance(owner, Scope) else None
-            if isinstance(member, Variable) and member.bindings[-1].value is not None:
-                value = program.literal(member.bindings[-1].value, member.scope)
-                return Value(UNREADABLE if value is UNKNOWN else value)
-        return Value(UNREADABLE)
-
-    def _class_said(self, parameter: Parameter) -> object:
-        """The class that a parameter is annotated with."""
-        bindings = parameter.scope.bindings.get(parameter.name, [])
-        node = bindings[0].node if bindings else None
-        if not (isinstance(node, ast.arg) and node.annotation is not None):
-            return None
-        return self.call.program.resolve(node.annotation, parameter.scope.parent or parameter.scope)
 
     # -- tensors, and what a constructed module is called with ------------------------------------------------
     def traits(self, name: str) -> list[tuple[Traits, Witness | None]]:
