@@ -50,6 +50,11 @@ SAFE = {
         HEAD + "def f():\n    return DataLoader(d, shuffle=True)\nfor e in es:\n    f()\n",
         HEAD + "def f():\n    return DataLoader(d, shuffle=True)\nfor e in es:\n    f()\n",
     ),
+    "the first or none": (
+        "TRP204",
+        "from pathlib import Path\nx = next(Path(d).rglob('*.onnx'), None)\n",
+        "from pathlib import Path\nx = min(Path(d).rglob('*.onnx'), default=None)\n",
+    ),
     "given from outside": (
         "TRP203",
         HEAD + "def f(g=None):\n    return RandomSampler(d, generator=g)\nf()\n",

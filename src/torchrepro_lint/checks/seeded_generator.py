@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from torchrepro_lint.index import Scope
 from torchrepro_lint.model import Edit
 from torchrepro_lint.program import Argument, Call, Program
 from torchrepro_lint.program.data.loaders import argument, outermost_loop
-from torchrepro_lint.program.once import MAX_CALLERS
+from torchrepro_lint.program.once import is_called_in_a_loop, runs_in_each_pass
 from torchrepro_lint.syntax import import_name, insert_before, with_argument
 
-_PASSES = frozenset({"__iter__", "__next__", "__getitem__", "__getitems__", "forward", "training_step"})
 _PLAIN = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Return
 _DEFAULT_DEVICE = re.compile(rb"\bset_default_(?:device|tensor_type)\(")
 
@@ -38,13 +36,13 @@ def seeded_generator(call: Call, program: Program) -> GeneratorFix:
         return GeneratorFix()
     if call.subclass is not None and _is_constructor_of_subclass(call):
         return GeneratorFix()  # the class should take a generator and hand it on
-    if _runs_in_each_pass(call.scope, program):
+    if runs_in_each_pass(call.scope, program):
         return GeneratorFix()  # made there, it would give each epoch the same order
     facts, loop = call.facts, outermost_loop(call.facts, call.node) or _comprehending(call)
     made = import_name(facts, "torch.Generator", call.scope, loop or call.node)
     seed = program.seeds.expression(call.scope, loop or call.node)
     generator = f"{made.text}().manual_seed({seed})"
-    unsafe = _repeated(call.scope.function, program) or _cuda_by_default(program)
+    unsafe = is_called_in_a_loop(call.scope.function, program) or _cuda_by_default(program)
     if loop is None:
         return GeneratorFix((with_argument(facts, call.node, "generator", generator), *made.edits), unsafe)
     name = _free_name(call.scope.function)
@@ -78,41 +76,6 @@ def _comprehending(call: Call) -> ast.stmt | None:
             return parent if found and isinstance(parent, _PLAIN) and not in_class else None
         child = parent
     return None
-
-
-def _runs_in_each_pass(scope: Scope, program: Program, depth: int = 0) -> bool:
-    """Whether a method that runs for each epoch, batch or sample leads to the place."""
-    function = scope.function
-    if function.kind != "function" or depth > MAX_CALLERS:
-        return False
-    if function.name.rpartition(".")[2] in _PASSES:
-        return True
-    return any(_runs_in_each_pass(where, program, depth + 1) for where in _calling(function, program))
-
-
-def _calling(function: Scope, program: Program) -> Iterator[Scope]:
-    """Where a function is called, and where methods of its class or of a base of that call it through `self`."""
-    for _, where in program.callers_of(function) or ():
-        yield where
-    owner, name = function.method_class, function.name.rpartition(".")[2]
-    if owner is None:
-        return
-    family = [owner, *(base for base in program.names.bases(owner) if isinstance(base, Scope))]
-    for facts in {member.facts for member in family}:
-        for call, where in facts.calls.get(name, ()):
-            receiver = call.func.value if isinstance(call.func, ast.Attribute) else None
-            through_self = isinstance(receiver, ast.Name) and receiver.id == where.function.self_name
-            if through_self and where.function.method_class in family:
-                yield where
-
-
-def _repeated(function: Scope, program: Program) -> bool:
-    """Whether the function is called in a loop, or run by processes started in one: each call would then begin
-    with the same numbers."""
-    if function.kind == "module":
-        return False
-    calls = program.callers_of(function) or []
-    return any(outermost_loop(scope.facts, call.func) is not None for call, scope in calls)
 
 
 def _cuda_by_default(program: Program) -> bool:

@@ -22,7 +22,9 @@ def sorted_items(facts: ModuleFacts, node: ast.expr) -> tuple[Edit, ...]:
     match facts.parents[node]:
         case ast.Call(func=ast.Name(id="list") as function, args=[_], keywords=[]):
             return (replace(facts, function, "sorted"),)
-        case ast.Call(func=ast.Name(id="next")):
+        case ast.Call(func=ast.Name(id="next") as function, args=[_, default]) if "min" not in facts.scope.bindings:
+            return replace(facts, function, "min"), replace(facts, default, f"default={facts.text(default)}")
+        case ast.Call(func=ast.Name(id="next")):  # `min` would raise another error where there is none
             return wrap(facts, node, "iter(sorted(", "))")
     return wrap(facts, node, "sorted(", ")")
 

@@ -10,7 +10,7 @@ from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.nonconstant_seed_fix import first_argument
 from torchrepro_lint.model import Certainty, Edit, Level, Range
 from torchrepro_lint.program import UNKNOWN, Argument, Call, Module, Program
-from torchrepro_lint.program.once import runs_once
+from torchrepro_lint.program.once import is_called_in_a_loop, runs_in_each_pass, runs_once
 from torchrepro_lint.program.options import Options
 from torchrepro_lint.program.randomness.generators import (
     fallback,
@@ -77,8 +77,10 @@ def _certainty(seed: object, program: Program) -> Certainty | None:
 
 
 def _seeded(call: Call, seed: object, certainty: Certainty, program: Program) -> tuple[Edit, ...]:
-    """Pass the program's seed; a seed that is an option is the user's to choose."""
-    if certainty is Certainty.LIKELY:
+    """Pass the program's seed; a seed that is an option is the user's to choose. No edits where each sample, epoch or
+    call would then draw the same."""
+    again = is_called_in_a_loop(call.scope.function, program) or runs_in_each_pass(call.scope, program)
+    if certainty is Certainty.LIKELY or again or _draws_alike(call):
         return ()
     text = program.seeds.expression(call.scope, call.node)
     if isinstance(seed, Argument):
@@ -87,6 +89,20 @@ def _seeded(call: Call, seed: object, certainty: Certainty, program: Program) ->
         default = _default(seed, program)
         return (replace(default.scope.facts, default.node, str(program.seed)),) if default is not None else ()
     return (first_argument(call.facts, call.node, text),) if not call.node.args and not call.node.keywords else ()
+
+
+def _draws_alike(call: Call) -> bool:
+    """Whether a function that is given nothing returns what it draws: seeded, it would return one value for ever."""
+    function = call.scope.function
+    if not isinstance(function.node, ast.FunctionDef) or function.name.rpartition(".")[2] == "main":
+        return False
+    made = call.facts.parents[call.node]
+    names = {t.id for t in made.targets if isinstance(t, ast.Name)} if isinstance(made, ast.Assign) else set()
+    given = [a for a in ast.walk(function.node.args) if isinstance(a, ast.arg)]
+    returned = [n.value for n in ast.walk(function.node) if isinstance(n, ast.Return) and n.value is not None]
+    drawn = (n.func for value in returned for n in ast.walk(value) if isinstance(n, ast.Call))
+    receivers = [f.value for f in drawn if isinstance(f, ast.Attribute)]
+    return not given and any(r is call.node or (isinstance(r, ast.Name) and r.id in names) for r in receivers)
 
 
 def _is_variable(seed: object) -> bool:

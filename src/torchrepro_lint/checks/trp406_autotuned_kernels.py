@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from torchrepro_lint import catalogue
@@ -10,7 +11,7 @@ from torchrepro_lint.checks.switch_edit import with_value
 from torchrepro_lint.model import Certainty
 from torchrepro_lint.program import Module, Program
 from torchrepro_lint.program.kernels.determinism import turned_on_anywhere
-from torchrepro_lint.program.kernels.flags import assigned
+from torchrepro_lint.program.kernels.flags import Setting, assigned
 from torchrepro_lint.program.kernels.intent import unrequested
 from torchrepro_lint.program.kernels.tuning import compile_modes, options, tuned_kernels, variables
 from torchrepro_lint.program.versions import may_be
@@ -37,12 +38,18 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
 def _inductor(module: Module) -> Iterator[Draft]:
     facts = module.facts
     for setting, other in compile_modes(module):
-        yield Draft(setting.node, {"written": setting.written}, edits=with_value(setting, f'"{other}"'))
+        edits = with_value(setting, f'"{other}"') if not _is_tried_again(setting) else ()
+        yield Draft(setting.node, {"written": setting.written}, edits=edits)
     for setting in options(module):
         yield Draft(setting.node, {"written": setting.written}, "option", edits=with_value(setting, "False"))
     for item in variables(module):
         edits = (replace(facts, item.written, '"0"'),)
         yield Draft(item.node, {"written": facts.text(item.node)}, "option", edits=edits)
+
+
+def _is_tried_again(setting: Setting) -> bool:
+    """Whether another mode has failed before this one is tried."""
+    return any(isinstance(n, ast.ExceptHandler) for n in setting.facts.ancestors(setting.node))
 
 
 def _switched_off(module: Module, program: Program) -> bool:
