@@ -50,6 +50,13 @@ SAFE = {
         HEAD + "def f():\n    return DataLoader(d, shuffle=True)\nfor e in es:\n    f()\n",
         HEAD + "def f():\n    return DataLoader(d, shuffle=True)\nfor e in es:\n    f()\n",
     ),
+    "names of entries": (
+        "TRP204",
+        "import os\nspeakers = [f.name for f in os.scandir(d) if f.is_dir()]\n"
+        "n = {s: i for i, s in enumerate(speakers)}\n",
+        "import os\nspeakers = sorted(f.name for f in os.scandir(d) if f.is_dir())\n"
+        "n = {s: i for i, s in enumerate(speakers)}\n",
+    ),
     "the first or none": (
         "TRP204",
         "from pathlib import Path\nx = next(Path(d).rglob('*.onnx'), None)\n",

@@ -46,12 +46,26 @@ def _sorted_entries(listing: Listing, uses: Uses) -> tuple[Edit, ...]:
     """Entries have no order of their own; inside `with`, they are sorted where they are read."""
     facts, node = listing.scope.facts, listing.node
     parent = facts.parents[node]
+    names = facts.parents[parent]
+    if isinstance(names, ast.ListComp) and _is_named(names):
+        return (replace(facts, names, f"sorted({facts.text(names)[1:-1]})"),)
     if not isinstance(parent, ast.withitem):
         return wrap(facts, node, "sorted(", _BY_NAME)
     target, statement = parent.optional_vars, facts.parents[parent]
     read = uses.of_target(target, statement, listing.scope) if target is not None else []
     loops = [s.node for s in read if isinstance(facts.parents[s.node], ast.For | ast.comprehension)]
     return tuple(e for n in loops for e in wrap(facts, n, "sorted(", _BY_NAME)) if len(loops) == len(read) else ()
+
+
+def _is_named(listed: ast.ListComp) -> bool:
+    """Whether a list is the names or paths of the entries of one folder, which have the order of the names."""
+    match listed:
+        case ast.ListComp(
+            elt=ast.Attribute(value=ast.Name(id=entry), attr="name" | "path"),
+            generators=[ast.comprehension(target=ast.Name(id=each))],
+        ):
+            return entry == each
+    return False
 
 
 def _is_advanced(node: ast.expr, facts: ModuleFacts) -> bool:
