@@ -15,6 +15,7 @@ from torchrepro_lint.index import Binding, ModuleFacts, Scope
 from torchrepro_lint.program.modules import ModuleFinder
 
 MAX_DEPTH = 24
+MAX_STARS = 64  # a module with more `from x import *` is the front of a library: all of it would have to be read
 _BUILTINS = frozenset(dir(builtins))
 
 
@@ -40,7 +41,7 @@ class Names:
         self._canonical = canonical
         self._answers: dict[tuple[Scope, str, tuple[str, ...]], Target | None] = {}
         self._bases: dict[Scope, list[str | Scope]] = {}
-        self._cuts = 0  # how often MAX_DEPTH ended a search
+        self._cuts = 0  # how often a bound ended a search
 
     def forget(self) -> None:
         """Files have changed or were dropped: answers may speak of scopes that are no more."""
@@ -175,7 +176,7 @@ class Names:
 
     def _starred(self, name: str, facts: ModuleFacts, rest: tuple[str, ...], depth: int) -> Target | None:
         """A name that only `from x import *` can have brought."""
-        if depth > MAX_DEPTH:
+        if depth > MAX_DEPTH or len(facts.star_imports) > MAX_STARS:
             self._cuts += 1
             return None
         external: list[str] = []
