@@ -301,7 +301,7 @@ def test_the_message_says_what_is_unused(text: str, message: str) -> None:
     assert finding.fix.safety == "safe"
 
 
-def test_a_notebook_is_not_changed() -> None:
+def test_in_a_notebook_too_it_is_removed() -> None:
     notebook = (
         '{"cells": [{"cell_type": "code", "source": ["f()  # noqa: TRP101\\n"]}],'
         ' "metadata": {}, "nbformat": 4, "nbformat_minor": 5}'
@@ -310,4 +310,6 @@ def test_a_notebook_is_not_changed() -> None:
     [unused] = Suppressor(source, build(source), KNOWN, set(KNOWN)).unused()
     finding = unused_suppression(source, unused)
     assert finding.location.cell == 1
-    assert finding.fix is None
+    assert finding.fix is not None
+    [edit] = finding.fix.edits
+    assert (edit.path, edit.text) == ("a.ipynb", "")
