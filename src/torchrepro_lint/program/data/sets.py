@@ -117,6 +117,8 @@ def _next(site: Site, uses: Uses) -> list[Site] | None:
             return [] if test is node else [Site(parent, scope)]
         case ast.BinOp(op=ast.Sub(), right=right) if right is node:
             return []  # what is left of the other set
+        case ast.BoolOp(op=ast.And(), values=[*_, last]) if last is not node:
+            return []  # it only decides, or is empty
         case ast.BoolOp() | ast.BinOp(op=ast.BitOr() | ast.BitAnd() | ast.Sub() | ast.BitXor()):
             return [Site(parent, scope)]
         case ast.Attribute(attr=attr) if attr in _COMBINING and isinstance(call := parents[parent], ast.Call):
