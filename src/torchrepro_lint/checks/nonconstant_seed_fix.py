@@ -13,14 +13,19 @@ from torchrepro_lint.syntax import import_name, replace
 _PER_SAMPLE = frozenset({"__getitem__", "__getitems__", "__next__", "__call__", "forward", "collate_fn"})
 
 
-def whole_value(source: Source, seeding: Seeding) -> ast.expr:
-    """The largest expression that sources and constants alone decide: `int(time.time()) % 2**32`."""
+def whole_value(source: Source, seeding: Seeding, program: Program) -> ast.expr:
+    """The largest expression that sources and constants alone decide: `int(time.time()) % 2**32`.
+
+    What a function of the project is given is not what it returns: its calls end the search.
+    """
     parents = source.scope.facts.parents
     sources = {s.node for s in seeding.sources}
     node: ast.expr = source.node
     while True:
         parent = parents.get(node)
         if not isinstance(parent, ast.expr) or parent is seeding.call or not _is_decided(parent, sources):
+            return node
+        if isinstance(parent, ast.Call) and isinstance(program.resolve(parent.func, source.scope), Scope):
             return node
         node = parent
 
@@ -49,8 +54,8 @@ def _is_name(node: ast.AST) -> bool:
 def seed_edits(program: Program, value: ast.expr, source: Source, seedings: list[Seeding]) -> tuple[Edit, ...]:
     """Replace `value` where it is passed or stored as a seed, else what the seeders here are given."""
     facts = source.scope.facts
-    if _tells_apart(source.node):
-        return ()
+    if tells_apart(source.node):
+        return _stable_hash(source)
     if source.scope.function.name.rpartition(".")[2] in _PER_SAMPLE:
         return ()
     for seeding in seedings:
@@ -66,12 +71,19 @@ def seed_edits(program: Program, value: ast.expr, source: Source, seedings: list
     return tuple(replace(facts, s.seed.node, program.seeds.expression(s.scope, s.call)) for s in here)
 
 
-def _tells_apart(node: ast.AST) -> bool:
+def tells_apart(node: ast.AST) -> bool:
     """Whether this is the hash of something that varies: one number in its place would seed all alike."""
     match node:
         case ast.Call(func=ast.Name(id="hash"), args=args):
             return any(isinstance(n, ast.Name) for arg in args for n in ast.walk(arg))
     return False
+
+
+def _stable_hash(source: Source) -> tuple[Edit, ...]:
+    """The checksum of what is hashed, which is the same in every process, in the place of the hash."""
+    facts, call = source.scope.facts, source.node
+    function = import_name(facts, "zlib.crc32", source.scope, call)
+    return (replace(facts, call, f"{function.text}(repr({facts.text(call.args[0])}).encode())"), *function.edits)
 
 
 def seed_text(program: Program, scope: Scope, node: ast.AST) -> tuple[str, tuple[Edit, ...]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from torchrepro_lint.checks.chosen_by_itself import reseeded, without_seed
 from torchrepro_lint.checks.draft import Draft, Place
-from torchrepro_lint.checks.nonconstant_seed_fix import is_worker_init, seed_edits, whole_value
+from torchrepro_lint.checks.nonconstant_seed_fix import is_worker_init, seed_edits, tells_apart, whole_value
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.program import Module, Program
 from torchrepro_lint.program.once import runs_once
@@ -27,7 +27,7 @@ def _from_sources(module: Module, program: Program) -> Iterator[Draft]:
     found: dict[ast.expr, tuple[Source, list[Seeding]]] = {}
     for seeding in seeds_anew(module, program):
         here = [s for s in seeding.sources if s.scope.facts is module.facts]
-        for value, source in {whole_value(s, seeding): s for s in reversed(here)}.items():
+        for value, source in {whole_value(s, seeding, program): s for s in reversed(here)}.items():
             found.setdefault(value, (source, []))[1].append(seeding)
         if not here and not seeds_by_name(seeding.scope.function):
             source = seeding.sources[0]
@@ -47,13 +47,14 @@ def _chosen(value: ast.expr, source: Source, seedings: list[Seeding], program: P
     edits = seed_edits(program, value, source, seedings)
     at_value = bool(edits) and edits[0].range == facts.range(value)
     places = [(value, source.scope)] if at_value else [(s.call, s.scope) for s in seedings]
+    varies = is_worker_init(source.scope) or tells_apart(source.node)  # each call still draws its own numbers
     return Draft(
         value,
         _values(seedings[0], source),
         "shown" if not direct and _is_shown(facts, value) else None,
         related=() if direct else tuple(Place(s.scope.facts, s.call, "seeds from it") for s in seedings),
         edits=edits,
-        unsafe=not is_worker_init(source.scope) and not all(runs_once(program, *p) for p in places),
+        unsafe=not varies and not all(runs_once(program, *p) for p in places),
     )
 
 
