@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 LINTER = [sys.executable, "-m", "torchrepro_lint"]
+_SUMMARIES = (" would fix ", ": nothing to check: ")
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,8 @@ def fix(package: Path, *, unsafe: bool, twice: bool) -> Outcome:
         shutil.copytree(package, fixed, symlinks=True)
         flags = ["--unsafe-fixes"] if unsafe else []
         patch = _lint(patched, "--diff", *flags)
-        problems = [f"lint: {line}" for line in patch.stderr.decode().splitlines() if " would fix " not in f" {line}"]
+        said = patch.stderr.decode().splitlines()
+        problems = [f"lint: {line}" for line in said if not any(word in line for word in _SUMMARIES)]
         problems += _apply(patched, patch.stdout)
         changed = re.findall(r"^\+\+\+ b/([^\t\n]+)", patch.stdout.decode(), re.MULTILINE)
         problems += [p for rel in changed for p in _compiled(patched / rel)]

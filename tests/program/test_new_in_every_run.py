@@ -11,7 +11,7 @@ import pytest
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import ModuleFacts, Scope, build
 from torchrepro_lint.program import Module, Program
-from torchrepro_lint.program.once import runs_once
+from torchrepro_lint.program.once import runs_often, runs_once
 from torchrepro_lint.program.randomness.entropy import Entropy
 from torchrepro_lint.program.randomness.estimators import rows, unseeded
 from torchrepro_lint.program.randomness.hash_uses import decided_by
@@ -293,7 +293,13 @@ def test_a_hash_method_decides_nothing(tmp_path: Path) -> None:
         ("[use() for _ in x]", False),
         ("f = lambda: use()", False),
         ("def main():\n    use()", True),
-        ("class A:\n    def __init__(self):\n        use()", True),
+        ("class A:\n    def __init__(self):\n        use()", False),
+        ("class A:\n    def __init__(self):\n        use()\nA()", True),
+        ("class A:\n    def __init__(self):\n        use()\nA()\nA()", False),
+        ("class A:\n    def __init__(self):\n        use()\nxs = [A() for _ in x]", False),
+        ("def train():\n    use()\nfor _ in x:\n    train()", False),
+        ("def f():\n    use()\nf()\npool.map(f, x)", False),
+        ("def f():\n    use()\nf()\nThread(target=f)", True),
         ("def f():\n    use()", False),
         ("def f():\n    use()\nf()", True),
         ("def f():\n    use()\nf()\nf()", False),
@@ -305,6 +311,28 @@ def test_a_hash_method_decides_nothing(tmp_path: Path) -> None:
 def test_where_code_runs_once(tmp_path: Path, text: str, once: bool) -> None:
     project = Project(tmp_path, train=text + "\n")
     assert runs_once(project.program, *project.call("use")) is once
+
+
+@pytest.mark.parametrize(
+    ("text", "often"),
+    [
+        ("use()", False),
+        ("while x:\n    use()", True),
+        ("xs = [use() for _ in x]", True),
+        ("xs = [n for n in use()]", False),
+        ("def f():\n    use()", False),
+        ("def f():\n    use()\nf()\nf()", False),
+        ("def f():\n    use()\ndef g():\n    f()\nfor _ in x:\n    g()", True),
+        ("def f():\n    use()\npool.map(f, x)", True),
+        ("def f():\n    use()\npool = Pool(4, initializer=f)", True),
+        ("def f():\n    use()\nps = [Process(target=f) for _ in x]", True),
+        ("def f():\n    use()\np = Process(target=f)", False),
+        ("class A:\n    def __getitem__(self, i):\n        use()", True),
+    ],
+)
+def test_where_code_is_known_to_run_often(tmp_path: Path, text: str, often: bool) -> None:
+    project = Project(tmp_path, train=text + "\n")
+    assert runs_often(project.program, *project.call("use")) is often
 
 
 # -- other processes -------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from torchrepro_lint.index import Scope
 from torchrepro_lint.model import Edit
 from torchrepro_lint.program import UNKNOWN, Argument, Call, Module, Program, Result
 from torchrepro_lint.program.kernels.intent import branches
-from torchrepro_lint.program.once import runs_once
+from torchrepro_lint.program.once import runs_often, runs_once
 from torchrepro_lint.program.reached import reached_by_default
 from torchrepro_lint.syntax import Import, import_name, replace
 
@@ -35,8 +35,10 @@ def without_seed(module: Module, program: Program) -> Iterator[Draft]:
             edits = (replace(call.facts, seed.node, text),) if is_written else ()
         elif not call.node.args and not call.node.keywords:
             edits = (first_argument(call.facts, call.node, text),)
-        unsafe = not (is_worker_init(call.scope) or runs_once(program, call.node, call.scope))
-        edits = (*edits, *imports) if edits else ()
+        in_worker = is_worker_init(call.scope)
+        unsafe = not (in_worker or runs_once(program, call.node, call.scope))
+        often = not in_worker and runs_often(program, call.node, call.scope)
+        edits = (*edits, *imports) if edits and not often else ()
         yield Draft(call.node, {"call": call.written}, "none", edits=edits, unsafe=unsafe)
 
 
@@ -81,11 +83,13 @@ def _is_on_generator(call: ast.Call, scope: Scope, program: Program) -> bool:
 def _reseed(call: Call, row: Mapping[str, Any] | None, program: Program) -> Draft:
     """`torch.seed()` becomes `torch.manual_seed(SEED)`, unless its result, the new seed, is used."""
     edits: tuple[Edit, ...] = ()
-    if isinstance(call.facts.parents[call.node], ast.Expr):
+    in_worker = is_worker_init(call.scope)
+    often = not in_worker and runs_often(program, call.node, call.scope)
+    if isinstance(call.facts.parents[call.node], ast.Expr) and not often:
         instead = Import(f"{call.written.removesuffix('seed')}manual_seed")
         if row is not None:
             instead = import_name(call.facts, row["instead"], call.scope, call.node)
         seed, more = seed_text(program, call.scope, call.node)
         edits = (replace(call.facts, call.node, f"{instead.text}({seed})"), *instead.edits, *more)
-    unsafe = not runs_once(program, call.node, call.scope)
+    unsafe = not (in_worker or runs_once(program, call.node, call.scope))
     return Draft(call.node, {"call": call.written}, "reseed", edits=edits, unsafe=unsafe)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from torchrepro_lint import catalogue
 from torchrepro_lint.checks.chosen_by_itself import reseeded, without_seed
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.nonconstant_seed_fix import is_worker_init, seed_edits, tells_apart, whole_value
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.program import Module, Program
-from torchrepro_lint.program.once import runs_once
+from torchrepro_lint.program.once import runs_often, runs_once
 from torchrepro_lint.program.randomness.chosen_seeds import Seeding, Source, seeds_anew, seeds_by_name
+from torchrepro_lint.program.randomness.ranks import has_ranks
 
 _SHOWS = frozenset({"print", "info", "debug", "warning", "log", "write", "dump"})
 
@@ -48,14 +50,22 @@ def _chosen(value: ast.expr, source: Source, seedings: list[Seeding], program: P
     at_value = bool(edits) and edits[0].range == facts.range(value)
     places = [(value, source.scope)] if at_value else [(s.call, s.scope) for s in seedings]
     varies = is_worker_init(source.scope) or tells_apart(source.node)  # each call still draws its own numbers
+    if not varies and any(runs_often(program, *place) for place in places):
+        edits = ()
     return Draft(
         value,
         _values(seedings[0], source),
         "shown" if not direct and _is_shown(facts, value) else None,
         related=() if direct else tuple(Place(s.scope.facts, s.call, "seeds from it") for s in seedings),
         edits=edits,
-        unsafe=not varies and not all(runs_once(program, *p) for p in places),
+        unsafe=not varies and (_is_per_process(source, program) or not all(runs_once(program, *p) for p in places)),
     )
+
+
+def _is_per_process(source: Source, program: Program) -> bool:
+    """Whether the ranks of one run get different seeds, perhaps on purpose."""
+    row = catalogue.names("generators", "entropy").get(program.callee(source.node, source.scope) or "", {})
+    return bool(row.get("per_process")) and has_ranks(program)
 
 
 def _is_shown(facts: ModuleFacts, value: ast.expr) -> bool:

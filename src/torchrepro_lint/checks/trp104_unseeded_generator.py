@@ -10,7 +10,7 @@ from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.nonconstant_seed_fix import first_argument
 from torchrepro_lint.model import Certainty, Edit, Level, Range
 from torchrepro_lint.program import UNKNOWN, Argument, Call, Module, Program
-from torchrepro_lint.program.once import is_called_in_a_loop, runs_in_each_pass, runs_once
+from torchrepro_lint.program.once import runs_often, runs_once
 from torchrepro_lint.program.options import Options
 from torchrepro_lint.program.randomness.generators import (
     fallback,
@@ -79,8 +79,7 @@ def _certainty(seed: object, program: Program) -> Certainty | None:
 def _seeded(call: Call, seed: object, certainty: Certainty, program: Program) -> tuple[Edit, ...]:
     """Pass the program's seed; a seed that is an option is the user's to choose. No edits where each sample, epoch or
     call would then draw the same."""
-    again = is_called_in_a_loop(call.scope.function, program) or runs_in_each_pass(call.scope, program)
-    if certainty is Certainty.LIKELY or again or _draws_alike(call):
+    if certainty is Certainty.LIKELY or runs_often(program, call.node, call.scope) or _draws_alike(call):
         return ()
     text = program.seeds.expression(call.scope, call.node)
     if isinstance(seed, Argument):

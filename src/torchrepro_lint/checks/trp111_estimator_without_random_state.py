@@ -9,6 +9,7 @@ from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.model import Edit
 from torchrepro_lint.program import Call, Module, Program
 from torchrepro_lint.program.entries import is_test
+from torchrepro_lint.program.once import runs_often, runs_once
 from torchrepro_lint.program.randomness.estimators import SEED, seed_argument, unseeded
 from torchrepro_lint.program.randomness.numpy_seed import is_reported, may_be_seeded
 from torchrepro_lint.syntax import replace, with_argument
@@ -19,8 +20,16 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     if not calls or is_reported(module.facts, program) or may_be_seeded(module.facts, program):
         return
     for call in calls:
-        edits = _seeded(call, program.seeds.expression(call.scope, call.node))
-        yield Draft(call.node, {"call": call.written}, properties={"family": "numpy"}, edits=edits)
+        often = runs_often(program, call.node, call.scope)  # a bootstrap would give the same sample in each round
+        edits = () if often else _seeded(call, program.seeds.expression(call.scope, call.node))
+        unsafe = _draws_at_once(call) and not runs_once(program, call.node, call.scope)
+        yield Draft(call.node, {"call": call.written}, properties={"family": "numpy"}, edits=edits, unsafe=unsafe)
+
+
+def _draws_at_once(call: Call) -> bool:
+    """Whether a function draws whenever it is called. An estimator or splitter is an object, which draws when fitted or
+    asked for its splits: it should give the same whenever it is made."""
+    return not call.name.rpartition(".")[2][:1].isupper()
 
 
 def _seeded(call: Call, seed: str) -> tuple[Edit, ...]:

@@ -23,6 +23,7 @@ _RANK = re.compile(
 _GETTER = re.compile(
     r"^_*(?:get_)?(?:(?:global|local|dist|dp|ddp|process|data_parallel)_)?rank$|^process_index$", re.IGNORECASE
 )
+_JOINS = re.compile(rb"\binit_process_group\(")
 _VARIABLES = ("RANK", "LOCAL_RANK", "SLURM_PROCID", "SLURM_LOCALID", "OMPI_COMM_WORLD_RANK")
 _FIRST = re.compile(
     r"^_*(?:is_)?(?:(?:local|global|world|dist)_)?(?:main|master|chief|primary|lead|root|rank_?(?:0|zero))"
@@ -52,6 +53,11 @@ def is_rank(node: ast.expr) -> bool:
         case ast.Subscript(slice=ast.Constant(value=str() as key)):
             return key in _VARIABLES or bool(_RANK.search(key))
     return False
+
+
+def has_ranks(program: Program) -> bool:
+    """Whether any file of the project joins a group of processes."""
+    return program.text.any_match(_JOINS) is not False
 
 
 # -- values ---------------------------------------------------------------------------------------------------
