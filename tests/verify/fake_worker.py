@@ -82,6 +82,26 @@ def out_of_memory(device: torch.device, arguments: Mapping[str, object]) -> Iter
     yield from _tried(lambda x: torch.ones(1 << 60, dtype=torch.uint8))(device, arguments)
 
 
+def _under_the_flag(fails: Callable[[], object]) -> Callable[[torch.Tensor], object]:
+    """Runs by default; fails once algorithms are to be deterministic."""
+    return lambda x: fails() if torch.are_deterministic_algorithms_enabled() else x
+
+
+def _lose_the_gpu() -> None:
+    raise RuntimeError("CUDA error: an illegal memory access was encountered\nCompile with `TORCH_USE_CUDA_DSA`")
+
+
+@probe("fake-out-of-memory-in-det-mode")
+def out_of_memory_in_det_mode(device: torch.device, arguments: Mapping[str, object]) -> Iterator[Experiment]:
+    yield from _tried(lambda x: x)(device, arguments)
+    yield from _tried(_under_the_flag(lambda: torch.ones(1 << 60, dtype=torch.uint8)))(device, arguments)
+
+
+@probe("fake-lost-gpu-in-det-mode")
+def lost_gpu_in_det_mode(device: torch.device, arguments: Mapping[str, object]) -> Iterator[Experiment]:
+    yield from _tried(_under_the_flag(_lose_the_gpu))(device, arguments)
+
+
 @probe("fake-missing")
 def missing(device: torch.device, arguments: Mapping[str, object]) -> Iterator[Experiment]:
     raise Missing("torch_nowhere")

@@ -7,8 +7,15 @@ import os
 import signal
 import sys
 import time
+import traceback
 
 from torchrepro_lint.verify.results import Arm, Measurement, to_json
+
+ASSERTED = """CUDA error: device-side assert triggered
+CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below might be incorrect.
+For debugging consider passing CUDA_LAUNCH_BLOCKING=1
+Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.
+"""
 
 
 def send(answer: object, end: str = "\n") -> None:
@@ -31,6 +38,15 @@ def main() -> None:
             os.kill(os.getpid(), signal.SIGKILL)  # as the system does when memory runs out
         elif probe == "failing":
             raise AttributeError("no such method")
+        elif probe == "asserting":
+            raise RuntimeError(ASSERTED)
+        elif probe == "aborting":
+            try:
+                raise RuntimeError(ASSERTED)
+            except RuntimeError:
+                traceback.print_exc()
+                print("terminate called after throwing an instance of 'c10::AcceleratorError'", file=sys.stderr)
+            os.kill(os.getpid(), signal.SIGABRT)
         elif probe == "leaving":
             send({"measurement": {}}, end="")
             sys.exit(0)

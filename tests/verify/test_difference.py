@@ -35,6 +35,11 @@ def test_distances_across_all_doubles() -> None:
     assert distance(largest, -largest) == pytest.approx(2 * 0x7FEFFFFFFFFFFFFF)
 
 
+def test_a_relative_difference_of_doubles_does_not_overflow() -> None:
+    largest = torch.tensor([torch.finfo(torch.float64).max], dtype=torch.float64)
+    assert difference("output", largest, -largest).max_relative == 2.0
+
+
 def test_nan_has_no_distance_but_a_payload() -> None:
     quiet = torch.tensor([0x7FC00000, 0x7FC00001], dtype=torch.int32).view(torch.float32)
     assert distance(quiet[:1], quiet[1:]) is None

@@ -18,6 +18,8 @@ REASONS = {
     "crashing": "killed by SIGSEGV",
     "killed": "killed by SIGKILL, perhaps for want of memory",
     "failing": "ended by AttributeError: no such method",
+    "asserting": "ended by RuntimeError: CUDA error: device-side assert triggered",
+    "aborting": "killed by SIGABRT after RuntimeError: CUDA error: device-side assert triggered",
     "leaving": "ended early",
     "last": None,
 }
@@ -70,4 +72,9 @@ def test_a_device_that_is_required() -> None:
 def test_where_a_row_is_run(
     devices: tuple[str, ...], wanted: tuple[str, ...], present: tuple[str, ...], expected: tuple[str | None, str | None]
 ) -> None:
-    assert device_of(Task("x", "x", "forward", devices), wanted, present) == expected
+    assert device_of(Task("x", "x", "forward", devices), wanted, present, {}) == expected
+
+
+def test_why_a_device_is_absent_is_told_where_it_is_known() -> None:
+    task = Task("x", "x", "forward", ("cuda",))
+    assert device_of(task, ("cuda",), ("cpu",), {"cuda": "the driver is too old"}) == ("cuda", "the driver is too old")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import pytest
@@ -141,6 +142,30 @@ def test_an_alert_of_the_cpu() -> None:
 def test_repeating_stops_when_it_takes_too_long() -> None:
     found = measure(Experiment("x", (torch.ones(2),), lambda x: x * 2), CPU, Effort(10_000, patience=0))
     assert len(found.default.outputs) == 3
+
+
+def test_kernels_that_the_flag_compiles_cost_no_repeats() -> None:
+    state = {"compiled": False}
+
+    def compiles(x: torch.Tensor) -> torch.Tensor:
+        if torch.are_deterministic_algorithms_enabled() and not state["compiled"]:
+            state["compiled"] = True
+            time.sleep(1.1)
+        return x * 2
+
+    found = measure(Experiment("x", (torch.ones(2),), compiles), CPU, Effort(8, patience=1))
+    assert found.deterministic is not None
+    assert len(found.deterministic.outputs) == 8
+
+
+def test_what_the_flag_does_to_the_compiler_is_undone(monkeypatch: pytest.MonkeyPatch) -> None:
+    from torch._inductor import config
+
+    if not hasattr(config, "deterministic"):
+        pytest.skip("this PyTorch's compiler does not know the flag")
+    monkeypatch.setattr(config, "deterministic", True)  # as TORCHINDUCTOR_DETERMINISTIC=1 does
+    measured(lambda x: x * 2, torch.ones(2))
+    assert config.deterministic
 
 
 def test_a_proven_difference_needs_no_more_repeats() -> None:

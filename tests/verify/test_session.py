@@ -11,7 +11,7 @@ from torchrepro_lint.verify.session import Protocol, Session, run
 from torchrepro_lint.verify.tasks import Task
 from torchrepro_lint.verify.verdicts import Outcome, Row
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
 
 FAKE = (sys.executable, str(Path(__file__).with_name("fake_worker.py")))
 WANTED = {
@@ -24,6 +24,8 @@ WANTED = {
     "random": "NOT_REPRODUCED",
     "per-process": "NOT_REPRODUCED",
     "out-of-memory": "UNSUPPORTED",
+    "out-of-memory-in-det-mode": "NOT_REPRODUCED",
+    "lost-gpu-in-det-mode": "UNSUPPORTED",
     "unsupported": "UNSUPPORTED",
     "missing": "NOT_EXERCISED",
 }
@@ -55,14 +57,20 @@ def test_verdict(rows: dict[str, Row], name: str) -> None:
         ("missing", "torch_nowhere cannot be imported"),
         ("unsupported", "needs two GPUs"),
         ("steady", None),
+        ("out-of-memory", "out of memory: 1152921504606846976 bytes were wanted"),
+        ("out-of-memory-in-det-mode", "out of memory: 1152921504606846976 bytes were wanted"),
+        ("lost-gpu-in-det-mode", "ended by RuntimeError: CUDA error: an illegal memory access was encountered"),
     ],
 )
 def test_reason(rows: dict[str, Row], name: str, reason: str | None) -> None:
     assert rows[name].reason == reason
 
 
-def test_want_of_memory_is_told(rows: dict[str, Row]) -> None:
-    assert "memory" in (rows["out-of-memory"].reason or "")
+def test_what_was_cut_short_is_not_conclusive(rows: dict[str, Row]) -> None:
+    inconclusive = {name for name, row in rows.items() if not row.conclusive}
+    assert inconclusive == {
+        "out-of-memory", "out-of-memory-in-det-mode", "lost-gpu-in-det-mode", "unsupported", "missing",
+    }  # fmt: skip
 
 
 def test_the_alert_is_kept_in_short(rows: dict[str, Row]) -> None:
@@ -98,11 +106,20 @@ def test_a_cuda_row_without_cuda_is_not_exercised(session: Session) -> None:
     if "cuda" in session.present:
         pytest.skip("this machine has CUDA")
     (row,) = run([fake("varying", "cuda")], Protocol(command=FAKE)).rows
-    assert (row.verdict.value, row.reason) == ("NOT_EXERCISED", "no CUDA device here")
+    assert row.verdict.value == "NOT_EXERCISED"
+    assert "CUDA" in (row.reason or "")
+
+
+@pytest.mark.skipif(torch.version.cuda is not None, reason="this PyTorch is built with CUDA")
+def test_a_gpu_beside_a_pytorch_for_cpus_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    smi = tmp_path / "nvidia-smi"
+    smi.write_text("#!/bin/sh\necho 'NVIDIA H200, 570.1, [N/A], 9.0'\n")
+    smi.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    (row,) = run([fake("varying", "cuda")], Protocol(command=FAKE)).rows
+    assert row.reason == "this PyTorch is built without CUDA, for the NVIDIA H200 that is here"
 
 
 def test_the_environment_is_the_workers(session: Session) -> None:
-    import torch
-
     assert session.environment["torch"] == torch.__version__
     assert "cpu" in session.present

@@ -41,7 +41,7 @@ Exit codes:
   0  no run differed
   1  some operation is CONFIRMED, or STILL_DIFFERS_IN_DET_MODE
   2  some of the work could not be done: a wrong option, a file that cannot be read
-  3  no run differed, but something is NOT_EXERCISED or UNSUPPORTED
+  3  no run differed, but something is NOT_EXERCISED or UNSUPPORTED, or was cut short
   5  --require-cuda, and no CUDA device
 """
 
@@ -176,8 +176,8 @@ def _session(tasks: list[Task], protocol: Protocol) -> Session:
     progress = Progress(patience=0, things="operations") if is_terminal(err=True) else None
     try:
         return run(tasks, protocol, progress or (lambda done, total: None))
-    except Absent:
-        complain("--require-cuda: PyTorch finds no CUDA device here")
+    except Absent as absent:
+        complain(f"--require-cuda: {absent}")
         raise click.exceptions.Exit(NO_DEVICE) from None
     except Died as death:
         raise Failure(f"no process that imports PyTorch could be started: {death}") from None
@@ -248,4 +248,4 @@ def _exit_code(verification: Verification) -> int:
         return FAILED
     if any(row.verdict.differs for row in rows):
         return CONFIRMED
-    return NOTHING_CONFIRMED if all(row.verdict.settled for row in rows) else INCONCLUSIVE
+    return NOTHING_CONFIRMED if all(row.conclusive for row in rows) else INCONCLUSIVE

@@ -40,9 +40,11 @@ def rests_on(row: Row) -> str:
 
 
 def machine(environment: Mapping[str, Any], device: str | None) -> str:
-    """`NVIDIA H200, torch 2.11.0+cu128`."""
-    hardware = environment["gpu"] if device == "cuda" else environment["cpu"]
-    return f"{hardware or 'an unknown processor'}, torch {environment['torch']}"
+    """`NVIDIA H200, torch 2.11.0+cu128`; of a CPU with its threads, because one alone seldom varies."""
+    hardware = environment["gpu" if device == "cuda" else "cpu"] or "an unknown processor"
+    threads = environment["threads"] if device == "cpu" else None
+    many = f" ({threads} thread{'s' * (threads != 1)})" if threads else ""
+    return f"{hardware}{many}, torch {environment['torch']}"
 
 
 def _seen(measurement: Measurement) -> str:
@@ -92,4 +94,5 @@ def _pace(slow: Slowdown | None) -> str:
     low, high = slow.iqr
     if low <= 1 <= high:
         return ", as fast"
-    return f", {slow.median:.2g}x slower" if slow.median > 1 else f", {1 / slow.median:.2g}x faster"
+    times, word = (slow.median, "slower") if slow.median > 1 else (1 / slow.median, "faster")
+    return f", {times:.2g}x {word}" if times < 10 else f", {times:.0f}x {word}"

@@ -57,12 +57,13 @@ def summary(verification: Verification) -> str:
     """How many verdicts of each kind, where; and why nothing was run where nothing was."""
     session = verification.session
     rows = verification.rows if verification.result else session.rows
-    what = counted(len(rows), "finding" if verification.result else "operation")
+    settled, what = sum(row.verdict.settled for row in rows), "finding" if verification.result else "operation"
+    of_all = counted(len(rows), what) if settled == len(rows) else f"{settled} of {counted(len(rows), what)}"
     devices = sorted({row.device for row in rows if row.verdict.settled and row.device}, reverse=True)
     where = " and ".join(machine(session.environment, device) for device in devices or ["cpu"])
     counts = Counter(row.verdict for row in rows)
     parts = [f"{counts[verdict]} {verdict.value}{_reasons(rows, verdict)}" for verdict in _order() if counts[verdict]]
-    return f"Verified {what} on {where}: {', '.join(parts)}.\n"
+    return f"Verified {of_all} on {where}: {', '.join(parts)}.\n"
 
 
 def _reasons(rows: tuple[Row, ...], verdict: object) -> str:

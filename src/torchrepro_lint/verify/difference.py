@@ -50,7 +50,7 @@ def _relative(one: torch.Tensor, other: torch.Tensor) -> float | None:
         return None
     a, b = a[finite], b[finite]
     largest = torch.maximum(a.abs(), b.abs())
-    return float(torch.where(largest > 0, (a - b).abs() / largest, 0.0).max())
+    return float(torch.where(largest > 0, (a / largest - b / largest).abs(), 0.0).max())  # the difference may overflow
 
 
 def _elements(tensor: torch.Tensor) -> torch.Tensor:

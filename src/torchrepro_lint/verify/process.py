@@ -20,7 +20,9 @@ import torchrepro_lint
 
 COMMAND = (sys.executable, "-m", "torchrepro_lint.verify.worker")
 _HOME = Path(torchrepro_lint.__file__).parents[1]  # `-m` imports from the current folder: never from the user's
-_TAIL = 1 << 14  # bytes of the standard error
+_TAIL = 1 << 16  # bytes of the standard error
+_TRACE = "Traceback (most recent call last):"
+_LONGEST = 200  # characters of an error
 
 
 class Died(Exception):
@@ -91,12 +93,22 @@ class Process:
         if self._late:
             return "took too long"
         if code < 0:
-            name = signal.Signals(-code).name
-            return f"killed by {name}" + (", perhaps for want of memory" if name == "SIGKILL" else "")
-        return f"ended by {self._last_words()}" if code else "ended early"
+            name, error = signal.Signals(-code).name, self._exception()
+            after = f" after {error}" if error else ", perhaps for want of memory" if name == "SIGKILL" else ""
+            return f"killed by {name}{after}"
+        return f"ended by {self._exception() or self._last_words()}" if code else "ended early"
+
+    def _exception(self) -> str | None:
+        """The first line of what was raised last: a GPU's errors go on with advice."""
+        _, found, trace = self._end_of_errors().rpartition(_TRACE)
+        raised = (line for line in trace.splitlines()[1:] if line[:1].strip())
+        return next(raised, "")[:_LONGEST] or None if found else None
 
     def _last_words(self) -> str:
+        lines = self._end_of_errors().strip().splitlines()
+        return lines[-1][:_LONGEST] if lines else "an error"
+
+    def _end_of_errors(self) -> str:
         end = self._errors.seek(0, 2)
         self._errors.seek(max(end - _TAIL, 0))
-        lines = self._errors.read().decode(errors="replace").strip().splitlines()
-        return lines[-1][:200] if lines else "an error"
+        return self._errors.read().decode(errors="replace")

@@ -10,11 +10,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
 
 import torch
 
 from torchrepro_lint.verify.bits import digest, first_different
 from torchrepro_lint.verify.difference import difference
+from torchrepro_lint.verify.failures import of_device, of_memory
 from torchrepro_lint.verify.results import Arm, Difference
 from torchrepro_lint.verify.trial import Trial
 
@@ -32,9 +35,9 @@ class Effort:
 
 def repeat(trial: Trial, effort: Effort, before: Callable[[], None]) -> Arm:
     """Run it until `effort` is spent; `before` is called ahead of each run."""
-    stop = time.monotonic() + effort.patience
     before()
     reference = trial.run()
+    stop = time.monotonic() + effort.patience  # from here on: the first run may have compiled kernels
     outputs = [digest(reference)]
     found: Difference | None = None
     while len(outputs) < effort.repeats:
@@ -52,26 +55,36 @@ def repeat(trial: Trial, effort: Effort, before: Callable[[], None]) -> Arm:
 
 def repeat_deterministically(trial: Trial, effort: Effort, before: Callable[[], None]) -> Arm:
     """The same under the flag; what it raises there, though it ran without, is its alert."""
-    with deterministic(True):
+    with deterministic():
         try:
             return repeat(trial, effort, before)
-        except torch.cuda.OutOfMemoryError:
-            raise
         except RuntimeError as error:
-            if str(error).startswith("CUDA error"):  # the process is of no more use
+            if of_memory(error) or of_device(error):
                 raise
             return Arm(alert=str(error).strip().partition("\n")[0].partition(", but you set")[0])
 
 
 @contextmanager
-def deterministic(mode: bool) -> Iterator[None]:
-    """PyTorch's strict flag on or off, and afterwards as it was."""
-    before, lenient = (
+def deterministic() -> Iterator[None]:
+    """PyTorch's strict flag on, and afterwards everything as it was."""
+    strict, lenient = (
         torch.are_deterministic_algorithms_enabled(),
         torch.is_deterministic_algorithms_warn_only_enabled(),
     )
-    torch.use_deterministic_algorithms(mode)
+    compiler = _compiler()
+    compiled = getattr(compiler, "deterministic", None)
+    torch.use_deterministic_algorithms(True)
     try:
         yield
     finally:
-        torch.use_deterministic_algorithms(before, warn_only=lenient)
+        torch.use_deterministic_algorithms(strict, warn_only=lenient)
+        if compiled is not None:
+            compiler.deterministic = compiled
+
+
+def _compiler() -> Any:
+    """The compiler's settings, of which PyTorch changes one with the flag (2.10) without asking what it was."""
+    try:
+        return import_module("torch._inductor.config")
+    except ImportError:
+        return None

@@ -9,7 +9,7 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,7 +41,7 @@ class Protocol:
 
 
 class Absent(Exception):
-    """The required device is not there."""
+    """The required device is not there; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -76,23 +76,23 @@ def run(tasks: Sequence[Task], protocol: Protocol, progress: Progress = lambda d
     first = Process(protocol.command)
     try:
         hello = first.hello(_START)
-        present = tuple(hello["devices"])
+        present, absent = tuple(hello["devices"]), hello.get("absent", {})
         if protocol.required is not None and protocol.required not in present:
-            raise Absent(protocol.required)
+            raise Absent(absent.get(protocol.required, f"no {protocol.required.upper()} device here"))
     except BaseException:
         first.kill()
         raise
-    rows: list[Row | _Attempt] = [_begun(task, protocol, present) for task in tasks]
+    rows: list[Row | _Attempt] = [_begun(task, protocol, present, absent) for task in tasks]
     attempts = [item for item in rows if isinstance(item, _Attempt)]
     _Crew(protocol, first, progress, len(attempts) * protocol.processes).work(attempts)
     done = tuple(item.row() if isinstance(item, _Attempt) else item for item in rows)
     return Session(protocol, hello["environment"], present, done)
 
 
-def _begun(task: Task, protocol: Protocol, present: Sequence[str]) -> Row | _Attempt:
-    device, absent = device_of(task, protocol.devices, present)
-    if absent is not None or device is None:
-        return Row(task, device, Verdict.NOT_EXERCISED, absent)
+def _begun(task: Task, protocol: Protocol, present: Sequence[str], absent: Mapping[str, str]) -> Row | _Attempt:
+    device, reason = device_of(task, protocol.devices, present, absent)
+    if reason is not None or device is None:
+        return Row(task, device, Verdict.NOT_EXERCISED, reason)
     if task.probe is None:
         return Row(task, device, Verdict.UNSUPPORTED, "the catalogue names no probe")
     return _Attempt(task, device)

@@ -59,14 +59,16 @@ def distinct(tasks: Iterable[Task]) -> list[Task]:
     return [by_key[key] for key in sorted(by_key)]
 
 
-def device_of(task: Task, wanted: Sequence[str], present: Sequence[str]) -> tuple[str | None, str | None]:
-    """Where to run it, and why it cannot be run there if it cannot."""
+def device_of(
+    task: Task, wanted: Sequence[str], present: Sequence[str], absent: Mapping[str, str]
+) -> tuple[str | None, str | None]:
+    """Where to run it, and why it cannot be run there if it cannot; `absent` says why a kind of device is not here."""
     able = [kind for kind in wanted if kind in task.devices]
     for kind in able:
         if kind in present:
             return kind, None
     if able:
-        return able[0], f"no {able[0].upper()} device here"
+        return able[0], absent.get(able[0], f"no {able[0].upper()} device here")
     return None, f"varies on {', '.join(kind.upper() for kind in task.devices)} only"
 
 

@@ -57,6 +57,11 @@ class Row:
         return max(self.measurements, key=lambda m: (m.default.distinct, len(m.default.outputs)), default=None)
 
     @property
+    def conclusive(self) -> bool:
+        """Whether the verdict stands: a difference is proof, and none is a finding where all that was to run did."""
+        return self.verdict.differs or (self.verdict.settled and self.reason is None)
+
+    @property
     def outcome(self) -> Outcome | None:
         """The worst that the deterministic flag made of any experiment."""
         outcomes = [outcome for m in self.measurements if (outcome := outcome_of(m)) is not None]

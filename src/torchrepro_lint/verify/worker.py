@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import re
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
@@ -16,7 +17,6 @@ from importlib import metadata
 from typing import Any, TextIO
 
 _CUBLAS = "CUBLAS_WORKSPACE_CONFIG"
-_NO_MEMORY = "can't allocate memory"  # what PyTorch says on a CPU, in an error of no type of its own
 
 
 def main() -> None:
@@ -24,13 +24,15 @@ def main() -> None:
     answers = _own_output()
     warnings.simplefilter("ignore")  # the last line of the standard error is to say what ended this process
     _settle_cublas()
-    from torchrepro_lint.verify.devices import present
+    from torchrepro_lint.verify.devices import present, why_no_cuda
     from torchrepro_lint.verify.environment import manifest
     from torchrepro_lint.verify.repeat import deterministic
 
-    with deterministic(True):  # for the first time it imports much: no probe's time
+    with deterministic():  # for the first time it imports much: no probe's time
         pass
-    _send(answers, {"environment": manifest(), "devices": present()})
+    environment, devices = manifest(), present()
+    absent = {} if "cuda" in devices else {"cuda": why_no_cuda(environment["gpu"])}
+    _send(answers, {"environment": environment, "devices": devices, "absent": absent})
     for line in sys.stdin:
         for answer in answer_to(json.loads(line)):
             _send(answers, answer)
@@ -42,6 +44,7 @@ def answer_to(request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     import torch
 
     from torchrepro_lint.verify.experiment import Missing, Unsupported
+    from torchrepro_lint.verify.failures import of_memory
     from torchrepro_lint.verify.measure import measure
     from torchrepro_lint.verify.probes import find
     from torchrepro_lint.verify.repeat import Effort
@@ -61,9 +64,10 @@ def answer_to(request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     except Unsupported as reason:
         yield {"unsupported": str(reason)}
     except (RuntimeError, MemoryError) as error:
-        if not isinstance(error, (torch.cuda.OutOfMemoryError, MemoryError)) and _NO_MEMORY not in str(error):
+        if not of_memory(error):
             raise
-        yield {"unsupported": f"out of memory: {str(error).partition('. ')[0]}"}
+        wanted = re.search(r"tried to allocate ([\d.]+ \w+)", str(error), re.IGNORECASE)
+        yield {"unsupported": "out of memory" + (f": {wanted[1]} were wanted" if wanted else "")}
     gc.collect()
     if device.type == "cuda":
         torch.cuda.empty_cache()
