@@ -1,53 +1,23 @@
 """What an expression is when the program runs as it is configured by default.
 
-Options come from argparse and click declarations, dataclass fields and assignments such as `cfg.seed = 1`. They
-can be set by the user, so a test on one is usually true or usually false, never always.
+Options can be set by the user, so a test on one is usually true or usually false, never always.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection
-from enum import Enum
+from collections.abc import Collection
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.program.calls import UNKNOWN, Opaque
+from torchrepro_lint.program.declared import Declared, Default, constant, declared_options
+from torchrepro_lint.program.truth import COMPARE, Truth, joined, truth_of
 from torchrepro_lint.program.values import Constant, Parameter, argument_for
 
 if TYPE_CHECKING:
     from torchrepro_lint.program.program import Program
-
-
-class Truth(Enum):
-    """How a test comes out: for certain, by default, or unknown."""
-
-    ALWAYS = "always"
-    NEVER = "never"
-    USUALLY = "usually"
-    RARELY = "rarely"
-    UNKNOWN = "unknown"
-
-    def inverted(self) -> Truth:
-        """The truth of `not test`."""
-        return _INVERSE[self]
-
-
-_INVERSE = {
-    Truth.ALWAYS: Truth.NEVER,
-    Truth.NEVER: Truth.ALWAYS,
-    Truth.USUALLY: Truth.RARELY,
-    Truth.RARELY: Truth.USUALLY,
-    Truth.UNKNOWN: Truth.UNKNOWN,
-}
-
-
-class Default(NamedTuple):
-    """A value; `settable` when the user can choose another on the command line or in a configuration."""
-
-    value: object
-    settable: bool
 
 
 class Frame(NamedTuple):
@@ -57,90 +27,6 @@ class Frame(NamedTuple):
     call: ast.Call | None = None
     caller: Frame | None = None
     owner: Scope | None = None
-
-
-def declared_options(facts: ModuleFacts) -> dict[str, Default]:
-    """Option name -> default, for every `add_argument`, `click.option` and `add` of configargparse in a file."""
-    found: dict[str, Default] = {}
-    for spelled in ("add_argument", "option", "add"):
-        for call, _ in facts.calls.get(spelled, ()):
-            flags = [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
-            if spelled == "add" and not any(flag.startswith("-") for flag in flags):
-                continue
-            keywords = {k.arg: k.value for k in call.keywords}
-            name = _destination(flags, keywords.get("dest"))
-            default = _declared_default(keywords)
-            if name and default is not UNKNOWN:
-                found[name] = Default(default, settable=True)
-    return found
-
-
-class Declared(NamedTuple):
-    """What one file says of options: those it declares; which of them it sets itself, to something that is no constant;
-    and for each attribute and class-level field that it sets (`cfg.seed = 1`), the constants, or None where one of the
-    values is none."""
-
-    options: dict[str, Default]
-    chosen: frozenset[str]
-    settings: dict[str, list[Default] | None]
-
-
-def declared_in(facts: ModuleFacts) -> Declared:
-    """The options and settings of a file."""
-    settings = _fields(facts)
-    for name, sets in facts.attribute_sets.items():
-        values = [_constant(s.value) for s in sets if s.value is not None]
-        if UNKNOWN in values:
-            settings[name] = None
-        elif values:
-            settings[name] = [Default(v, settable=True) for v in values]
-    options = declared_options(facts)
-    return Declared(options, frozenset(name for name in options if _is_chosen(name, facts)), settings)
-
-
-def _is_chosen(name: str, facts: ModuleFacts) -> bool:
-    sets = (*facts.attribute_sets.get(name, ()), *facts.subscript_sets.get(name, ()))
-    return any(s.value is not None and _constant(s.value) is UNKNOWN for s in sets)
-
-
-def _fields(facts: ModuleFacts) -> dict[str, list[Default] | None]:
-    """Class-level `name = constant`, as in dataclass configurations."""
-    found: dict[str, list[Default] | None] = {}
-    for scope in facts.scope.children.values():
-        for name, bindings in scope.bindings.items() if scope.kind == "class" else ():
-            values = [_constant(b.value) for b in bindings if b.value is not None]
-            known = [Default(v, settable=True) for v in values if v is not UNKNOWN]
-            if known:
-                found[name] = [*(found.get(name) or ()), *known]
-    return found
-
-
-def _destination(flags: list[str], dest: ast.expr | None) -> str | None:
-    if isinstance(dest, ast.Constant):
-        return str(dest.value)
-    long = [f for f in flags if f.startswith("--")] or [f for f in flags if f.startswith("-")]
-    return long[0].lstrip("-").partition("/")[0].replace("-", "_") if long else None
-
-
-def _declared_default(keywords: dict[str | None, ast.expr]) -> object | Opaque:
-    default = keywords.get("default")
-    if default is not None:
-        return _constant(default)
-    action = keywords.get("action")
-    flag = keywords.get("is_flag")
-    if isinstance(flag, ast.Constant) and flag.value is True:
-        return False
-    if isinstance(action, ast.Constant) and action.value in ("store_true", "store_false"):
-        return action.value == "store_false"
-    required = keywords.get("required")
-    return UNKNOWN if isinstance(required, ast.Constant) and required.value else None
-
-
-def _constant(node: ast.expr) -> object | Opaque:
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
-        value = node.operand.value
-        return -value if isinstance(value, int | float) else UNKNOWN
-    return node.value if isinstance(node, ast.Constant) else UNKNOWN
 
 
 class Options:
@@ -227,22 +113,21 @@ class Options:
                 self._with_setting.setdefault(name, declared)
         self._count = len(self._files)
 
-    # -- tests ------------------------------------------------------------------------------------------------
     def truth(self, test: ast.expr, scope: Scope, frame: Frame | None) -> Truth:
         """How `test` comes out when the program runs as configured by default."""
         match test:
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return self.truth(operand, scope, frame).inverted()
             case ast.BoolOp(op=op, values=values):
-                return _joined([self.truth(v, scope, frame) for v in values], any_of=isinstance(op, ast.Or))
+                return joined([self.truth(v, scope, frame) for v in values], any_of=isinstance(op, ast.Or))
             case ast.Compare(left=left, ops=[op], comparators=[right]):
                 return self._compared(left, op, right, scope, frame)
             case _:
-                return _verdict(self.values(test, scope, frame), bool)
+                return truth_of(self.values(test, scope, frame), bool)
 
     def _compared(self, left: ast.expr, op: ast.cmpop, right: ast.expr, scope: Scope, frame: Frame | None) -> Truth:
-        other = _constant(right)
-        compare = _COMPARE.get(type(op))
+        other = constant(right)
+        compare = COMPARE.get(type(op))
         if other is UNKNOWN or compare is None:
             return Truth.UNKNOWN
 
@@ -250,40 +135,6 @@ class Options:
             return bool(compare(value, other))
 
         try:
-            return _verdict(self.values(left, scope, frame), holds)
+            return truth_of(self.values(left, scope, frame), holds)
         except TypeError:
             return Truth.UNKNOWN
-
-
-_COMPARE: dict[type[ast.cmpop], Callable[[object, object], object]] = {
-    ast.Is: lambda a, b: a is b or a == b,
-    ast.IsNot: lambda a, b: not (a is b or a == b),
-    ast.Eq: lambda a, b: a == b,
-    ast.NotEq: lambda a, b: a != b,
-    ast.Gt: lambda a, b: a > b,  # type: ignore[operator]
-    ast.GtE: lambda a, b: a >= b,  # type: ignore[operator]
-    ast.Lt: lambda a, b: a < b,  # type: ignore[operator]
-    ast.LtE: lambda a, b: a <= b,  # type: ignore[operator]
-}
-
-
-def _verdict(values: list[Default] | None, holds: Callable[[object], bool]) -> Truth:
-    if not values:
-        return Truth.UNKNOWN
-    outcomes = {holds(v.value) for v in values}
-    if len(outcomes) > 1:
-        return Truth.UNKNOWN
-    settable = any(v.settable for v in values)
-    if outcomes == {True}:
-        return Truth.USUALLY if settable else Truth.ALWAYS
-    return Truth.RARELY if settable else Truth.NEVER
-
-
-def _joined(truths: list[Truth], *, any_of: bool) -> Truth:
-    """`or` of the truths, or `and` by De Morgan."""
-    if not any_of:
-        return _joined([t.inverted() for t in truths], any_of=True).inverted()
-    for strongest in (Truth.ALWAYS, Truth.USUALLY, Truth.UNKNOWN, Truth.RARELY):
-        if strongest in truths:
-            return strongest
-    return Truth.NEVER

@@ -15,9 +15,11 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.program.declared import declared_options
 from torchrepro_lint.program.kernels.intent import branches
-from torchrepro_lint.program.options import Options, Truth, declared_options
+from torchrepro_lint.program.options import Options
 from torchrepro_lint.program.program import Program
+from torchrepro_lint.program.truth import Truth
 from torchrepro_lint.program.values import argument_for
 
 Holds: TypeAlias = Callable[[object], bool]

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from torchrepro_lint.verify.session import Session
     from torchrepro_lint.verify.verdicts import Row
 
-FORMATS = ("full", "concise", "json", "github")
-
 
 @dataclass(frozen=True)
 class Verification:

@@ -14,10 +14,10 @@ from typing import Literal
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.model import Location
 from torchrepro_lint.program.entries import Entry
-from torchrepro_lint.program.options import Truth
 from torchrepro_lint.program.program import Program
 from torchrepro_lint.program.randomness import FAMILIES
 from torchrepro_lint.program.randomness.seeding import MAYBE, SEEDED, UNSEEDED, Seeding, SeedMet, Step, Witness
+from torchrepro_lint.program.truth import Truth
 from torchrepro_lint.program.values import Constant, Display, Result
 
 MAX_UNFOLLOWED = 10

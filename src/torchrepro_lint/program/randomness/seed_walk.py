@@ -13,7 +13,7 @@ from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.index.facts import FunctionNode
 from torchrepro_lint.program.configured import is_named
 from torchrepro_lint.program.entries import Entry
-from torchrepro_lint.program.options import Frame, Options, Truth
+from torchrepro_lint.program.options import Frame, Options
 from torchrepro_lint.program.program import Program
 from torchrepro_lint.program.randomness import FAMILIES
 from torchrepro_lint.program.randomness.callees import EXITS, is_parameter
@@ -22,6 +22,7 @@ from torchrepro_lint.program.randomness.run_by import IMPORTS, Run, wrappers
 from torchrepro_lint.program.randomness.seed_effects import Effects
 from torchrepro_lint.program.randomness.seed_state import FRESH, State, by_default, either, replayed
 from torchrepro_lint.program.randomness.seeding import Seeding, Step
+from torchrepro_lint.program.truth import Truth
 from torchrepro_lint.program.values import Result, argument_for
 
 MAX_DEPTH = 40  # calls within calls

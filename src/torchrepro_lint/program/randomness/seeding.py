@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.program.options import Truth
 from torchrepro_lint.program.randomness.rng import Draw, Seeder
+from torchrepro_lint.program.truth import Truth
 
 if TYPE_CHECKING:
     from torchrepro_lint.program.entries import Entry
