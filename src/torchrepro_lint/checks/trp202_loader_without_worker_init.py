@@ -11,7 +11,8 @@ from torchrepro_lint.checks.worker_seeding import renewed_generator, seeded_work
 from torchrepro_lint.model import Certainty, Edit, Level
 from torchrepro_lint.program import Call, Module, Program
 from torchrepro_lint.program.data.loaders import is_dead, lacks_worker_init, loader_calls, workers
-from torchrepro_lint.program.data.worker_draws import WorkerDraw, WorkerDraws, worker_draws
+from torchrepro_lint.program.data.worker_calls import WorkerDraw
+from torchrepro_lint.program.data.worker_draws import WorkerDraws, worker_draws
 from torchrepro_lint.program.versions import may_be
 
 FAMILIES: tuple[Literal["numpy", "python"], ...] = ("numpy", "python")

@@ -10,7 +10,8 @@ from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.program import UNKNOWN, Call, Module, Program
 from torchrepro_lint.program.data.loaders import is_dead, lacks_worker_init, loaders, workers
-from torchrepro_lint.program.data.worker_draws import WorkerDraw, worker_draws
+from torchrepro_lint.program.data.worker_calls import WorkerDraw
+from torchrepro_lint.program.data.worker_draws import worker_draws
 from torchrepro_lint.program.frameworks import calls_in, is_one_process, program_files
 from torchrepro_lint.program.versions import may_be
 

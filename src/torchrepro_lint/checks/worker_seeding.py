@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.model import Edit, Position, Range
 from torchrepro_lint.program import Call, Program
-from torchrepro_lint.program.data.worker_draws import WorkerDraw
+from torchrepro_lint.program.data.worker_calls import WorkerDraw
 from torchrepro_lint.syntax import Import, also_imported, import_module, top_line, with_argument
 
 _NAME = "seed_worker"

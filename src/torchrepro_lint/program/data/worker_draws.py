@@ -1,57 +1,21 @@
-"""What the workers of a loader draw from: followed from its data set and `collate_fn` through their methods,
-transforms and helpers.
-
-PyTorch seeds `random`, `torch` and numpy's global generator in each worker. Generator objects, and libraries with
-generators of their own, it copies into every worker as they are. What cannot be followed is said to be unseen.
-"""
+"""What the workers of a loader draw from, to fetch the items of its data set and to collate them."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass
 
-from torchrepro_lint import catalogue
-from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope
+from torchrepro_lint.index import Scope
 from torchrepro_lint.program.calls import Argument, Call
-from torchrepro_lint.program.data.augmentations import draws_by_itself
 from torchrepro_lint.program.data.loaders import argument
-from torchrepro_lint.program.program import Program
-from torchrepro_lint.program.randomness.rng import draw_of
-from torchrepro_lint.program.values import (
-    Display,
-    Element,
-    Origin,
-    Parameter,
-    Reference,
-    Result,
-    Unknown,
-    argument_for,
-)
+from torchrepro_lint.program.data.worker_calls import DrawKind, WorkerCalls, WorkerDraw
+from torchrepro_lint.program.values import Display, Result, Unknown
 
-MAX_CALLS = 1500
 _ITEMS = ("__getitem__", "__getitems__", "__iter__")
 _SPLITS = ("torch.utils.data.Subset", "torch.utils.data.random_split", "torch.utils.data.ConcatDataset",
            "torch.utils.data.ChainDataset")  # fmt: skip
 _SUBSETS = _SPLITS[:2]
 _PLAIN = ("torch.utils.data.TensorDataset", "builtins.range", "builtins.list", "builtins.zip", "torch.arange")
-_RESEEDING = ("seed", "manual_seed", "setstate", "set_state")
-
-DrawKind = Literal["held", "own", "numpy", "python"]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class WorkerDraw:
-    """One draw. A `held` generator was made by `made`, and is the attribute `attribute` of `owner`, if of a class."""
-
-    kind: DrawKind
-    facts: ModuleFacts
-    node: ast.expr
-    made: Result | None = None
-    owner: Scope | None = None
-    attribute: str = ""
-    is_per_item: bool = True  # drawn for one item, not for a whole pass over the data
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,72 +36,38 @@ class WorkerDraws:
 
 def worker_draws(call: Call) -> WorkerDraws:
     """What the workers of the loader made by `call` draw from."""
-    search = _Search(call.program)
+    calls = WorkerCalls(call.program)
+    datasets = _DataSets(calls)
     dataset = argument(call, "dataset")
     if isinstance(dataset, Argument):
-        search.dataset(dataset.node, dataset.scope)
+        datasets.follow(dataset.node, dataset.scope)
     else:
-        search.unseen = True
+        calls.unseen = True
     collate = argument(call, "collate_fn")
     if isinstance(collate, Argument):
-        search.value(collate.node, collate.scope)
-    held = [d for d in search.found if d.kind != "held" or ast.unparse(d.node) not in search.reseeded]
-    direct = search.classes[0] if len(search.classes) == 1 else None
-    return WorkerDraws(tuple(held), search.unseen, direct, search.layers, is_one_class=len(search.classes) < 2)
+        calls.value(collate.node, collate.scope)
+    classes = datasets.classes
+    direct = classes[0] if len(classes) == 1 else None
+    return WorkerDraws(calls.draws(), calls.unseen, direct, datasets.layers, is_one_class=len(classes) < 2)
 
 
-class _Search:
-    def __init__(self, program: Program) -> None:
-        self.program = program
-        self.found: list[WorkerDraw] = []
-        self.reseeded: set[str] = set()
-        self.unseen = False
-        self.classes: list[Scope] = []  # of the data set itself, or of what it is a subset of
+class _DataSets:
+    """Finds the classes of a data set, or of what it is a subset of, and has their methods followed."""
+
+    def __init__(self, calls: WorkerCalls) -> None:
+        self.calls = calls
+        self.program = calls.program
+        self.classes: list[Scope] = []
         self.layers = 0  # of subsets around it
-        self._made: dict[int, Result] = {}  # class -> the construction that is looked at
-        self._entry = ""
-        self._seen: set[tuple[int, ...]] = set()
-        self._calls = 0
 
-    def _origins(self, expr: ast.expr, scope: Scope) -> list[Origin]:
-        """Where a value comes from; an attribute that a constructor was given, from the call that is looked at."""
-        owner = scope.method_class
-        if owner is not None and isinstance(expr, ast.Attribute) and isinstance(expr.value, ast.Name):
-            passed = self._given(owner, expr.attr) if expr.value.id == scope.function.self_name else None
-            if passed is not None:
-                return self.program.origins(passed.node, passed.scope)
-        return self.program.origins(expr, scope)
-
-    def _given(self, owner: Scope, attr: str) -> Argument | None:
-        """What the constructor call in hand passes for `self.attr`."""
-        made = self._made.get(id(owner))
-        if made is None:
-            return None
-        for base in self.program.names.bases(owner):
-            for binding, scope in base.attributes.get(attr, []) if isinstance(base, Scope) else []:
-                name = binding.value.id if isinstance(binding.value, ast.Name) else ""
-                if binding.kind == "assign" and scope.binding_scope(name) is scope and scope.name.endswith("__init__"):
-                    passed = argument_for(made.node, scope, name)
-                    return Argument(passed, made.scope) if isinstance(passed, ast.expr) else None
-        return None
-
-    def _is_new(self, *key: object) -> bool:
-        ids = tuple(map(id, key))
-        if ids in self._seen or self._calls > MAX_CALLS:
-            return False
-        self._seen.add(ids)
-        self._calls += 1
-        return True
-
-    # -- data sets -------------------------------------------------------------------------------------------
-    def dataset(self, expr: ast.expr, scope: Scope) -> None:
-        if not self._is_new(expr, scope):  # `data = split(data)`: a name that is part of its own origin
+    def follow(self, expr: ast.expr, scope: Scope) -> None:
+        if not self.calls.is_new(expr, scope):  # `data = split(data)`: a name that is part of its own origin
             return
         for origin in self.program.origins(expr, scope):
             match origin:
                 case Result(callee=Scope(kind="class") as owner):
                     self.classes.append(owner)
-                    self._made[id(owner)] = origin
+                    self.calls.made[id(owner)] = origin
                     if sum(self._entered(owner, name) for name in _ITEMS) == 0:
                         self._inherited(origin, owner)
                 case Result(callee=str() as name, node=made, scope=where):
@@ -148,156 +78,32 @@ class _Search:
                 case Display():
                     pass
                 case _:
-                    self.unseen = True
+                    self.calls.unseen = True
 
     def _entered(self, owner: Scope, name: str) -> bool:
-        self._entry = name
-        return self._methods(owner, (name,))
+        self.calls.entry = name
+        return self.calls.methods(owner, (name,))
 
     def _known_dataset(self, name: str, made: ast.Call, scope: Scope) -> None:
         if name in _SPLITS and made.args:
             parts = made.args[0].elts if isinstance(made.args[0], ast.List | ast.Tuple) else made.args[:1]
             outer = self.classes.copy()
             for part in parts:
-                self.dataset(part, scope)
+                self.follow(part, scope)
             if name in _SUBSETS:
                 self.layers += 1
             else:
                 self.classes = outer
         elif name.startswith("torchvision.datasets."):
             for passed in (*made.args, *(k.value for k in made.keywords)):
-                self._passed(passed, scope)
+                self.calls.passed(passed, scope)
         elif name not in _PLAIN:
-            self.unseen = True
-
-    def _passed(self, passed: ast.expr, scope: Scope) -> None:
-        """An argument of a data set: of interest when it is something to be called."""
-        for origin in self.program.origins(passed, scope):
-            if isinstance(origin, Result | Reference | Element):
-                self._origin(origin)
+            self.calls.unseen = True
 
     def _inherited(self, made: Result, owner: Scope) -> None:
         """A data set whose items come from an external base: its transforms are what it draws with."""
         bases = self.program.external_bases(owner)
         if not any(b.startswith("torchvision.datasets.") for b in bases):
-            self.unseen = True
+            self.calls.unseen = True
         for passed in (*made.node.args, *(k.value for k in made.node.keywords)):
-            self._passed(passed, made.scope)
-
-    # -- what is called ----------------------------------------------------------------------------------------
-    def _methods(self, owner: Scope, names: Iterable[str]) -> bool:
-        members = [self.program.names.class_member(owner, n) for n in names]
-        functions = [m for m in members if isinstance(m, Scope)]
-        for function in functions:
-            self._function(function)
-        return bool(functions)
-
-    def _function(self, scope: Scope) -> None:
-        made = self._made.get(id(scope.parent)) if scope.parent is not None else None
-        if scope.kind not in ("function", "lambda") or not self._is_new(scope, made):
-            return
-        body = scope.node.body if isinstance(scope.node, FunctionNode) else [scope.node]
-        for statement in body:
-            for node in ast.walk(statement):
-                if isinstance(node, ast.Call):
-                    self._call(node, scope.facts.scope_of(node))
-
-    def _call(self, call: ast.Call, scope: Scope) -> None:
-        name = self.program.qualified(call.func, scope)
-        if name is not None:
-            draw = draw_of(self.program, name, call, scope)
-            if draw is not None and draw.family in ("numpy", "python"):
-                self.found.append(WorkerDraw(draw.family, scope.facts, call))  # type: ignore[arg-type]
-            self._augments(name, call, scope)
-            return
-        for origin in self._origins(call.func, scope):
-            if isinstance(origin, Result | Reference | Element):
-                self._origin(origin)
-        if isinstance(call.func, ast.Attribute):
-            self._receiver(call, call.func, scope)
-
-    def _receiver(self, call: ast.Call, function: ast.Attribute, scope: Scope) -> None:
-        generators = catalogue.names("loaders", "generators")
-        for origin in self._origins(function.value, scope):
-            match origin:
-                case Result(callee=str() as name) if name in generators:
-                    if function.attr in _RESEEDING:
-                        self.reseeded.add(ast.unparse(function.value))
-                    else:
-                        self._held(function.value, origin, scope)
-                case Result(callee=str() as name, node=made, scope=where):
-                    self._augments(name, made, where)
-                case Result(callee=Scope(kind="class") as owner):
-                    self._made[id(owner)] = origin
-                    self._methods(owner, (function.attr,))
-
-    def _held(self, holder: ast.expr, made: Result, scope: Scope) -> None:
-        """A generator that was made before the workers started: by the module or a constructor."""
-        match holder:
-            case ast.Name(id=name):
-                owner = scope.binding_scope(name)
-                if owner is not None and owner.kind == "module":
-                    self._note_held(WorkerDraw("held", scope.facts, holder, made))
-            case ast.Attribute(value=ast.Name(), attr=attr) if scope.method_class is not None:
-                for base in self.program.names.bases(scope.method_class):
-                    sets = base.attributes.get(attr, []) if isinstance(base, Scope) else []
-                    if sets and isinstance(base, Scope):
-                        if all(w.function.name.endswith("__init__") for _, w in sets):
-                            self._note_held(WorkerDraw("held", scope.facts, holder, made, base, attr))
-                        return
-
-    def _note_held(self, draw: WorkerDraw) -> None:
-        self.found.append(replace(draw, is_per_item=self._entry != "__iter__"))
-
-    # -- transforms --------------------------------------------------------------------------------------------
-    def value(self, expr: ast.expr, scope: Scope) -> None:
-        """Something that will be called for each sample or batch."""
-        if isinstance(expr, ast.Lambda):
-            self._function(scope.children[expr])
-            return
-        for origin in self.program.origins(expr, scope):
-            self._origin(origin)
-
-    def _origin(self, origin: Origin) -> None:
-        match origin:
-            case Reference(target=Scope() as function):
-                self._function(function)
-            case Result(callee=Scope(kind="class") as owner):
-                self._made[id(owner)] = origin
-                self._methods(owner, ("__call__", "forward"))
-            case Result(callee=str() as name, node=made, scope=scope):
-                self._transform(name, made, scope)
-            case Display(node=ast.List(elts=items) | ast.Tuple(elts=items) as node, scope=scope):
-                for item in items if self._is_new(node) else ():
-                    self.value(item, scope)
-            case Element(iterable=iterable, scope=scope):
-                for inner in self._origins(iterable, scope):
-                    if isinstance(inner, Display):
-                        self._origin(inner)
-            case Unknown() | Parameter():
-                self.unseen = True
-
-    def _transform(self, name: str, made: ast.Call, scope: Scope) -> None:
-        if self._augments(name, made, scope) or not self._is_new(made):
-            return
-        if name.startswith(("torchvision.transforms.", "functools.partial", "torch.nn.Sequential")):
-            for part in made.args:
-                self._part(part, scope)
-        elif any(word in name.lower() for word in ("transform", "augment")):
-            self.unseen = True
-
-    def _part(self, part: ast.expr, scope: Scope) -> None:
-        if isinstance(part, ast.Lambda):
-            self._function(scope.children[part])
-        else:
-            self._passed(part, scope)
-            for origin in self.program.origins(part, scope):
-                if isinstance(origin, Display):
-                    self._origin(origin)
-
-    def _augments(self, name: str, call: ast.Call, scope: Scope) -> bool:
-        """Whether a name belongs to a library with random numbers of its own; notes the draw, if it is one."""
-        random = draws_by_itself(name, call, scope, self.program)
-        if random:
-            self.found.append(WorkerDraw("own", scope.facts, call.func))
-        return random is not None
+            self.calls.passed(passed, made.scope)

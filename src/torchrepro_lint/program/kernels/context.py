@@ -14,7 +14,7 @@ from torchrepro_lint.index import FunctionNode, Scope
 from torchrepro_lint.program import roles
 from torchrepro_lint.program.enclosing import ancestors, arm_of, parent
 from torchrepro_lint.program.kernels.layers import CALLED_UNSEEN, is_self
-from torchrepro_lint.program.kernels.traits import listed
+from torchrepro_lint.program.kernels.signatures import listed
 from torchrepro_lint.program.program import Program
 from torchrepro_lint.program.roles import Role
 

@@ -9,7 +9,8 @@ from dataclasses import replace
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import Scope
 from torchrepro_lint.program.kernels.layers import Layers, Made
-from torchrepro_lint.program.kernels.traits import Traits, joined, listed
+from torchrepro_lint.program.kernels.signatures import listed
+from torchrepro_lint.program.kernels.traits import Traits, joined
 
 Read = Callable[[ast.expr, Scope], Traits]
 """What is known of an expression."""

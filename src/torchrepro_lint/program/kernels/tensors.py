@@ -15,18 +15,8 @@ from torchrepro_lint.index import Binding, Scope
 from torchrepro_lint.program.annotations import annotated, dimensions_of_pattern, literal_text
 from torchrepro_lint.program.kernels.layer_results import module_result, ranks
 from torchrepro_lint.program.kernels.layers import CALLED_UNSEEN, Layers, is_self
-from torchrepro_lint.program.kernels.traits import (
-    NOT_A_TENSOR,
-    TENSOR,
-    UNKNOWN_TRAITS,
-    Traits,
-    broadcast,
-    created,
-    indexed,
-    joined,
-    listed,
-    result,
-)
+from torchrepro_lint.program.kernels.signatures import created, indexed, listed, result
+from torchrepro_lint.program.kernels.traits import NOT_A_TENSOR, TENSOR, UNKNOWN_TRAITS, Traits, broadcast, joined
 from torchrepro_lint.program.program import Program
 from torchrepro_lint.program.reaching import reaching, shape_names
 from torchrepro_lint.program.values import argument_for
