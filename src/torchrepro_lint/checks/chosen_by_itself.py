@@ -12,7 +12,7 @@ from torchrepro_lint.checks.nonconstant_seed_fix import first_argument, is_worke
 from torchrepro_lint.index import Scope
 from torchrepro_lint.model import Edit
 from torchrepro_lint.program import UNKNOWN, Argument, Call, Module, Program, Result
-from torchrepro_lint.program.kernels.intent import branches
+from torchrepro_lint.program.intent import branches
 from torchrepro_lint.program.once import runs_often, runs_once
 from torchrepro_lint.program.reached import reached_by_default
 from torchrepro_lint.syntax import Import, import_name, replace

@@ -9,7 +9,7 @@ from torchrepro_lint.model import Edit
 from torchrepro_lint.program import Call, Program
 from torchrepro_lint.program.data.epochs import EpochLoop
 from torchrepro_lint.program.flow import Flow, Holder
-from torchrepro_lint.program.kernels.intent import branches
+from torchrepro_lint.program.intent import branches
 from torchrepro_lint.syntax import import_from, insert_first
 
 

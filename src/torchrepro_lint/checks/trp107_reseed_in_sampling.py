@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.index import Scope
 from torchrepro_lint.program import Module, Program
-from torchrepro_lint.program.kernels.intent import branches
+from torchrepro_lint.program.intent import branches
 from torchrepro_lint.program.randomness.repeated import repeated_by
 from torchrepro_lint.program.randomness.reseeds import SeedCall, seed_calls
 from torchrepro_lint.program.steady import Steady

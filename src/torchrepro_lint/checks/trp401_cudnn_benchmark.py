@@ -9,6 +9,7 @@ from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.switch_edit import with_value
 from torchrepro_lint.model import Certainty
 from torchrepro_lint.program import Module, Program
+from torchrepro_lint.program.intent import depends_on, unrequested
 from torchrepro_lint.program.kernels.flags import (
     Setting,
     follows_request,
@@ -16,7 +17,6 @@ from torchrepro_lint.program.kernels.flags import (
     stated,
     undone,
 )
-from torchrepro_lint.program.kernels.intent import depends_on, unrequested
 
 OWNER, NAME = "torch.backends.cudnn", "benchmark"
 

@@ -8,8 +8,8 @@ from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.switch_edit import with_value
 from torchrepro_lint.model import Level
 from torchrepro_lint.program import Module, Program
+from torchrepro_lint.program.intent import unrequested
 from torchrepro_lint.program.kernels.flags import stated, temporary, undone
-from torchrepro_lint.program.kernels.intent import unrequested
 
 OWNER, NAME = "torch.backends.cudnn", "deterministic"
 

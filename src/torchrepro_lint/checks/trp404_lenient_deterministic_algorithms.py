@@ -11,8 +11,8 @@ from torchrepro_lint.checks.switch_edit import with_value
 from torchrepro_lint.model import Level
 from torchrepro_lint.program import UNKNOWN, Module, Program
 from torchrepro_lint.program.calls import Opaque
+from torchrepro_lint.program.intent import unrequested
 from torchrepro_lint.program.kernels.flags import passed, temporary
-from torchrepro_lint.program.kernels.intent import unrequested
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:

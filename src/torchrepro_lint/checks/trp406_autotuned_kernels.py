@@ -10,9 +10,9 @@ from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.switch_edit import with_value
 from torchrepro_lint.model import Certainty
 from torchrepro_lint.program import Module, Program
+from torchrepro_lint.program.intent import unrequested
 from torchrepro_lint.program.kernels.determinism import turned_on_anywhere
 from torchrepro_lint.program.kernels.flags import Setting, assigned
-from torchrepro_lint.program.kernels.intent import unrequested
 from torchrepro_lint.program.kernels.tuning import compile_modes, options, tuned_kernels, variables
 from torchrepro_lint.program.versions import may_be
 from torchrepro_lint.syntax import replace

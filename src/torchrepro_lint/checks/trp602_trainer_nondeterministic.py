@@ -10,7 +10,7 @@ from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.program import Call, Module, Program
 from torchrepro_lint.program.entries import is_test
 from torchrepro_lint.program.frameworks import asks_for_determinism, program_files, seeds_torch
-from torchrepro_lint.program.kernels.intent import unrequested
+from torchrepro_lint.program.intent import unrequested
 
 ARGUMENT = "deterministic"
 

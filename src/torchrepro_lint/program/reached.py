@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.program.declared import declared_options
-from torchrepro_lint.program.kernels.intent import branches
+from torchrepro_lint.program.intent import branches
 from torchrepro_lint.program.options import Options
 from torchrepro_lint.program.program import Program
 from torchrepro_lint.program.truth import Truth

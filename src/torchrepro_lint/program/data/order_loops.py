@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.program.data.decisions import Decision
 from torchrepro_lint.program.data.loops import Effect, Loop, effects, index_name, nodes
-from torchrepro_lint.program.kernels.intent import exclusive
+from torchrepro_lint.program.intent import exclusive
 from torchrepro_lint.program.randomness.rng import draw_of
 from torchrepro_lint.program.uses import Site
 

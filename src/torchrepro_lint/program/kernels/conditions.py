@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
-from torchrepro_lint.program.arguments import REFUTED, UNREADABLE, CallSite, Other, Pattern, Value, Witness
 from torchrepro_lint.program.calls import UNKNOWN, Argument
+from torchrepro_lint.program.kernels.arguments import REFUTED, UNREADABLE, CallSite, Other, Pattern, Value, Witness
 from torchrepro_lint.program.kernels.operations import Condition
 from torchrepro_lint.program.kernels.traits import Traits
 

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterator
 
 from torchrepro_lint.index import Scope
-from torchrepro_lint.program.kernels.intent import block_of
+from torchrepro_lint.program.intent import block_of
 from torchrepro_lint.program.program import Module, Program
 
 PRODUCTS = frozenset(f"torch.{n}" for n in ("matmul", "mm", "bmm", "addmm", "baddbmm", "einsum", "linalg.multi_dot"))

@@ -14,7 +14,7 @@ from typing import Any
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.program.calls import Argument
-from torchrepro_lint.program.kernels.intent import asked, block_of, exclusive, mentions_flag, requested
+from torchrepro_lint.program.intent import asked, block_of, exclusive, mentions_flag, requested
 from torchrepro_lint.program.program import Module, Program
 from torchrepro_lint.program.values import Reference
 

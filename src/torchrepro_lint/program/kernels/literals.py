@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeGuard
 
 from torchrepro_lint.model import Property
-from torchrepro_lint.program.arguments import UNREADABLE, CallSite
 from torchrepro_lint.program.calls import Argument
+from torchrepro_lint.program.kernels.arguments import UNREADABLE, CallSite
 from torchrepro_lint.program.kernels.conditions import Holds, value_holds
 from torchrepro_lint.program.kernels.operations import Condition
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 
 from torchrepro_lint.index import Binding, Scope
-from torchrepro_lint.program.annotations import annotated, dimensions_of_pattern, literal_text
+from torchrepro_lint.program.kernels.annotations import annotated, dimensions_of_pattern, literal_text
 from torchrepro_lint.program.kernels.layer_results import module_result, ranks
 from torchrepro_lint.program.kernels.layers import CALLED_UNSEEN, Layers, is_self
 from torchrepro_lint.program.kernels.signatures import created, indexed, listed, result

@@ -16,12 +16,12 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.index import Scope
 from torchrepro_lint.model import Certainty
 from torchrepro_lint.program import roles
-from torchrepro_lint.program.arguments import CallSite, Witness
 from torchrepro_lint.program.calls import Call
 from torchrepro_lint.program.enclosing import parent
-from torchrepro_lint.program.instances import calls_of
+from torchrepro_lint.program.kernels.arguments import CallSite, Witness
 from torchrepro_lint.program.kernels.conditions import Holds, Judged, judge
 from torchrepro_lint.program.kernels.context import NOTHING, Context, context
+from torchrepro_lint.program.kernels.instances import calls_of
 from torchrepro_lint.program.kernels.layers import is_self
 from torchrepro_lint.program.kernels.operations import Behaviour, Operation, rows, signature
 from torchrepro_lint.program.kernels.tensors import Tensors

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from torchrepro_lint.index import Scope
-from torchrepro_lint.program.kernels.intent import branches
+from torchrepro_lint.program.intent import branches
 from torchrepro_lint.program.program import Program
 from torchrepro_lint.program.values import argument_for
 
