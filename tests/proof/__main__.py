@@ -1,15 +1,16 @@
 """Proves the fixes to a person who watches: `python -m tests.proof`, or with names of programs.
 
-Prints one line per program and exits with 1 if a proof does not hold.
+Prints one line per program and exits with 1 if a proof does not hold. With `--fresh`, no run shares an imported
+PyTorch with another: each starts an interpreter of its own, which takes three times as long.
 """
 
 from __future__ import annotations
 
 import sys
 
+from .machines import CAN_PRELOAD, Broken, Machine, two_machines
 from .program import Program, names
 from .proving import Proof, prove
-from .runs import Broken
 
 WIDTH = max(map(len, names()))
 
@@ -30,26 +31,30 @@ def result(program: Program, proof: Proof) -> list[str]:
     return lines
 
 
-def main(chosen: list[str]) -> int:
+def shown(program: Program, machines: list[Machine]) -> bool:
+    """Whether the proof holds, or cannot be given here; prints what came of it."""
+    if program.missing:
+        print(f"{program.name:{WIDTH}}  skipped: {', '.join(program.missing)} is not installed")
+        return True
+    try:
+        proof = prove(program, machines)
+    except Broken as broken:
+        print(f"{program.name:{WIDTH}}  BROKEN: {broken}")
+        return False
+    print("\n".join(result(program, proof)), flush=True)
+    return proof.holds
+
+
+def main(arguments: list[str]) -> int:
+    chosen = [name for name in arguments if name != "--fresh"]
     unknown = sorted(set(chosen) - set(names()))
     if unknown:
         print(f"no such program: {', '.join(unknown)}; there are: {', '.join(names())}", file=sys.stderr)
         return 2
-    held = True
     print(row("program", "rules fixed", "before", "after", "seconds"))
-    for program in map(Program.read, chosen or names()):
-        if program.missing:
-            print(f"{program.name:{WIDTH}}  skipped: {', '.join(program.missing)} is not installed")
-            continue
-        try:
-            proof = prove(program)
-        except Broken as broken:
-            held = False
-            print(f"{program.name:{WIDTH}}  BROKEN: {broken}")
-        else:
-            held = held and proof.holds
-            print("\n".join(result(program, proof)), flush=True)
-    return 0 if held else 1
+    with two_machines(preload=CAN_PRELOAD and "--fresh" not in arguments) as machines:
+        held = [shown(Program.read(name), machines) for name in chosen or names()]
+    return 0 if all(held) else 1
 
 
 if __name__ == "__main__":

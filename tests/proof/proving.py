@@ -12,8 +12,9 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from .program import Program, argv
-from .runs import Broken, two_outcomes
+from .machines import Broken, Machine
+from .program import Program
+from .runs import two_outcomes
 
 
 @dataclass(frozen=True)
@@ -30,18 +31,19 @@ class Proof:
         return len(self.before) > 1 and not self.after and not self.unnamed
 
 
-def prove(program: Program) -> Proof:
+def prove(program: Program, machines: list[Machine]) -> Proof:
     started = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="proof-") as name:
         scratch = Path(name)
         plain = Path(shutil.copytree(program.folder, scratch / "plain", ignore=shutil.ignore_patterns("__pycache__")))
         if program.prepare:
-            subprocess.run(argv(program.prepare), cwd=plain, check=True, stdout=subprocess.DEVNULL)
+            machines[0].start(program.prepare, plain)
+            machines[0].printed()
         fixed = Path(shutil.copytree(plain, scratch / "fixed"))
         found = findings(fixed)
         left = findings(fixed, "--fix", *["--unsafe-fixes"] * program.unsafe)
-        before = two_outcomes(program, plain, scratch / "before")
-        after = two_outcomes(program, fixed, scratch / "after")
+        before = two_outcomes(program, plain, machines, scratch / "before")
+        after = two_outcomes(program, fixed, machines, scratch / "after")
     return Proof(
         fixed=sorted(found - left),
         unnamed=sorted(set(program.flaws) - set(found)),

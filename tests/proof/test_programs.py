@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from .machines import Machine
 from .program import Program, names
 from .proving import prove
 
@@ -18,11 +19,11 @@ def test_the_programs_are_many_and_have_every_flaw_that_decides_a_result() -> No
 
 
 @pytest.mark.parametrize("name", names())
-def test_two_runs_differ_and_after_the_fix_they_agree(name: str) -> None:
+def test_two_runs_differ_and_after_the_fix_they_agree(name: str, machines: list[Machine]) -> None:
     program = Program.read(name)
     if program.missing:
         pytest.skip(f"{', '.join(program.missing)} is not installed")
-    proof = prove(program)
+    proof = prove(program, machines)
     assert proof.unnamed == [], "the linter has nothing to say about these flaws"
     assert len(proof.before) > 1, f"the runs of the unfixed program must differ in weights and losses: {proof.before}"
     assert proof.after == []
