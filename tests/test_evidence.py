@@ -16,8 +16,13 @@ from torchrepro_lint.evidence import Evidence, EvidenceError, read, shipped
 SCHEMA = json.loads((Path(__file__).parents[1] / "docs" / "schemas" / "evidence.schema.json").read_text())
 
 
-def test_the_file_of_these_tests_is_in_form() -> None:
-    jsonschema.validate(document(row("put", "CONFIRMED"), row("put", "NOT_REPRODUCED", distinct=1)), SCHEMA)
+@pytest.mark.parametrize("part", ["schema", "environment", "rows"])
+def test_the_schema_knows_the_file_of_these_tests_and_asks_for_its_parts(part: str) -> None:
+    whole = document(row("put", "CONFIRMED"), row("put", "NOT_REPRODUCED", distinct=1))
+    jsonschema.validate(whole, SCHEMA)
+    del whole[part]
+    with pytest.raises(jsonschema.ValidationError, match=f"'{part}' is a required property"):
+        jsonschema.validate(whole, SCHEMA)
 
 
 def test_what_ships_is_in_form() -> None:

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -102,10 +101,14 @@ def test_a_reader_that_goes_away_is_no_error(project: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_an_interrupt_exits_with_130(project: Path) -> None:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
     running = subprocess.Popen(
         [*COMMAND, "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=PLAIN
     )
-    time.sleep(1.5)  # it waits for its input
+    signal.signal(signal.SIGINT, before)
+    assert running.stdin
+    running.stdin.write(b"#" * 200_000)  # more than a pipe holds: it is reading when this returns
+    running.stdin.flush()
     running.send_signal(signal.SIGINT)
     output, errors = running.communicate(timeout=30)
     assert running.returncode == 130
