@@ -14,7 +14,7 @@ from torchrepro_lint.index import Scope
 from torchrepro_lint.model import Edit
 from torchrepro_lint.program import Argument, Call, Program
 from torchrepro_lint.program.data.loaders import argument, loaders, outermost_loop
-from torchrepro_lint.program.kernels.intent import branches
+from torchrepro_lint.program.intent import branches
 from torchrepro_lint.program.once import is_called_for_each_epoch, is_called_in_a_loop, runs_in_each_pass
 from torchrepro_lint.program.randomness.ranks import has_ranks
 from torchrepro_lint.syntax import import_name, insert_before, with_argument
