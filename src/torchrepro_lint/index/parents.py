@@ -1,14 +1,13 @@
-"""The tree of one file, downwards and upwards. Parents are worked out function by function, and for the module's own
-tables statement by statement: most are never asked about. The nodes without a place (`Load`, `Add`) are shared between
-trees, and left out."""
+"""The tree of one file, downwards and upwards. Parents are worked out statement by statement, along the way to the
+node in question: most are never asked about. The nodes without a place (`Load`, `Add`) are shared between trees, and
+left out."""
 
 from __future__ import annotations
 
 import ast
+from bisect import bisect_right
 from collections.abc import Iterator
 
-_LATER = (ast.FunctionDef, ast.AsyncFunctionDef)
-_LATER_IN_MODULE = (*_LATER, ast.Assign, ast.AnnAssign, ast.Expr)
 _PLACELESS = (ast.comprehension, ast.arguments, ast.withitem, ast.match_case)
 
 
@@ -17,8 +16,7 @@ class Parents:
 
     def __init__(self, tree: ast.Module) -> None:
         self._known: dict[ast.AST, ast.AST | None] = {tree: None}
-        self._unread: list[ast.AST] = []  # functions and statements whose inside is not known yet
-        self._read(tree)
+        self._unread = self._read(tree)  # statements whose inside is not known yet, in source order
 
     def __getitem__(self, node: ast.AST) -> ast.AST:
         found = self.get(node)
@@ -29,23 +27,30 @@ class Parents:
     def get(self, node: ast.AST) -> ast.AST | None:
         """What holds `node`; None for the module, and for a node of another file."""
         while node not in self._known and self._unread:
-            self._read(self._around(node))
+            place = self._around(node)
+            self._unread[place : place + 1] = self._read(self._unread[place])
         return self._known.get(node)
 
-    def _around(self, node: ast.AST) -> ast.AST:
-        """The next of them to look into for `node`, by its line; f-strings may give a wrong one, or none."""
+    def _around(self, node: ast.AST) -> int:
+        """Which of them to look into for `node`, by its line; f-strings may give a wrong one, or none."""
         line = getattr(node, "lineno", 0)
-        places = (i for i, f in enumerate(self._unread) if _first_line(f) <= line <= f.end_lineno)  # type: ignore[attr-defined]
-        return self._unread.pop(next(places, -1))
+        place = bisect_right(self._unread, line, key=_first_line) - 1
+        is_inside = place >= 0 and line <= (self._unread[place].end_lineno or 0)
+        return place if is_inside else len(self._unread) - 1
 
-    def _read(self, top: ast.AST) -> None:
+    def _read(self, top: ast.AST) -> list[ast.stmt]:
+        """Take in what `top` holds, down to its own statements, which are returned unread, in source order."""
         known, stack = self._known, [top]
+        statements: list[ast.stmt] = []
         while stack:
             node = stack.pop()
             for child in children(node):
                 known[child] = node
-                later = _LATER_IN_MODULE if node.__class__ is ast.Module else _LATER
-                (self._unread if isinstance(child, later) else stack).append(child)
+                if isinstance(child, ast.stmt):
+                    statements.append(child)
+                else:
+                    stack.append(child)
+        return sorted(statements, key=_first_line)
 
 
 def children(node: ast.AST) -> Iterator[ast.AST]:
@@ -68,6 +73,6 @@ def descendants(node: ast.AST) -> Iterator[ast.AST]:
         yield from inner
 
 
-def _first_line(unread: ast.AST) -> int:
-    decorators: list[ast.expr] = getattr(unread, "decorator_list", [])
-    return decorators[0].lineno if decorators else unread.lineno  # type: ignore[attr-defined]
+def _first_line(statement: ast.stmt) -> int:
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return decorators[0].lineno if decorators else statement.lineno

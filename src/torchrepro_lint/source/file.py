@@ -173,7 +173,7 @@ def _notebook(decoded: decoding.Decoded, path: Path, rel: str) -> SourceFile:
 def _line_starts(text: str) -> list[int]:
     if "\r" in text:
         return [0, *(match.end() for match in _NEWLINE.finditer(text))]
-    starts = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
+    starts = [0, *accumulate(map(len, text.replace("\n", " \n").split("\n")))]  # the space stands for the newline
     starts.pop()
     return starts
 
