@@ -12,9 +12,10 @@ from typing import Any
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.model import Certainty
-from torchrepro_lint.program.calls import UNKNOWN, Argument, Call, Opaque, entries_of
+from torchrepro_lint.program.calls import UNKNOWN, Argument, Call, Opaque
+from torchrepro_lint.program.data.mappings import possible_entries
 from torchrepro_lint.program.program import Module, Program
-from torchrepro_lint.program.values import Constant, Display, Origin, Parameter, Result, Unknown
+from torchrepro_lint.program.values import Constant, Parameter, Unknown
 
 _GLOBAL_GENERATORS = ("torch.default_generator", "torch._C.default_generator")
 
@@ -73,48 +74,10 @@ def _updated(call: Call, name: str) -> Argument | Opaque | None:
     found: Argument | None = None
     for keyword in call.node.keywords:
         if keyword.arg is None:
-            entries = _entries(keyword.value, call.scope, call.program)
+            entries = possible_entries(keyword.value, call.scope, call.program)
             if entries is None:
                 return UNKNOWN
             found = entries.get(name, found)
-    return found
-
-
-def _entries(mapping: ast.expr, scope: Scope, program: Program) -> dict[str, Argument] | None:
-    """What a dict can hold on any path: `{...} if cuda else {}`, and what `update` adds to it."""
-    known = program.entries(mapping, scope)
-    if known is not None:
-        return known
-    merged: dict[str, Argument] = {}
-    for origin in program.origins(mapping, scope):
-        entries = entries_of(origin) if isinstance(origin, Display) else _named(origin)
-        if entries is None:
-            return None
-        merged |= entries
-    for more, where in _updates(mapping.id, scope) if isinstance(mapping, ast.Name) else []:
-        entries = program.entries(more, where)
-        if entries is None:
-            return None
-        merged |= entries
-    return merged
-
-
-def _named(origin: Origin) -> dict[str, Argument] | None:
-    """The entries of `dict(a=1, b=2)`."""
-    if not isinstance(origin, Result) or origin.callee != "builtins.dict" or origin.node.args:
-        return None
-    found = {k.arg: Argument(k.value, origin.scope) for k in origin.node.keywords if k.arg}
-    return found if len(found) == len(origin.node.keywords) else None
-
-
-def _updates(name: str, scope: Scope) -> list[tuple[ast.expr, Scope]]:
-    """What `name.update(...)` adds, everywhere in the scope that binds the name."""
-    found = []
-    for call, where in scope.facts.calls.get("update", ()):
-        owner = call.func.value if isinstance(call.func, ast.Attribute) else None
-        is_named = isinstance(owner, ast.Name) and owner.id == name
-        if is_named and where.binding_scope(name) is scope.binding_scope(name):
-            found += [(a, where) for a in call.args]
     return found
 
 

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from torchrepro_lint.index import Scope
+from torchrepro_lint.program.calls import Call
+from torchrepro_lint.program.data.worker_draws import worker_draws
 from torchrepro_lint.program.options import Frame
 from torchrepro_lint.program.program import Program
 from torchrepro_lint.program.randomness.run_by import Run, commands, run_by
@@ -26,6 +28,7 @@ class Callees:
 
     def __init__(self, program: Program) -> None:
         self._program = program
+        self._drawn: dict[tuple[ast.Call, Scope], list[tuple[str, ast.Call, Scope]]] = {}
         self._commands: dict[tuple[ast.Call, Scope], list[Run]] = {}
         self._run_by: dict[tuple[str | None, ast.Call, Scope], list[Run]] = {}
 
@@ -81,6 +84,16 @@ class Callees:
             items = items.args[0]
         made = [(self._program.names.class_member(c, "__iter__"), c) for c in self.classes([items], scope)]
         return [(method, owner) for method, owner in made if isinstance(method, Scope)]
+
+    def drawn_by_items(self, loader: ast.Call, scope: Scope) -> list[tuple[str, ast.Call, Scope]]:
+        """The calls by which the items of a `DataLoader` are drawn from global generators other than torch's."""
+        key = (loader, scope)
+        if key not in self._drawn:
+            found = worker_draws(Call(loader, scope, "torch.utils.data.DataLoader", self._program)).found
+            draws = [(d.node, d.facts.scope_of(d.node)) for d in found if d.kind in ("numpy", "python")]
+            named = [(self._program.qualified(d.func, s), d, s) for d, s in draws if isinstance(d, ast.Call)]
+            self._drawn[key] = [(name, d, s) for name, d, s in named if name is not None]
+        return self._drawn[key]
 
     def commands(self, call: ast.Call, scope: Scope) -> list[Run]:
         """The commands of a command line that a call may run."""

@@ -410,12 +410,22 @@ class _Walk:
             has_workers = self._has_workers(call, scope, frame)
             for method in ("__getitem__", "__iter__"):
                 state = self._run_in_workers(owners, method, call, state, scope, frame, has_workers)
-            return state
+            return self._drawn_by_items(call, state, scope, has_workers)
         if ".transforms." in name:
             listed = [e for a in call.args for e in (a.elts if isinstance(a, ast.List | ast.Tuple) else [a])]
             return self._run_in_workers(
                 self._callees.classes(listed, scope), "__call__", call, state, scope, frame, True
             )
+        return state
+
+    def _drawn_by_items(self, call: ast.Call, state: State, scope: Scope, workers: bool) -> State:
+        """What a pipeline of transforms draws that the data set was constructed with: by the class of each."""
+        outer, self.effects.in_workers = self.effects.in_workers, workers
+        self._chain.append(Step(call, scope))
+        for name, draw, where in self._callees.drawn_by_items(call, scope):
+            state = self.effects.apply(name, draw, state, where, Frame(where.function))
+        self._chain.pop()
+        self.effects.in_workers = outer
         return state
 
     def _has_workers(self, call: ast.Call, scope: Scope, frame: Frame) -> bool:
