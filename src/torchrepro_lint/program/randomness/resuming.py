@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope
 from torchrepro_lint.program.program import Program
 from torchrepro_lint.program.values import Display, Result
 
@@ -21,7 +21,7 @@ _PROGRESS = r"(?i)optim|epoch|step|iter|sched|scaler"
 _OPTIMIZER = r"(?i)optim|scaler|sched"
 _SHORT = r"(?i)(?:^|[._])opt(?:_[a-z]+)?$"  # `opt.lr` is an option, `self.opt` an optimizer
 _COUNTED = r"(?i)epoch|step|iter"
-_RNG_STATE = ("rng_state", "rngstate", "getstate(", "setstate(", "get_state(", "set_state(", "random_state")
+_RNG_STATE = r"(?i)rng_?state|[gs]et_?state\(|[\"']\w*random_state[\"']"
 _SAVES = frozenset(
     {"torch.save", "torch.distributed.checkpoint.save", "torch.distributed.checkpoint.state_dict_saver.save"}
 )
@@ -45,7 +45,7 @@ class Resuming(NamedTuple):
 def resuming(seeding: Seeding, program: Program) -> Resuming | None:
     """The save and the resume that a program runs; None when it lacks one, or keeps RNG states."""
     files = seeding.visited
-    if any(word in text for text in (facts.source.text.lower() for facts in files) for word in _RNG_STATE):
+    if any(_keeps_states(facts) for facts in files):
         return None
     save = next((site for facts in files for site in _saves(facts, program) if seeding.runs(*site)), None)
     if save is None:
@@ -54,8 +54,36 @@ def resuming(seeding: Seeding, program: Program) -> Resuming | None:
     return Resuming(save, load) if load is not None else None
 
 
+def _keeps_states(facts: ModuleFacts) -> bool:
+    """Whether a file speaks of RNG states, but for functions that take one, draw, and put it back."""
+    text = facts.source.text
+    lines = {text.count("\n", 0, match.start()) + 1 for match in re.finditer(_RNG_STATE, text)}
+    if not lines:
+        return False
+    functions = (node for node in ast.walk(facts.tree) if isinstance(node, FunctionNode))
+    return not lines <= {line for function in functions for line in _set_aside(function)}
+
+
+def _set_aside(function: ast.AST) -> Iterator[int]:
+    """The lines of `state = np.random.get_state()` and `np.random.set_state(state)`, where nothing else reads it."""
+    taken: dict[str, int] = {}
+    reads: list[str] = []
+    for node in ast.walk(function):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=getter)):
+                if re.search(_RNG_STATE, f"{ast.unparse(getter)}("):
+                    taken[name] = node.lineno
+            case ast.Name(id=name, ctx=ast.Load()):
+                reads.append(name)
+    for node in ast.walk(function):
+        match node:
+            case ast.Call(func=setter, args=[ast.Name(id=name)]) if name in taken and reads.count(name) == 1:
+                if re.search(_RNG_STATE, f"{ast.unparse(setter)}("):
+                    yield from (taken[name], node.lineno)
+
+
 def _saves(facts: ModuleFacts, program: Program) -> Iterator[tuple[ast.Call, Scope]]:
-    """Calls that save a dict with an optimizer, an epoch or a step in it."""
+    """Calls that save a dict or a list with an optimizer, an epoch or a step in it."""
     for name in _SAVERS:
         for call, scope in facts.calls.get(name, ()):
             known = program.callee(call, scope) in _SAVES or name != "save"
@@ -64,11 +92,13 @@ def _saves(facts: ModuleFacts, program: Program) -> Iterator[tuple[ast.Call, Sco
 
 
 def _has_progress(expr: ast.expr, scope: Scope, program: Program, depth: int = 0) -> bool:
-    """Whether a saved value is a dict or object with a field for the progress of training."""
+    """Whether a saved value is a dict, list or object with a field for the progress of training."""
     for origin in program.origins(expr, scope):
         match origin:
             case Display(node=ast.Dict(keys=keys)):
                 names = [k.value for k in keys if isinstance(k, ast.Constant) and isinstance(k.value, str)]
+            case Display(node=ast.List(elts=items) | ast.Tuple(elts=items)):
+                names = [name for item in items for name in _state_of(item)]
             case Result(node=call, scope=made):
                 names = [k.arg for k in call.keywords if k.arg]
                 if not names and depth < 2 and any(_has_progress(a, made, program, depth + 1) for a in call.args):
@@ -78,6 +108,15 @@ def _has_progress(expr: ast.expr, scope: Scope, program: Program, depth: int = 0
         if any(re.search(_PROGRESS, name) for name in names):
             return True
     return isinstance(expr, ast.Call) and _is_of_optimizer(expr, scope)
+
+
+def _state_of(item: ast.expr) -> Iterator[str]:
+    """What an item of a saved list is the state of: `optimizer.state_dict()`, `epoch`, `self.step`."""
+    match item:
+        case ast.Call(func=ast.Attribute(value=owner, attr="state_dict"), args=[]):
+            yield from _state_of(owner)
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            yield name
 
 
 def _is_of_optimizer(call: ast.Call, scope: Scope) -> bool:
