@@ -208,9 +208,29 @@ def _uses(name: str, scope: Scope) -> bool:
 
 
 def _is_besides(draw: Draw) -> bool:
-    """`args.seed = random.randint(...)` picks a seed, it is not drawn after one; `port = ...` is no result."""
+    """`args.seed = random.randint(...)` picks a seed, it is not drawn after one; a port or an address is no result."""
+    if _is_in_address(draw):
+        return True
     statement = draw.scope.facts.statement(draw.node)
     targets = statement.targets if isinstance(statement, ast.Assign) else []
     written = [getattr(t, "attr", getattr(t, "id", "")).lower() for t in targets]
     never_data = catalogue.table("generators")["labels"]["never_data"]
     return any("seed" in name or name.rpartition("_")[2] in never_data for name in written)
+
+
+def _is_in_address(draw: Draw) -> bool:
+    """`f"tcp://localhost:{random.randint(10000, 20000)}"`, however the text is put together."""
+    for outer in draw.scope.facts.ancestors(draw.node):
+        if not (isinstance(outer, ast.JoinedStr | ast.BinOp | ast.FormattedValue) or _makes_text(outer)):
+            return False
+        texts = (n.value for n in ast.walk(outer) if isinstance(n, ast.Constant) and isinstance(n.value, str))
+        if any("://" in text for text in texts):
+            return True
+    return False
+
+
+def _makes_text(node: ast.AST) -> bool:
+    match node:
+        case ast.Call(func=ast.Name(id="str")) | ast.Call(func=ast.Attribute(attr="format")):
+            return True
+    return False
