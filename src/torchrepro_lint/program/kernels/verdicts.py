@@ -21,6 +21,7 @@ from torchrepro_lint.program.enclosing import parent
 from torchrepro_lint.program.kernels.arguments import CallSite, Witness
 from torchrepro_lint.program.kernels.conditions import Holds, Judged, judge
 from torchrepro_lint.program.kernels.context import NOTHING, Context, context
+from torchrepro_lint.program.kernels.evaluated import only_evaluated
 from torchrepro_lint.program.kernels.instances import calls_of
 from torchrepro_lint.program.kernels.layers import is_self
 from torchrepro_lint.program.kernels.operations import Behaviour, Operation, rows, signature
@@ -180,6 +181,8 @@ class _Reader:
         if where.role is not None or (row.direction == "backward" and (where.idle or gradient is False)):
             return None
         if gradient is not True and self._handles_data(call):
+            return None
+        if row.direction == "backward" and only_evaluated(call.facts.source.path, self.program):
             return None
         sure = fit.judged.holds is Holds.YES and not row.runtime and not call.name.startswith(METHOD)
         return Certainty.CERTAIN if sure and (gradient or row.direction == "forward") else Certainty.DEPENDS
