@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -69,6 +70,30 @@ def test_odd_files_are_no_problem(name: str, content: bytes, tmp_path: Path) -> 
     (tmp_path / name).write_bytes(content)
     status, findings = reported(tmp_path)
     assert (status, [f[0] for f in findings]) == (1, ["good.py"])
+
+
+@pytest.mark.parametrize("kind", ["pipe", "socket"])
+def test_what_is_no_file_is_not_waited_for(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # the path of a socket may not be long
+    if kind == "pipe":
+        os.mkfifo("odd.py")
+    else:
+        socket.socket(socket.AF_UNIX).bind("odd.py")
+    (tmp_path / "good.py").write_text(GOOD)
+    assert reported(tmp_path)[0] == 1  # in a folder it is passed over
+    done = lint("check", "odd.py", "good.py", "--output-format", "concise", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "odd.py:1:1: TRP001 cannot be read: not a regular file" in done.stdout
+    assert "TRP401" in done.stdout
+
+
+@pytest.mark.parametrize("command", ["check", "explain", "verify"])
+def test_an_empty_path_is_not_the_current_folder(command: str, tmp_path: Path) -> None:
+    (tmp_path / "good.py").write_text(GOOD)
+    done = lint(command, "", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "an empty path" in done.stderr
+    assert done.stdout == ""
 
 
 def test_an_unreadable_file(tmp_path: Path) -> None:

@@ -26,6 +26,12 @@ def write(folder: Path, text: str, name: str = "torchrepro-lint.toml") -> Path:
     return path
 
 
+@pytest.fixture(autouse=True)
+def _in_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Messages name files from the current folder."""
+    monkeypatch.chdir(tmp_path)
+
+
 def resolve(path: Path, **options: object) -> Settings:
     return SettingsResolver(KNOWN, **options).for_path(path)  # type: ignore[arg-type]
 
@@ -130,7 +136,8 @@ class TestExtend:
         assert message.count("torchrepro-lint.toml") == 2
 
     def test_a_missing_file_is_told(self, tmp_path: Path) -> None:
-        assert refusal(tmp_path, "extend = 'none.toml'\n").startswith("torchrepro-lint.toml extend: no such file: /")
+        message = refusal(tmp_path, "extend = 'none.toml'\n")
+        assert message == "torchrepro-lint.toml extend: no such file: none.toml"
 
 
 class TestSelection:
@@ -219,6 +226,18 @@ class TestRefusals:
         message = refusal(tmp_path, f"[tool.{name}]\nseed = 1\n", "pyproject.toml")
         assert message == f"pyproject.toml: [tool.{name}] is not read; did you mean [tool.torchrepro-lint]?"
 
+    def test_the_header_of_a_pyproject_in_our_own_file(self, tmp_path: Path) -> None:
+        message = refusal(tmp_path, "[tool.torchrepro-lint]\nseed = 1\n")
+        assert message == "torchrepro-lint.toml: leave out [tool.torchrepro-lint], which is for pyproject.toml"
+
+    @pytest.mark.parametrize(("below", "shown"), [("sub", "../torchrepro-lint.toml"), (".", "torchrepro-lint.toml")])
+    def test_a_file_is_named_from_the_current_folder(
+        self, below: str, shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / below).mkdir(exist_ok=True)
+        monkeypatch.chdir(tmp_path / below)
+        assert refusal(tmp_path, "seed = 'a'\n").startswith(f"{shown} seed: must be")
+
     def test_our_table_must_be_one(self, tmp_path: Path) -> None:
         assert "must be a table" in refusal(tmp_path, "[tool]\ntorchrepro-lint = 3\n", "pyproject.toml")
 
@@ -228,12 +247,12 @@ class TestRefusals:
 
     def test_broken_toml_has_line_and_column(self, tmp_path: Path) -> None:
         message = refusal(tmp_path, "[tool.torchrepro-lint]\r\nseed 1\n", "pyproject.toml")
-        assert message.startswith(f"{tmp_path / 'pyproject.toml'}:2:6: broken TOML: ")
+        assert message.startswith("pyproject.toml:2:6: broken TOML: ")
         assert "(at line" not in message
 
     def test_toml_that_ends_early_has_its_last_line(self, tmp_path: Path) -> None:
         message = refusal(tmp_path, "seed = 1\nselect = [")
-        assert message.startswith(f"{tmp_path / 'torchrepro-lint.toml'}:2")
+        assert message.startswith("torchrepro-lint.toml:2:")
 
     def test_toml_in_another_encoding(self, tmp_path: Path) -> None:
         (tmp_path / "torchrepro-lint.toml").write_bytes(b"seed = 1\n# \xe9\n")

@@ -14,7 +14,7 @@ from torchrepro_lint.report.condition_words import alternatives
     "test, words",
     [
         ({"in": ["sum"]}, '`x="sum"`'),
-        ({"in": ["sum", "mean"]}, '`x` is "sum" or "mean"'),
+        ({"in": ["sum", "mean"]}, '`x="sum"` or `"mean"`'),
         ({"not_in": [1]}, "`x` other than 1"),
         ({"given": True}, "`x=`"),
         ({"given": False}, "without `x=`"),

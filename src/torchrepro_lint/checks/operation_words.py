@@ -28,7 +28,7 @@ def values_of(verdict: Verdict) -> Mapping[str, str]:
     call = f"`{verdict.call.written}` {with_given}".strip()
     return {
         "call": call,
-        "site": f"{call} where {' and '.join(verdict.open)}" if verdict.open else call,
+        "site": f"{call} for {' and '.join(verdict.open)}" if verdict.open else call,
         "pass": _PASS[operation.direction],
         "kernel": operation.kernel,
         "effect": operation.effect,

@@ -27,10 +27,16 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         saved = () if here else (Place(scope.facts, save, "progress is saved here"),)
         yield Draft(
             save if here else seeding.entry.node,
-            {"families": " and ".join(families)},
+            {"families": _named(families)},
             properties={"family": families[0]},
             related=(*saved, Place(where.facts, load, "and taken up again here")),
         )
+
+
+def _named(families: list[str]) -> str:
+    """`the torch generator`, `the torch, numpy and python generators`."""
+    *first, last = families
+    return f"the {', '.join(first)} and {last} generators" if first else f"the {last} generator"
 
 
 def _seeded(seeding: Seeding) -> list[str]:

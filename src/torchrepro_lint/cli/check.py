@@ -10,7 +10,7 @@ import click
 
 from torchrepro_lint.cli.help import Command
 from torchrepro_lint.cli.options import Options, split
-from torchrepro_lint.cli.shared_options import color, config, evidence, isolated, option
+from torchrepro_lint.cli.shared_options import color, config, evidence, isolated, option, paths
 
 _EPILOG = """\
 Safe and unsafe:
@@ -49,7 +49,7 @@ _settings = partial(option, "Settings")
 
 
 @click.command("check", cls=Command, epilog=_EPILOG)
-@click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATHS]...")
+@paths()
 @_rules(
     "--select",
     help="Run only these rules: codes (TRP201), names (loader-without-generator), prefixes (TRP2) or ALL, "

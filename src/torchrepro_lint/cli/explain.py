@@ -21,7 +21,7 @@ Exit codes:
 
 
 @click.command("explain", cls=Command, epilog=_EPILOG)
-@click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATHS]...")
+@shared_options.paths()
 @shared_options.text_or_json("Output", "json: one object with everything that the text says.")
 @shared_options.color("Output")
 @shared_options.config("Settings")

@@ -42,6 +42,23 @@ def color(section: str) -> Decorator:
     )
 
 
+class GivenPath(click.Path):
+    """A file or a folder. An empty word is refused: it comes from a shell variable that is not set."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not str(value):
+            self.fail("an empty path; the current folder is written as a dot", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+def paths() -> Decorator:
+    """`PATHS`."""
+    return click.argument("paths", nargs=-1, type=GivenPath(), metavar="[PATHS]...")
+
+
 def config(section: str) -> Decorator:
     """`--config`."""
     return option(

@@ -52,7 +52,7 @@ _output = partial(_option, section="Output")
 
 
 @click.command("verify", cls=Command, epilog=_EPILOG)
-@click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATHS]...")
+@shared_options.paths()
 @_what("--all", "every", is_flag=True, help="Every operation of the catalogue, instead of what PATHS contain.")
 @_what("--op", "ids", multiple=True, metavar="ID", help="This operation of the catalogue. May be repeated.")
 @_how("--device", type=click.Choice(["cuda", "cpu"]), help="Only there. [default: cuda where there is one, else cpu]")

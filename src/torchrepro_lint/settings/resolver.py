@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from torchrepro_lint.settings.tables import TABLE, SettingsError, origin_in, own_file, own_table
+from torchrepro_lint.settings.tables import TABLE, SettingsError, origin_in, own_file, own_table, shown
 from torchrepro_lint.settings.validation import checked, string
 from torchrepro_lint.settings.values import Settings, covers
 
@@ -67,13 +67,13 @@ class SettingsResolver:
 
     def _explicit(self, path: Path) -> Settings:
         if own_table(path) is None:
-            raise SettingsError(f"{path}: has no [tool.{TABLE}] table")
+            raise SettingsError(f"{shown(path)}: has no [tool.{TABLE}] table")
         return self._read(path, ())
 
     def _read(self, path: Path, extended_by: tuple[Path, ...]) -> Settings:
         """The settings in a file, over those in the file that it extends."""
         if path in extended_by:
-            circle = " -> ".join(str(step) for step in (*extended_by[extended_by.index(path) :], path))
+            circle = " -> ".join(shown(step) for step in (*extended_by[extended_by.index(path) :], path))
             raise SettingsError(f"{origin_in(extended_by[-1], 'extend')}: a circle of files: {circle}")
         values = dict(own_table(path) or {})
         below = Settings(path.parent)
@@ -81,7 +81,7 @@ class SettingsResolver:
             origin = origin_in(path, "extend")
             target = _absolute(path.parent / Path(string(values.pop("extend"), origin)).expanduser())
             if not os.path.isfile(target):
-                raise SettingsError(f"{origin}: no such file: {target}")
+                raise SettingsError(f"{origin}: no such file: {shown(target)}")
             below = self._read(target, (*extended_by, path))._replace(base=path.parent)
         return self._layered(below, values, lambda key: origin_in(path, key))
 

@@ -35,7 +35,10 @@ def own_file(folder: Path) -> Path | None:
 def own_table(path: Path) -> Mapping[str, Any] | None:
     """Our table in a file; a `pyproject.toml` that does not speak of us is not even parsed."""
     if path.name != "pyproject.toml":
-        return load(path)
+        own = load(path)
+        if "tool" in own:
+            raise SettingsError(f"{shown(path)}: leave out [tool.{TABLE}], which is for pyproject.toml")
+        return own
     if b"torchrepro" not in _read(path):
         return None
     tools = load(path).get("tool")
@@ -43,17 +46,23 @@ def own_table(path: Path) -> Mapping[str, Any] | None:
         return None
     for name in tools:
         if name != TABLE and re.sub(r"[-_.]", "", name) in ("torchreprolint", "torchrepro"):
-            raise SettingsError(f"{path.name}: [tool.{name}] is not read; did you mean [tool.{TABLE}]?")
+            raise SettingsError(f"{shown(path)}: [tool.{name}] is not read; did you mean [tool.{TABLE}]?")
     table = tools.get(TABLE)
     if table is None or isinstance(table, dict):
         return table
-    raise SettingsError(f"{path.name}: tool.{TABLE} must be a table")
+    raise SettingsError(f"{shown(path)}: tool.{TABLE} must be a table")
 
 
 def origin_in(path: Path, key: str) -> str:
     """`pyproject.toml [tool.torchrepro-lint] select`, `torchrepro-lint.toml select`."""
     table = f" [tool.{TABLE}]" if path.name == "pyproject.toml" else ""
-    return f"{path.name}{table} {key}"
+    return f"{shown(path)}{table} {key}"
+
+
+def shown(path: Path) -> str:
+    """The path as a person in the current folder would write it: from there, when it is near."""
+    from_here = os.path.relpath(path)
+    return from_here if from_here.count("..") <= 2 else str(path)
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -67,7 +76,7 @@ def load(path: Path) -> dict[str, Any]:
         return tomllib.loads(data.decode("utf-8"))
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise SettingsError(f"{path}:{line}: is not UTF-8") from None
+        raise SettingsError(f"{shown(path)}:{line}: is not UTF-8") from None
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(_broken(path, str(error), data.count(b"\n") + 1)) from None
 
@@ -75,13 +84,13 @@ def load(path: Path) -> dict[str, Any]:
 def _broken(path: Path, message: str, last_line: int) -> str:
     place = re.search(_PLACE, message)
     if place is None:
-        return f"{path}: broken TOML: {message}"
+        return f"{shown(path)}: broken TOML: {message}"
     where = f"{place['line']}:{place['column']}" if place["line"] else f"{last_line}"
-    return f"{path}:{where}: broken TOML: {message[: place.start()]}"
+    return f"{shown(path)}:{where}: broken TOML: {message[: place.start()]}"
 
 
 def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise SettingsError(f"{path}: cannot be read: {error.strerror or error}") from None
+        raise SettingsError(f"{shown(path)}: cannot be read: {error.strerror or error}") from None

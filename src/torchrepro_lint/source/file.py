@@ -6,6 +6,7 @@ Lines end at CRLF, CR and LF only, as they do for Python's own tokenizer; nothin
 from __future__ import annotations
 
 import re
+import stat
 from bisect import bisect_right
 from itertools import accumulate
 from pathlib import Path
@@ -139,6 +140,8 @@ class SourceFile:
 def read_source(path: Path, rel: str) -> SourceFile:
     """Read a file; raises SourceError when it cannot be read or decoded."""
     try:
+        if not stat.S_ISREG(path.stat().st_mode):  # a pipe without a writer would never end
+            raise SourceError("cannot be read: not a regular file; the path - reads the standard input")
         data = path.read_bytes()
     except OSError as error:
         raise SourceError(f"cannot be read: {error.strerror or error}") from None

@@ -186,10 +186,8 @@ def wording(name: str, test: Any) -> str:
     """The condition in words, for a message: `mode="bicubic"`."""
     match test:
         case {"in": [_, *_] as values}:
-            shown = [_shown(v) for v in values if not isinstance(v, list)]
-            return (
-                f"`{name}` is {', '.join(shown[:-1])} or {shown[-1]}" if shown[1:] else f"`{name}={_shown(values[0])}`"
-            )
+            first, *others = [_shown(v) for v in values if not isinstance(v, list)] or [_shown(values[0])]
+            return " or ".join((f"`{name}={first}`", *(f"`{other}`" for other in others)))
         case {"not_in": [value, *_]}:
             return f"`{name}` other than {_shown(value)}"
         case {"rank_min": least}:
