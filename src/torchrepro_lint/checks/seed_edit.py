@@ -6,10 +6,10 @@ import ast
 from typing import TYPE_CHECKING
 
 from torchrepro_lint.index import FunctionNode
-from torchrepro_lint.syntax import import_name, insert_after, insert_before, insert_first, is_docstring
+from torchrepro_lint.syntax import import_name, insert_after, insert_before, insert_first, is_docstring, top_line
 
 if TYPE_CHECKING:
-    from torchrepro_lint.index import Scope
+    from torchrepro_lint.index import ModuleFacts, Scope
     from torchrepro_lint.model import Edit
     from torchrepro_lint.program import Program
     from torchrepro_lint.program.randomness.seeding import Seeding, Witness
@@ -55,7 +55,14 @@ def seed_edits(program: Program, seeding: Seeding, witness: Witness, call: str) 
         return _after(facts.scope, call, own.text, own.binding.node)
     name = import_name(facts, call, facts.scope, top)
     seed = own.text if own is not None else str(program.seed)
-    return (*name.edits, insert_before(facts, top, f"{name.text}({seed})"))
+    line = f"{name.text}({seed})"
+    return (*name.edits, insert_before(facts, top, *((line, "") if _has_heading(facts, top) else (line,))))
+
+
+def _has_heading(facts: ModuleFacts, statement: ast.stmt) -> bool:
+    """Whether comments stand right above a statement that begins its line: they speak of it alone."""
+    begins = not facts.source.line(statement.lineno)[: facts.range(statement).start.column - 1].strip()
+    return begins and top_line(facts, statement) < statement.lineno
 
 
 def _in_process(program: Program, function: Scope, call: str) -> tuple[Edit, ...]:

@@ -24,9 +24,16 @@ def sorted_items(facts: ModuleFacts, node: ast.expr) -> tuple[Edit, ...]:
             return (replace(facts, function, "sorted"),)
         case ast.Call(func=ast.Name(id="next") as function, args=[_, default]) if "min" not in facts.scope.bindings:
             return replace(facts, function, "min"), replace(facts, default, f"default={facts.text(default)}")
-        case ast.Call(func=ast.Name(id="next")):  # `min` would raise another error where there is none
+        case ast.Call(func=ast.Name(id="next") as function, args=[_]) if _may_be_min(facts):
+            return (replace(facts, function, "min"),)
+        case ast.Call(func=ast.Name(id="next")):
             return wrap(facts, node, "iter(sorted(", "))")
     return wrap(facts, node, "sorted(", ")")
+
+
+def _may_be_min(facts: ModuleFacts) -> bool:
+    """Where there is none, `next` raises an error of its own, which the file may wait for."""
+    return "min" not in facts.scope.bindings and "StopIteration" not in facts.source.text
 
 
 def sorted_listing(listing: Listing, uses: Uses) -> tuple[Edit, ...]:

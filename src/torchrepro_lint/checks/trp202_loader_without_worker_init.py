@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.worker_seeding import renewed_generator, seeded_workers
+from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.model import Certainty, Edit, Level
 from torchrepro_lint.program import Call, Module, Program
 from torchrepro_lint.program.data.loaders import is_dead, lacks_worker_init, loader_calls, workers
@@ -30,7 +31,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     for call, draws in drawn:
         draft = _draft(call, draws, found[0], families, program)
         if draft is not None:
-            yield draft
+            yield draft._replace(unsafe=_is_out_of_reach(draft.edits, module.facts))
 
 
 def _is_bare(call: Call) -> bool:
@@ -58,6 +59,11 @@ def _draft(call: Call, draws: WorkerDraws, first: Call, families: set[str], prog
         related = tuple(p for f in FAMILIES if (d := draws.first(f)) is not None for p in _place(d))
         return Draft(call.node, values, level=Level.NOTE, related=related, edits=edits)
     return Draft(call.node, values, "unseen", Level.NOTE, edits=edits) if draws.unseen else None
+
+
+def _is_out_of_reach(edits: Sequence[Edit], facts: ModuleFacts) -> bool:
+    """Whether the fix defines a function in a notebook: workers that are not forked cannot import it from there."""
+    return facts.source.kind == "notebook" and any("def " in edit.text for edit in edits)
 
 
 def _renewed(call: Call, first: Call, held: WorkerDraw, draws: WorkerDraws) -> tuple[Edit, ...]:

@@ -9,7 +9,7 @@ from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.model import Edit
 from torchrepro_lint.program import Module, Program
-from torchrepro_lint.program.data.sets import TextSet, taken_from, text_sets
+from torchrepro_lint.program.data.sets import TextSet, holds_only_text, taken_from, text_sets
 from torchrepro_lint.program.data.texts import Evidence
 from torchrepro_lint.program.uses import Site, Uses
 
@@ -42,7 +42,7 @@ def _judged(found: Iterable[TextSet], module: Module, program: Program, uses: Us
                 {"set": module.facts.text(site.node), "why": decision.why},
                 related=(Place(decision.facts, decision.node, f"its order {decision.why} here"),),
                 edits=_edits(module.facts, [s.node for s in beside if decisions.get(id(s.node)) or _is_loop(s)]),
-                unsafe=held.evidence is not Evidence.SURE,
+                unsafe=held.evidence is not Evidence.SURE or not holds_only_text(held.made, program, uses),
             )
 
 

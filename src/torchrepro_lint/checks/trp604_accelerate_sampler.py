@@ -11,7 +11,7 @@ from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.model import Edit
 from torchrepro_lint.program import UNKNOWN, Argument, Call, Module, Program, Result
 from torchrepro_lint.program.data.loaders import argument, lacks_generator, loaders, samplers, shuffling
-from torchrepro_lint.syntax import import_name, with_argument
+from torchrepro_lint.syntax import import_from, with_argument
 
 CONFIGURATION = "accelerate.utils.DataLoaderConfiguration"
 
@@ -86,6 +86,7 @@ def _edits(accelerator: Call) -> tuple[Edit, ...]:
         return switched_on(made, row["argument"]) if made.facts is accelerator.facts else ()
     if accelerator.argument(row["argument"]) is not None:
         return switched_on(accelerator, row["argument"])
-    name = import_name(accelerator.facts, CONFIGURATION, accelerator.scope, accelerator.node)
+    module, _, last = CONFIGURATION.rpartition(".")
+    name = import_from(accelerator.facts, module, last, accelerator.scope, accelerator.node)
     value = f"{name.text}({row['argument']}=True)"
     return (*name.edits, with_argument(accelerator.facts, accelerator.node, row["configuration"], value))

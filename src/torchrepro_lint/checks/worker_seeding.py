@@ -13,7 +13,7 @@ from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.model import Edit, Position, Range
 from torchrepro_lint.program import Call, Program
 from torchrepro_lint.program.data.worker_calls import WorkerDraw
-from torchrepro_lint.syntax import Import, also_imported, import_module, top_line, with_argument
+from torchrepro_lint.syntax import Import, also_imported, import_module, indentation, top_line, with_argument
 
 _NAME = "seed_worker"
 _KNOWN = re.compile(
@@ -113,7 +113,7 @@ def _above(facts: ModuleFacts, statement: ast.stmt, name: str, body: Sequence[st
         blank += 1
     missing = 0 if line - blank in tops else max(0, 2 - blank)
     newline = facts.source.newline
-    indent = "\t" if re.search(r"^\t", facts.source.text, re.MULTILINE) else "    "
+    indent = indentation(facts)
     lines = ["" for _ in range(missing)] + [
         f"def {name}(worker_id):",
         *(indent + b for b in body),

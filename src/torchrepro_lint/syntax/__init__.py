@@ -4,6 +4,7 @@ from torchrepro_lint.syntax.arguments import with_argument
 from torchrepro_lint.syntax.imports import Import, import_from, import_module, import_name
 from torchrepro_lint.syntax.placing import also_imported
 from torchrepro_lint.syntax.statements import (
+    indentation,
     insert_after,
     insert_before,
     insert_first,
@@ -20,6 +21,7 @@ __all__ = [
     "import_from",
     "import_module",
     "import_name",
+    "indentation",
     "insert_after",
     "insert_before",
     "insert_first",

@@ -41,7 +41,10 @@ def _appended(call: cst.Call, name: str, value: str) -> cst.Call:
     import libcst as cst
 
     tight = cst.SimpleWhitespace("")
-    new = cst.Arg(cst.parse_expression(value), cst.Name(name), equal=cst.AssignEqual(tight, tight))
+    equals = [a.equal for a in call.args if isinstance(a.equal, cst.AssignEqual)]  # as most are written here
+    spaced = bool(equals) and all(e.whitespace_before.empty is False for e in equals)
+    blank = cst.SimpleWhitespace(" ") if spaced else tight
+    new = cst.Arg(cst.parse_expression(value), cst.Name(name), equal=cst.AssignEqual(blank, blank))
     if not call.args:
         return call.with_changes(args=[new])
     between = _separator(call)
@@ -128,11 +131,39 @@ def _within_width(facts: ModuleFacts, call: ast.Call, edit: Edit) -> Edit:
     width, indent = _width(source.text.splitlines()), _argument_indent(facts, call)
     if len(head) + len(edit.text) + len(tail) <= width or len(indent) + len(own) + len(tail) > width:
         return edit
+    if _stands_apart(facts, call):
+        return _one_a_line(facts, call, edit.text.strip(", "))
     if own != edit.text:
         return Edit(source.rel, edit.range, f",{source.newline}{indent}{own}")
     if head.endswith(", "):
         return Edit(source.rel, Range(Position(start.line, start.column - 1), end), f"{source.newline}{indent}{own}")
     return edit
+
+
+def _stands_apart(facts: ModuleFacts, call: ast.Call) -> bool:
+    """Whether all arguments are on one line, with both parentheses on others."""
+    arguments = _arguments(facts, call)
+    first, last, end = facts.range(arguments[0]).start, facts.range(arguments[-1]).end, facts.range(call).end
+    before, after = facts.source.line(first.line)[: first.column - 1], facts.source.line(last.line)[last.column - 1 :]
+    alone = not before.strip() and after.strip() in ("", ",") and first.line == last.line
+    return alone and end.line == last.line + 1 and facts.range(call.func).end.line < first.line
+
+
+def _arguments(facts: ModuleFacts, call: ast.Call) -> list[ast.AST]:
+    """All arguments as written, in order."""
+    return sorted([*call.args, *call.keywords], key=lambda a: facts.range(a).start)
+
+
+def _one_a_line(facts: ModuleFacts, call: ast.Call, new: str) -> Edit:
+    """Every argument on a line of its own with a comma, as formatters do; the new one last, before `**`."""
+    source, arguments = facts.source, _arguments(facts, call)
+    doubled = sum(isinstance(a, ast.keyword) and a.arg is None for a in arguments)
+    texts = [facts.text(a) for a in arguments]
+    texts.insert(len(texts) - doubled, new)
+    start, end = facts.range(arguments[0]).start, facts.range(arguments[-1]).end
+    comma = source.line(end.line)[end.column - 1 :].find(",") + 1
+    between = f",{source.newline}{_argument_indent(facts, call)}"
+    return Edit(source.rel, Range(start, Position(end.line, end.column + comma)), f"{between.join(texts)},")
 
 
 def _width(lines: Sequence[str]) -> int:
@@ -149,6 +180,5 @@ def _is_on_one_line(facts: ModuleFacts, call: ast.Call) -> bool:
 
 def _argument_indent(facts: ModuleFacts, call: ast.Call) -> str:
     """What stands before the first argument on its line, as blanks: an argument below stands under it."""
-    arguments: list[ast.AST] = [*call.args, *call.keywords]
-    place = min(facts.range(a).start for a in arguments)
+    place = facts.range(_arguments(facts, call)[0]).start
     return re.sub(r"\S", " ", facts.source.line(place.line)[: place.column - 1])

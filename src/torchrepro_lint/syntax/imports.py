@@ -52,6 +52,9 @@ def import_from(facts: ModuleFacts, module: str, name: str, scope: Scope, at: as
         return found
     if scope.binding_scope(name) is not None or name in facts.scope.bindings:
         return import_name(facts, f"{module}.{name}", scope, at)
+    sibling = from_import(facts, module, scope, at)
+    if sibling is not None:
+        return Import(name, (also_imported(facts, sibling, name),))
     return Import(name, (new_import(facts, module, f"from {module} import {name}", scope, at),))
 
 

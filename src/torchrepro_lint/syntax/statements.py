@@ -70,6 +70,15 @@ def _leads(body: list[ast.stmt], index: int) -> bool:
     return all(isinstance(n, _IMPORTS) or (i == 0 and is_docstring(n)) for i, n in enumerate(body[: index + 1]))
 
 
+def indentation(facts: ModuleFacts) -> str:
+    """One level of it, as the first body in the file has."""
+    for node in facts.tree.body:
+        body = getattr(node, "body", ())
+        if body and body[0].lineno > node.lineno:
+            return facts.source.line(body[0].lineno)[: facts.range(body[0]).start.column - 1]
+    return "    "
+
+
 def top_line(facts: ModuleFacts, statement: ast.stmt) -> int:
     """The first line of a statement with its decorators and the comments right above it.
 

@@ -10,6 +10,8 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from torchrepro_lint.index import Scope
+from torchrepro_lint.index.parents import Parents
 from torchrepro_lint.program.data.texts import Evidence, Texts
 from torchrepro_lint.program.program import Module, Program
 from torchrepro_lint.program.uses import Site, Uses
@@ -75,6 +77,53 @@ def _evidence(site: Site, texts: Texts, uses: Uses) -> Evidence:
             elif method.attr == "update":
                 found = max(found, texts.holds_text(call.args[0], held.scope))
     return found
+
+
+def holds_only_text(made: Site, program: Program, uses: Uses) -> bool:
+    """Whether all that ever goes into the set is surely text, so that its items can be compared."""
+    texts = Texts(program)
+    return all(
+        _is_text(part, texts, site.scope, many=many)
+        for site in _aliases(made, uses)
+        for part, many in _put_in(site.node, site.scope.facts.parents)
+    )
+
+
+def _put_in(node: ast.expr, parents: Parents) -> list[tuple[ast.expr, bool]]:
+    """What goes into a set where it is written `node`: one item, or the items of something."""
+    match node:
+        case ast.Call(func=ast.Name(id="set" | "frozenset"), args=[items]):
+            own = [(items, True)]
+        case ast.Set() | ast.SetComp():
+            own = [(node, True)]
+        case _:
+            own = []
+    match parents[node]:
+        case ast.BinOp(op=ast.BitOr(), left=left, right=right):
+            return [*own, (right if left is node else left, True)]
+        case ast.AugAssign(op=ast.BitOr(), target=target, value=value) if target is node:
+            return [*own, (value, True)]
+        case ast.Attribute(attr="add" | "update" | "union" as how) as method:
+            call = parents[method]
+            return own + [(a, how != "add") for a in getattr(call, "args", ())]
+    return own
+
+
+def _is_text(node: ast.expr, texts: Texts, scope: Scope, *, many: bool) -> bool:
+    """Whether a value, or each item of `many`, is surely text, or a tuple of texts and numbers."""
+    match node:
+        case ast.SetComp(elt=item) | ast.ListComp(elt=item) | ast.GeneratorExp(elt=item) if many:
+            return _is_text(item, texts, scope.children.get(node, scope), many=False)
+        case ast.Set(elts=items) | ast.List(elts=items) | ast.Tuple(elts=items) if many:
+            return all(_is_text(item, texts, scope, many=False) for item in items)
+        case ast.Tuple(elts=parts):
+            return all(_is_number(part) or _is_text(part, texts, scope, many=False) for part in parts)
+    evidence = texts.holds_text(node, scope) if many else texts.is_text(node, scope)
+    return evidence is Evidence.SURE
+
+
+def _is_number(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
 
 
 def taken_from(made: Site, uses: Uses) -> Iterator[Site]:

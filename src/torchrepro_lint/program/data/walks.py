@@ -44,7 +44,9 @@ def walk_order(order: Order, walk: ast.Call, scope: Scope) -> WalkOrder | None:
             visit = None if is_sorted else order.decided_by(node, scope)
             if visit is None and not found:
                 return None
-            return WalkOrder(visit or found[0][1], walk if visit else None, lists=tuple(n for n, _ in found))
+            entries = order.uses.of_name(target.id, inner) if isinstance(target, ast.Name) else []
+            sortable = walk if visit and _only_folders(entries) else None
+            return WalkOrder(visit or found[0][1], sortable, lists=tuple(n for n, _ in found))
         case ast.Call(func=ast.Name(id="next")):
             return _first_level(order, parent, scope)
     decision = None if is_sorted else order.decided_by(node, scope)
@@ -90,9 +92,16 @@ def _looped(
     decision = visit or (lists[0][1] if lists else None)
     if decision is None:
         return None
+    whole = _reads(order, loop.target.id, loop, scope) if isinstance(loop.target, ast.Name) else []
     dirs = names[0] if names and sites[names[0]] else None
     loads = tuple(node for node, _ in lists if not (dirs and isinstance(node, ast.Name) and node.id == dirs and visit))
-    return WalkOrder(decision, walk if visit else None, loop, dirs, loads)
+    return WalkOrder(decision, walk if visit and _only_folders(whole) else None, loop, dirs, loads)
+
+
+def _only_folders(entries: list[Site]) -> bool:
+    """Whether of `entry in os.walk(...)` only the folder is used: sorting the walk does not sort the lists in it."""
+    used = [site.scope.facts.parents[site.node] for site in entries]
+    return all(isinstance(u, ast.Subscript) and isinstance(u.slice, ast.Constant) and u.slice.value == 0 for u in used)
 
 
 def _reads(order: Order, name: str, loop: ast.For | ast.AsyncFor, scope: Scope) -> list[Site]:

@@ -208,14 +208,24 @@ def _uses(name: str, scope: Scope) -> bool:
 
 
 def _is_besides(draw: Draw) -> bool:
-    """`args.seed = random.randint(...)` picks a seed, it is not drawn after one; a port or an address is no result."""
+    """`args.seed = random.randint(...)` picks a seed, it is not drawn after one; a port, an address or the name of a run
+    is no result, and the same in every run it would get in its way."""
     if _is_in_address(draw):
         return True
     statement = draw.scope.facts.statement(draw.node)
     targets = statement.targets if isinstance(statement, ast.Assign) else []
-    written = [getattr(t, "attr", getattr(t, "id", "")).lower() for t in targets]
-    never_data = catalogue.table("generators")["labels"]["never_data"]
-    return any("seed" in name or name.rpartition("_")[2] in never_data for name in written)
+    written = [_name_of(t).lower() for t in targets]
+    labels = catalogue.table("generators")["labels"]
+    if any(name.endswith(tuple(labels["of_runs"])) for name in written):
+        return True
+    return any("seed" in name or name.rpartition("_")[2] in labels["never_data"] for name in written)
+
+
+def _name_of(target: ast.expr) -> str:
+    """`port`, `args.port`, `os.environ["MASTER_PORT"]`."""
+    if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
+        return str(target.slice.value)
+    return str(getattr(target, "attr", getattr(target, "id", "")))
 
 
 def _is_in_address(draw: Draw) -> bool:
