@@ -208,8 +208,8 @@ def _uses(name: str, scope: Scope) -> bool:
 
 
 def _is_besides(draw: Draw) -> bool:
-    """`args.seed = random.randint(...)` picks a seed, it is not drawn after one; a port, an address or the name of a run
-    is no result, and the same in every run it would get in its way."""
+    """`args.seed = random.randint(...)` picks a seed, it is not drawn after one; a port, an address or the name of a
+    run is no result, and runs that share it get into each other's way."""
     if _is_in_address(draw):
         return True
     statement = draw.scope.facts.statement(draw.node)
