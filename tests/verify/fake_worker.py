@@ -102,6 +102,14 @@ def lost_gpu_in_det_mode(device: torch.device, arguments: Mapping[str, object]) 
     yield from _tried(_under_the_flag(_lose_the_gpu))(device, arguments)
 
 
+@probe("fake-printing")
+def printing(device: torch.device, arguments: Mapping[str, object]) -> Iterator[Experiment]:
+    """As libraries do, from Python and from C."""
+    print("Hello from a library")
+    os.write(1, b"Hello from its kernels\n")
+    yield from _tried(steady)(device, arguments)
+
+
 @probe("fake-missing")
 def missing(device: torch.device, arguments: Mapping[str, object]) -> Iterator[Experiment]:
     raise Missing("torch_nowhere")

@@ -14,7 +14,7 @@ from torchrepro_lint.verify.tasks import Task, device_of
 LOST = (sys.executable, str(Path(__file__).with_name("lost_worker.py")))
 REASONS = {
     "steady": None,
-    "hanging": "took too long",
+    "hanging": "took longer than 2 s",
     "crashing": "killed by SIGSEGV",
     "killed": "killed by SIGKILL, perhaps for want of memory",
     "failing": "ended by AttributeError: no such method",

@@ -22,6 +22,7 @@ WANTED = {
     "raising": "RAISES_IN_DET_MODE",
     "steady": "NOT_REPRODUCED",
     "random": "NOT_REPRODUCED",
+    "printing": "NOT_REPRODUCED",
     "per-process": "NOT_REPRODUCED",
     "out-of-memory": "UNSUPPORTED",
     "out-of-memory-in-det-mode": "NOT_REPRODUCED",
@@ -100,6 +101,14 @@ def test_what_differs_between_processes_alone() -> None:
     assert apart.measurements[0].default.difference is None
     assert (steady.verdict.value, steady.measurements[0].processes) == ("NOT_REPRODUCED", 3)
     assert len(steady.measurements[0].default.outputs) == 6
+
+
+def test_nothing_is_imported_from_the_folder_that_it_is_run_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("torch", "numpy", "random"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('a module of the user was imported')\n")
+    monkeypatch.chdir(tmp_path)
+    (row,) = run([Task("bincount", "bincount-unweighted", "forward", ("cpu",))], Protocol(repeats=2)).rows
+    assert (row.verdict.value, row.reason) == ("NOT_REPRODUCED", None)
 
 
 def test_a_cuda_row_without_cuda_is_not_exercised(session: Session) -> None:

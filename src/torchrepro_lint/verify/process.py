@@ -34,7 +34,7 @@ class Process:
 
     def __init__(self, command: Sequence[str] = COMMAND) -> None:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by `kill`)
-        self._late = False
+        self._late: float | None = None
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, cwd=_HOME, encoding="utf-8"
         )
@@ -76,7 +76,7 @@ class Process:
 
     @contextmanager
     def _deadline(self, seconds: float) -> Iterator[None]:
-        timer = threading.Timer(seconds, self._expire)
+        timer = threading.Timer(seconds, self._expire, (seconds,))
         timer.daemon = True
         timer.start()
         try:
@@ -84,14 +84,14 @@ class Process:
         finally:
             timer.cancel()
 
-    def _expire(self) -> None:
-        self._late = True
+    def _expire(self, seconds: float) -> None:
+        self._late = seconds
         self._process.kill()
 
     def _reason(self) -> str:
         code = self._process.wait()
-        if self._late:
-            return "took too long"
+        if self._late is not None:
+            return f"took longer than {self._late:g} s"
         if code < 0:
             name, error = signal.Signals(-code).name, self._exception()
             after = f" after {error}" if error else ", perhaps for want of memory" if name == "SIGKILL" else ""

@@ -166,6 +166,21 @@ def test_the_inputs_are_the_same_every_time() -> None:
             assert all(torch.equal(a, b) for a, b in zip(one.inputs, other.inputs, strict=True))  # type: ignore[arg-type]
 
 
+def test_values_differ_and_indices_repeat() -> None:
+    """A sum of ones is the same in any order, and nothing is added where no two indices are the same."""
+    for name in NAMES:
+        try:
+            found = experiments(name)
+        except (Unsupported, Missing):
+            continue
+        for experiment in found if name != "empty" else ():
+            for tensor in experiment.inputs:
+                assert isinstance(tensor, torch.Tensor)
+                values = tensor.detach().unique().numel()
+                enough = values >= 5 if tensor.is_floating_point() else values <= tensor.numel() / 2
+                assert enough, f"{name}: {experiment.summary}"
+
+
 def test_no_global_random_number_is_drawn() -> None:
     torch.manual_seed(7)
     before = torch.get_rng_state()
