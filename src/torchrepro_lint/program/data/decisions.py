@@ -7,8 +7,9 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from torchrepro_lint.index import ModuleFacts
 
-# What holds the items: a list or iterator, a dict whose keys are in that order, or a dict of such lists.
-Holder: TypeAlias = Literal["sequence", "mapping", "lists"]
+# What holds the items: a list or iterator, a dict whose keys are in that order, a dict of such lists, or a record with
+# such a list in one of its fields.
+Holder: TypeAlias = Literal["sequence", "mapping", "lists", "record"]
 
 
 class Decision(NamedTuple):

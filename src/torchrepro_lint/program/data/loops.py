@@ -46,6 +46,11 @@ def index_name(target: ast.expr, iterable: ast.expr) -> str | None:
     return None
 
 
+def names_a_file(handle: ast.expr) -> bool:
+    """Whether a name with a `write` may be a file's; a log is none."""
+    return isinstance(handle, ast.Name) and not any(word in handle.id.lower() for word in _NOT_A_FILE)
+
+
 def effects(facts: ModuleFacts, owner: Loop | ast.While | ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Effect]:
     """The effects of a loop's rounds, or of a function that a loop calls."""
     body = list(nodes(owner.body))
@@ -162,9 +167,7 @@ class _Body:
 
     def is_file(self, handle: ast.expr) -> bool:
         """Whether something with a `write` is a file, opened before the loop; a log is none."""
-        if not isinstance(handle, ast.Name) or self.is_local(handle):
-            return False
-        return not any(word in handle.id.lower() for word in _NOT_A_FILE)
+        return names_a_file(handle) and not self.is_local(handle)
 
     def numbers(self, node: ast.AST) -> bool:
         """Whether a value counts the rounds so far: `i`, or `len(found)`."""

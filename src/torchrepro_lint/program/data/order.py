@@ -96,6 +96,8 @@ class Order:
                 return order_taken.indexed(self, parent, scope, holder)
             case ast.Tuple() | ast.List():
                 return self._packed(site, parent, holder)
+            case ast.Dict(values=values) if node in values and holder in ("sequence", "record"):
+                return self.follow(Site(parent, scope), "record")
             case ast.Starred() if holder != "lists" and isinstance(parents[parent], ast.List | ast.Tuple):
                 return self.follow(Site(parents[parent], scope), "sequence")  # type: ignore[arg-type]
             case ast.For() | ast.AsyncFor() if parent.iter is node and holder != "lists":

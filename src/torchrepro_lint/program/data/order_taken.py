@@ -9,6 +9,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.index import Scope
 from torchrepro_lint.program.data import order_loops
 from torchrepro_lint.program.data.decisions import Decision, Holder
+from torchrepro_lint.program.data.loops import names_a_file
 from torchrepro_lint.program.data.singles import is_shared, is_single, unwrapped
 from torchrepro_lint.program.uses import Site
 from torchrepro_lint.program.values import Result
@@ -17,13 +18,14 @@ if TYPE_CHECKING:
     from torchrepro_lint.program.data.order import Order
 
 _COUNTING = frozenset({"range", "count"})
+_SAVED = "is saved"
 
 
 def indexed(order: Order, parent: ast.Subscript, scope: Scope, holder: Holder) -> Decision | None:
     """`items[...]`."""
     if holder == "lists":
         return order.follow(Site(parent, scope), "sequence")
-    if holder == "mapping" or not isinstance(parent.ctx, ast.Load):
+    if holder in ("mapping", "record") or not isinstance(parent.ctx, ast.Load):
         return None
     match parent.slice:
         case ast.Slice(lower=None, upper=None, step=None):
@@ -53,6 +55,8 @@ def method(order: Order, parent: ast.Attribute, scope: Scope, holder: Holder) ->
         return None
     if parent.attr == "copy":
         return order.follow(Site(call, scope), holder)
+    if holder == "record":
+        return None
     if holder == "mapping":
         views = parent.attr in ("items", "keys", "values")
         return order.follow(Site(call, scope), "sequence") if views else None
@@ -111,9 +115,15 @@ def passed(order: Order, site: Site, call: ast.AST, holder: Holder) -> Decision 
     if name in order.table["free"] or sorts(call):
         return None
     if name == "builtins.dict":
+        if any(k.value is site.node for k in call.keywords):
+            return order.follow(Site(call, scope), "record") if holder == "sequence" else None
         return _made_dict(order, call, scope)
+    if holder != "mapping" and name in order.table["texts"]:
+        return _written(order, Site(call, scope))
     if name in order.table["keeps"] or name.rpartition(".")[2].startswith("tqdm"):
-        return order.follow(Site(call, scope), "sequence") if holder != "lists" else None
+        return order.follow(Site(call, scope), "sequence") if holder not in ("lists", "record") else None
+    if holder in ("lists", "record") and order.table["decides"].get(name) == _SAVED:
+        return _decided(order, name, call, scope)
     if holder == "sequence":
         if name == "builtins.zip":
             return _zipped(order, site, call)
@@ -147,10 +157,30 @@ def _passed_to_method(order: Order, site: Site, call: ast.Call, function: ast.At
         case "writelines" | "writerows":
             return Decision(scope.facts, call, "is the order in which they are written")
         case "join":
-            outer = scope.facts.parents[call]
-            if isinstance(outer, ast.Call) and isinstance(outer.func, ast.Attribute) and outer.func.attr == "write":
-                return Decision(scope.facts, outer, "is the order in which they are written")
+            return _written(order, Site(call, scope))
     return None
+
+
+def _written(order: Order, text: Site) -> Decision | None:
+    """A text that has the items in their order, where it is written to a file."""
+    facts = text.scope.facts
+    outer = facts.parents[text.node]
+    while isinstance(outer, ast.BinOp):
+        outer = facts.parents[outer]
+    if isinstance(outer, ast.Assign):
+        read = (s for t in outer.targets for s in order.uses.of_target(t, outer, text.scope))
+        return order.first(_written(order, s) for s in read if order.is_new(s.node, "text"))
+    match outer:
+        case ast.Call(func=ast.Attribute(value=handle, attr=name)) if _is_written(name, handle):
+            return Decision(facts, outer, "is the order in which they are written")
+    return None
+
+
+def _is_written(method: str, handle: ast.expr) -> bool:
+    """Whether `handle.method(...)` writes a file."""
+    if method != "write":
+        return method == "write_text"
+    return names_a_file(handle) or (isinstance(handle, ast.Call) and ast.unparse(handle.func).endswith("open"))
 
 
 def _made_dict(order: Order, call: ast.Call, scope: Scope) -> Decision | None:
