@@ -11,6 +11,7 @@ from torchrepro_lint.program.data.worker_draws import worker_draws
 from torchrepro_lint.program.options import Frame
 from torchrepro_lint.program.program import Program
 from torchrepro_lint.program.randomness.run_by import Run, commands, run_by
+from torchrepro_lint.program.randomness.unpickled import methods_of_unpickled
 from torchrepro_lint.program.values import Result, is_super
 
 MAX_OWNERS = 4
@@ -39,7 +40,7 @@ class Callees:
             method = self._program.names.class_member(frame.owner, function.attr)
             if isinstance(method, Scope):  # a subclass may have its own
                 return (method,)
-        return self._program.runs(call, scope)
+        return self._program.runs(call, scope) or methods_of_unpickled(call, scope, self._program)
 
     def owners(self, method: Scope, call: ast.Call, scope: Scope, frame: Frame) -> list[Scope | None]:
         """The classes of the objects that a method may be called on; [None] for one that is not known."""

@@ -11,6 +11,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.index import Scope
 from torchrepro_lint.program.calls import UNKNOWN, Call
 from torchrepro_lint.program.program import Program
+from torchrepro_lint.program.randomness.data_sets import data_set_draw
 
 _LOADER = "torch.utils.data.DataLoader"
 
@@ -55,6 +56,8 @@ def draw_of(program: Program, name: str | None, call: ast.Call, scope: Scope) ->
     if name == _LOADER:
         return _loader_draw(Call(call, scope, name, program))
     row = _draws().get(name) if name else _method_row(call)
+    if row is None and not name:
+        row = data_set_draw(call, scope, program)
     if row is None:
         return None
     site = Call(call, scope, name or "", program)
@@ -63,7 +66,16 @@ def draw_of(program: Program, name: str | None, call: ast.Call, scope: Scope) ->
     for argument, wanted in row.get("only_if", {}).items():
         if site.literal(argument, default=wanted) not in (wanted, UNKNOWN):
             return None
-    return Draw(row["family"], row["kind"], call, scope, site.written)
+    kind = _kind(row, site)
+    return Draw(row["family"], kind, call, scope, site.written) if kind is not None else None
+
+
+def _kind(row: Mapping[str, Any], site: Call) -> str | None:
+    """The draw's kind; None where nothing is drawn outside of training, and this is outside."""
+    if "training" not in row:
+        return str(row["kind"])
+    training = site.literal("training", row["training"]["position"], default=row["training"]["default"])
+    return "training" if training is UNKNOWN else str(row["kind"]) if training else None
 
 
 def _method_row(call: ast.Call) -> Mapping[str, Any] | None:

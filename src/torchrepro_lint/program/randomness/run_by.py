@@ -20,6 +20,7 @@ Run: TypeAlias = "tuple[Scope, Scope | None]"
 
 IMPORTS = "importlib.import_module"
 _FIRE = ("fire.Fire", "fire.core.Fire")
+_FEW = 3  # statements of a function that only hands on: a docstring, a print
 _LIGHTNING = ("LightningModule", "LightningDataModule")
 _HOOKS = ("prepare_data", "setup", "configure_model", "train_dataloader", "configure_optimizers", "on_fit_start",
           "on_train_epoch_start", "training_step", "validation_step")  # fmt: skip
@@ -29,7 +30,11 @@ _OF_TRAINER = {"train_dataset": "__getitem__", "eval_dataset": "__getitem__", "m
 
 
 def commands(call: ast.Call, scope: Scope, program: Program) -> list[Run]:
-    """The functions that `app()` may run: those decorated with `@app.command()`."""
+    """The functions that `app()` may run: those decorated with `@app.command()`; or `globals()[task]()`: all others of
+    its file."""
+    if _is_dispatch(call, scope):
+        functions = scope.facts.scope.children.values()
+        return [(f, None) for f in functions if f.kind == "function" and f is not scope.function]
     target = program.resolve(call.func, scope) if isinstance(call.func, ast.Name) else None
     match target:
         case Variable(name=name, scope=owner):
@@ -44,6 +49,16 @@ def commands(call: ast.Call, scope: Scope, program: Program) -> list[Run]:
             written = [dotted(d.func if isinstance(d, ast.Call) else d) or "" for d in function.node.decorator_list]
             found += [(function, None)] if any(w.startswith(f"{name}.") for w in written) else []
     return found
+
+
+def _is_dispatch(call: ast.Call, scope: Scope) -> bool:
+    """Whether a call is all that its function, or the program, does: run the one that is named by an argument."""
+    match call.func:
+        case ast.Subscript(value=ast.Call(func=ast.Name(id="globals" | "locals")), slice=ast.Name() | ast.Attribute()):
+            statement = scope.facts.statement(call)
+            body = getattr(scope.facts.parents[statement], "body", [])
+            return isinstance(statement, ast.Expr | ast.Return) and body[-1] is statement and len(body) <= _FEW
+    return False
 
 
 def wrappers(function: Scope, program: Program) -> Iterator[Scope]:

@@ -24,6 +24,7 @@ from torchrepro_lint.program.randomness.seeding import (
     Step,
     Witness,
 )
+from torchrepro_lint.program.randomness.training_mode import only_in_training
 
 _SEEDS_BY_NAME = r"(?i)seed|determinis|reproduc"
 _READS = ("get_", "is_", "has_", "add_", "initial_", "print", "log", "manual_seed")
@@ -130,12 +131,16 @@ class Effects:
         chain = (*self.chain, Step(draw.node, draw.scope))
         if kind == "sample" and _is_stand_in(chain):
             kind = "stand-in"
-        witness = Witness(draw, chain, old.level, self.process, self.doubts == 0, self.cases > 0)
+        elif kind == "sample" and any(only_in_training(step.node, step.scope.facts) for step in chain):
+            self.depending += 1
+            kind = "training"
+        witness = Witness(draw._replace(kind=kind), chain, old.level, self.process, self.doubts == 0, self.cases > 0)
         self.found.drawn.setdefault(draw.family, witness)
         if is_seeded:
             return state
         table = self.found.unseeded if old.level == UNSEEDED else self.found.maybe
-        if draw.family not in table or (witness.sure and not table[draw.family].sure):
+        known = table.get(draw.family)
+        if known is None or (witness.sure and not known.sure) or (kind == "sample" and known.draw.kind == "training"):
             table[draw.family] = witness
         self.found.kinds.setdefault(draw.family, set()).add(kind)
         if (old.early is None or (witness.sure and not old.early.sure)) and old.level == UNSEEDED:

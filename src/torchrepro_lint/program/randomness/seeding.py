@@ -144,15 +144,16 @@ class Seeding:
         return None
 
     def _matters(self, family: str) -> bool:
-        """A program that trains uses all it draws. One that loads a model samples from it. Any other is looked
-        at only when it shuffles or splits data: a random input to try a model out is no result. Nor is a trial's."""
+        """A program that trains uses all it draws. One that loads a model samples from it, with numbers of any family.
+        Any other is looked at only when it shuffles or splits data: a random input to try a model out is no result,
+        and numpy's numbers may be the colours of a plot. Nor is what a trial draws."""
         kinds = self.kinds.get(family, set())
         if self.is_trial:
             return False
         if self.trains:
             return bool(kinds)
-        if self.loads_weights:
-            return family == "torch" and "sample" in kinds
+        if self.loads_weights and "sample" in self.kinds.get("torch", ()):
+            return bool(kinds & {"sample", "order"})
         return family != "torch" and "order" in kinds
 
 
