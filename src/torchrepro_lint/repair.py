@@ -7,13 +7,14 @@ together: it must parse, and each fixed rule must have fewer findings there. Fix
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from torchrepro_lint.engine import Progress, Request, Result, Run, check_files, check_users, finish
 from torchrepro_lint.fixing import WriteError, apply_edits, unified_diff, write_files
 from torchrepro_lint.model import Finding, Safety
+from torchrepro_lint.program import Program
 from torchrepro_lint.source import SourceError, SourceFile
 
 MAX_ROUNDS = 10
@@ -164,9 +165,10 @@ def _is_better(before: Sequence[Finding], after: Sequence[Finding], fixed: Seque
 
 
 def _write(run: Run, originals: dict[Path, SourceFile]) -> None:
-    """Write all changed files: each must still hold what was read."""
+    """Write all changed files, each of which must still hold what was read."""
     files: dict[Path, bytes] = {}
-    for path, source in sorted(originals.items()):
+    for path in in_order_of_imports(run.program, originals):
+        source = originals[path]
         try:
             files[path] = source.encode(run.overlay[path])
         except SourceError as error:
@@ -174,4 +176,10 @@ def _write(run: Run, originals: dict[Path, SourceFile]) -> None:
     write_files(files, {path: originals[path].encode(originals[path].document) for path in files}, run.root)
 
 
-__all__ = ["fix"]
+def in_order_of_imports(program: Program, paths: Iterable[Path]) -> list[Path]:
+    """What is imported before what imports it: a run that is killed while it writes leaves no import of what is not
+    there yet."""
+    return sorted(paths, key=lambda path: (len(program.reachable(path)), path))
+
+
+__all__ = ["fix", "in_order_of_imports"]

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from torchrepro_lint import cards
-from torchrepro_lint.engine import Request, Result, check
+from torchrepro_lint.engine import Request, Result, Run, check
 from torchrepro_lint.fixing import ConflictError
 from torchrepro_lint.model import Edit, Fix, Position, Range, Safety
-from torchrepro_lint.repair import fix
+from torchrepro_lint.repair import fix, in_order_of_imports
 from torchrepro_lint.settings import SettingsResolver
 
 DATA = """\
@@ -54,6 +54,15 @@ def test_the_other_file_is_fixed(project: Path) -> None:
     assert (made.fixed, made.findings, made.not_fixed) == (1, (), ())
     assert (project / "data.py").read_text() == DATA
     assert (project / "train.py").read_text() == FIXED
+
+
+def test_what_is_imported_is_written_first(tmp_path: Path) -> None:
+    texts = {"pyproject.toml": "", "a.py": "import b\nimport c\n", "b.py": "import c\n", "c.py": "x = 1\n"}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    paths = [tmp_path / name for name in ("a.py", "b.py", "c.py")]
+    ordered = in_order_of_imports(Run(request(tmp_path)).program, paths)
+    assert ordered == paths[::-1]
 
 
 def test_a_file_that_was_not_given_is_not_written(project: Path) -> None:

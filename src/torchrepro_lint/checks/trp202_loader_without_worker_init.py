@@ -7,7 +7,7 @@ from typing import Literal
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft, Place
-from torchrepro_lint.checks.worker_seeding import renewed_generator, seeded_workers
+from torchrepro_lint.checks.worker_seeding import Need, renewed_generator, seeded_workers
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.model import Certainty, Edit, Level
 from torchrepro_lint.program import Call, Module, Program
@@ -21,36 +21,53 @@ FAMILIES: tuple[Literal["numpy", "python"], ...] = ("numpy", "python")
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
     """Report each loader whose workers draw, or may draw, without `worker_init_fn`."""
-    found = [c for c in loader_calls(module) if _is_bare(c)]
-    if not found or _seeded_by_lightning(program):
+    drawn = _drawn(module)
+    if not drawn or _seeded_by_lightning(program):
         return
-    drawn = [(call, worker_draws(call)) for call in found]
-    imported = {b.target for bindings in module.facts.scope.bindings.values() for b in bindings if b.kind == "import"}
-    families: set[str] = {f for f in FAMILIES if any(d.first(f) for _, d in drawn)}
-    families |= {f for f, name in (("numpy", "numpy"), ("python", "random")) if name in imported}
+    need = _need(module.facts, drawn)
     for call, draws in drawn:
-        draft = _draft(call, draws, found[0], families, program)
+        draft = _draft(call, draws, need, program)
         if draft is not None:
             yield draft._replace(unsafe=_is_out_of_reach(draft.edits, module.facts))
+
+
+def _drawn(module: Module) -> list[tuple[Call, WorkerDraws]]:
+    """The loaders without `worker_init_fn`, and what their workers draw."""
+    return [(call, worker_draws(call)) for call in loader_calls(module) if _is_bare(call)]
+
+
+def _need(facts: ModuleFacts, drawn: Sequence[tuple[Call, WorkerDraws]]) -> Need:
+    """What the data sets of a file draw from, and what it imports."""
+    imported = {b.target for bindings in facts.scope.bindings.values() for b in bindings if b.kind == "import"}
+    families: set[str] = {f for f in FAMILIES if any(d.first(f) for _, d in drawn)}
+    families |= {f for f, name in (("numpy", "numpy"), ("python", "random")) if name in imported}
+    return Need(drawn[0][0], frozenset(families))
+
+
+def _need_of(facts: ModuleFacts, program: Program) -> Need | None:
+    """What another file needs, if it has a loader that gets the function."""
+    drawn = _drawn(program.module(facts))
+    seeded = [d for _, d in drawn if (d.found or d.unseen) and d.first("held") is None and d.first("own") is None]
+    return _need(facts, drawn) if seeded else None
 
 
 def _is_bare(call: Call) -> bool:
     return workers(call) is not False and lacks_worker_init(call) and not is_dead(call.facts, call.node)
 
 
-def _draft(call: Call, draws: WorkerDraws, first: Call, families: set[str], program: Program) -> Draft | None:
+def _draft(call: Call, draws: WorkerDraws, need: Need, program: Program) -> Draft | None:
     values = {"call": call.written}
     held, own = draws.first("held"), draws.first("own")
     if held is not None:
         values["generator"] = held.facts.text(held.node)
-        edits = _renewed(call, first, held, draws)
+        edits = _renewed(call, need.first, held, draws)
         sure = held.is_per_item and draws.is_one_class
         certainty = Certainty.CERTAIN if sure else Certainty.LIKELY
         return Draft(call.node, values, "held", Level.WARNING, certainty, related=_place(held), edits=edits)
     if own is not None:
         values["augmentation"] = own.facts.text(own.node)
         return Draft(call.node, values, "own", Level.WARNING, Certainty.LIKELY, related=_place(own))
-    edits = seeded_workers(call, first, families, program)
+    edits = seeded_workers(call, need, program, lambda other: _need_of(other, program))
     numpy = draws.first("numpy")
     if numpy is not None and may_be(program.torch_version, "<1.9"):
         return Draft(call.node, values, "old", Level.WARNING, Certainty.CERTAIN, related=_place(numpy), edits=edits)
@@ -63,7 +80,9 @@ def _draft(call: Call, draws: WorkerDraws, first: Call, families: set[str], prog
 
 def _is_out_of_reach(edits: Sequence[Edit], facts: ModuleFacts) -> bool:
     """Whether the fix defines a function in a notebook: workers that are not forked cannot import it from there."""
-    return facts.source.kind == "notebook" and any("def " in edit.text for edit in edits)
+    return facts.source.kind == "notebook" and any(
+        edit.path == facts.source.rel and "def " in edit.text for edit in edits
+    )
 
 
 def _renewed(call: Call, first: Call, held: WorkerDraw, draws: WorkerDraws) -> tuple[Edit, ...]:

@@ -1,13 +1,16 @@
 """The fix of TRP202: a function that seeds each worker from the loader's own generator, put above the first use.
 
-All loaders of a file share one such function, so what it seeds is what any of them needs.
+All loaders of a file share one such function, so what it seeds is what any of them needs; so do files that import
+from one another.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.model import Edit, Position, Range
@@ -21,23 +24,56 @@ _KNOWN = re.compile(
 )
 
 
-def seeded_workers(call: Call, first: Call, families: Collection[str], program: Program) -> tuple[Edit, ...]:
-    """Pass a `worker_init_fn` that seeds `families`: one that the file has, else a new one above `first`."""
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A file whose workers need `families` seeded, in a function that stands above its `first` loader."""
+
+    first: Call
+    families: frozenset[str]
+
+
+def seeded_workers(
+    call: Call, need: Need, program: Program, need_of: Callable[[ModuleFacts], Need | None]
+) -> tuple[Edit, ...]:
+    """Pass a `worker_init_fn`: one that the file has or can import, else a new one.
+
+    Where a file from which this one imports already needs one as well, it is made there and imported.
+    """
     facts = call.facts
-    known = _known(facts, program) or _importable(facts, program)
-    if known is not None:
-        return (with_argument(facts, call.node, "worker_init_fn", known.text), *known.edits)
-    if not families or _NAME in facts.scope.bindings:
-        return ()
-    top = _top(first)
+    used = _known(facts, program) or _importable(facts, program)
+    if used is None and _is_free(need):
+        used = _shared(need, program, need_of) or Import(_NAME, _definition(need))
+    return (with_argument(facts, call.node, "worker_init_fn", used.text), *used.edits) if used is not None else ()
+
+
+def _shared(own: Need, program: Program, need_of: Callable[[ModuleFacts], Need | None]) -> Import | None:
+    """The new function of a file from which this one imports names, if that one will have it and it seeds enough."""
+    facts = own.first.facts
+    for node, home in _homes(facts, program):
+        need = need_of(home)
+        if need is None or not _is_free(need) or not own.families <= need.families:
+            continue
+        if not any(need_of(other) for _, other in _homes(home, program)):  # else it is imported there as well
+            return Import(_NAME, (*_definition(need), also_imported(facts, node, _NAME)))
+    return None
+
+
+def _is_free(need: Need) -> bool:
+    return bool(need.families) and _NAME not in need.first.facts.scope.bindings
+
+
+def _definition(need: Need) -> tuple[Edit, ...]:
+    """The new function, above the first loader."""
+    facts, top = need.first.facts, _top(need.first)
     torch = import_module(facts, "torch", at=top)
     lines = [f"worker_seed = {torch.text}.initial_seed() % 2**32"]
-    needed = [torch]
+    edits = list(torch.edits)
     for family, module, seeding in (("numpy", "numpy", "random.seed"), ("python", "random", "seed")):
-        if family in families:
-            needed.append(import_module(facts, module, at=top))
-            lines.append(f"{needed[-1].text}.{seeding}(worker_seed)")
-    return _inserted(call, first, _NAME, lines, needed)
+        if family in need.families:
+            imported = import_module(facts, module, at=top)
+            edits += imported.edits
+            lines.append(f"{imported.text}.{seeding}(worker_seed)")
+    return (_above(facts, top, _NAME, lines), *dict.fromkeys(edits))
 
 
 def renewed_generator(call: Call, first: Call, holder: str, draw: WorkerDraw, renewed: str) -> tuple[Edit, ...]:
@@ -73,16 +109,23 @@ def _known(facts: ModuleFacts, program: Program) -> Import | None:
 
 def _importable(facts: ModuleFacts, program: Program) -> Import | None:
     """One of a module from which the file imports names already, so that one more can do no harm."""
-    for node in facts.tree.body:
-        if not isinstance(node, ast.ImportFrom) or node.names[0].name == "*":
-            continue
-        found = program.finder.find(node.module or "", node.level, str(facts.source.path))
-        home = program.load(found[0]) if found is not None and not found[1] else None
-        for name, made in home.scope.bindings.items() if home is not None else ():
+    for node, home in _homes(facts, program):
+        for name, made in home.scope.bindings.items():
             is_one = len(made) == 1 and made[0].kind == "function" and _KNOWN.fullmatch(name)
             if is_one and _takes_one(made[0].node) and name not in facts.scope.bindings:
                 return Import(name, (also_imported(facts, node, name),))
     return None
+
+
+def _homes(facts: ModuleFacts, program: Program) -> Iterator[tuple[ast.ImportFrom, ModuleFacts]]:
+    """The project's modules from which a file imports names, and which do not come back to it."""
+    for node in facts.tree.body:
+        if isinstance(node, ast.ImportFrom) and node.names[0].name != "*":
+            found = program.finder.find(node.module or "", node.level, str(facts.source.path))
+            home = program.load(found[0]) if found is not None and not found[1] else None
+            own = Path(facts.source.path)
+            if home is not None and own != (path := Path(home.source.path)) and own not in program.reachable(path):
+                yield node, home
 
 
 def _takes_one(node: ast.AST) -> bool:
