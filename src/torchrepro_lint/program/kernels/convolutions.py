@@ -1,6 +1,6 @@
 """Whether a program runs kernels whose choice cuDNN or the attention backend makes: convolutions, fused attention.
 
-Reads the files that the program runs; models that a library builds count as convolutional.
+Reads the files that the program runs or names; models that a library builds count as convolutional.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.program.program import Program
@@ -22,6 +23,7 @@ _MODELS = (
     r"\btorchvision\.models\b|\bfrom torchvision import [^\n]*\bmodels\b|\b(?:import|from) timm\b"
     r"|segmentation_models_pytorch"
 )
+_DOTTED = r"[a-zA-Z_]\w*(?:\.\w+)+"
 _GPU = r"(?i)cuda|accelerat|gpu"
 
 
@@ -32,7 +34,8 @@ def uses_gpu(files: Iterable[ModuleFacts]) -> bool:
 
 def first_kernel(files: Iterable[ModuleFacts], program: Program) -> tuple[ast.AST, Scope] | None:
     """The first convolution or fused attention in the files, or the import of a library of models."""
-    for facts in files:
+    files = list(files)
+    for facts in chain(files, _named_in(files, program)):
         for node, scope in _calls(facts, program):
             return node, scope
         if re.search(_MODELS, facts.source.text):
@@ -41,6 +44,17 @@ def first_kernel(files: Iterable[ModuleFacts], program: Program) -> tuple[ast.AS
             if found is not None:
                 return found, facts.scope
     return None
+
+
+def _named_in(files: Iterable[ModuleFacts], program: Program) -> Iterator[ModuleFacts]:
+    """The files of the project that others name in a text, as `class_name="training.networks.UNet"` does."""
+    for facts in files:
+        texts = (n.value for n in ast.walk(facts.tree) if isinstance(n, ast.Constant) and isinstance(n.value, str))
+        for text in dict.fromkeys(t for t in texts if re.fullmatch(_DOTTED, t)):
+            found = program.finder.find(text, 0, str(facts.source.path))
+            named = program.load(found[0]) if found is not None and found[1] else None
+            if named is not None:
+                yield named
 
 
 _LIBRARIES = frozenset({"torchvision", "timm", "segmentation_models_pytorch"})

@@ -14,6 +14,7 @@ from torchrepro_lint.index import Scope
 from torchrepro_lint.index.parents import children
 from torchrepro_lint.program.configured import is_named
 from torchrepro_lint.program.options import Frame
+from torchrepro_lint.program.picked import picked
 from torchrepro_lint.program.program import Program
 from torchrepro_lint.program.randomness.callees import EXITS, Callees, is_parameter
 from torchrepro_lint.program.randomness.run_by import IMPORTS, Run, wrappers
@@ -102,6 +103,8 @@ class QuietFunctions:
                 return None  # what is called is the caller's choice
             callees = self.callees.of(node, scope, frame)
             if not callees:
+                if picked(node.func, scope, self._program) is not None:
+                    return None  # an option says what is called
                 unfollowed.append(Step(node, scope))
             if not reached.isdisjoint(_TELLING):
                 return None

@@ -14,6 +14,7 @@ from torchrepro_lint.index.facts import FunctionNode
 from torchrepro_lint.program.configured import is_named
 from torchrepro_lint.program.entries import Entry
 from torchrepro_lint.program.options import Frame, Options
+from torchrepro_lint.program.picked import picked
 from torchrepro_lint.program.program import Program
 from torchrepro_lint.program.randomness import FAMILIES
 from torchrepro_lint.program.randomness.callees import EXITS, is_parameter
@@ -314,7 +315,15 @@ class _Walk:
 
     def _targets(self, call: ast.Call, scope: Scope, frame: Frame) -> tuple[str | Scope, ...]:
         handed = self._handed(call.func, scope, frame)
-        return (handed,) if handed is not None else self._callees.of(call, scope, frame)
+        if handed is not None:
+            return (handed,)
+        return self._callees.of(call, scope, frame) or self._picked(call.func, scope, frame)
+
+    def _picked(self, function: ast.expr, scope: Scope, frame: Frame) -> tuple[Scope, ...]:
+        """What a look-up by name gives when the program runs as it is configured by default."""
+        pick = picked(function, scope, self.program)
+        names = self.options.values(pick.key, scope, frame) if pick is not None else None
+        return tuple(pick.choices([n.value for n in names], self.program)) if pick is not None and names else ()
 
     def _handed(self, function: ast.expr, scope: Scope, frame: Frame) -> Scope | None:
         """The project's function that a parameter stands for in the call in progress."""
