@@ -14,6 +14,12 @@ import pytest
 
 from torchrepro_lint import cards, checks
 from torchrepro_lint.engine import ENGINE_CODES
+from torchrepro_lint.settings.validation import KEYS, checked
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 REPOSITORY = Path(__file__).parents[1]
 
@@ -41,6 +47,16 @@ def test_the_page_of_operations_is_what_the_catalogue_says() -> None:
         [sys.executable, "scripts/operations_page.py", "--check"], cwd=REPOSITORY, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_readme_has_every_setting_with_a_value_that_it_may_have() -> None:
+    readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    (example,) = [b for b in re.findall(r"^```toml\n(.*?)^```$", readme, re.M | re.S) if "[tool.torchrepro-lint]" in b]
+    table = tomllib.loads(example)["tool"]["torchrepro-lint"]
+    assert sorted(table) == sorted(KEYS)
+    names = {code: card.name for code, card in cards.load_cards().items()}
+    for key, value in table.items():
+        checked(key, value, "README.md", names)
 
 
 @pytest.fixture

@@ -57,6 +57,20 @@ def test_the_first_of_overlapping_fixes_wins_whole() -> None:
     assert (result.applied, result.skipped) == ((first, third), (second,))
 
 
+def test_a_fix_over_several_accepted_ones_clashes_with_any_of_them() -> None:
+    source = make("abcdef")
+    fixes = [fix(source, (0, 0, "line\n")), fix(source, (2, 4, "X")), fix(source, (0, 5, "Y"))]
+    result = apply_edits(source, fixes)
+    assert (text_of(source, result), result.skipped) == ("line\nabXef", (fixes[2],))
+
+
+def test_a_fix_clashes_with_the_accepted_one_that_reaches_into_it() -> None:
+    source = make("abcdef")
+    fixes = [fix(source, (0, 1, "A")), fix(source, (2, 4, "X")), fix(source, (3, 5, "Y"))]
+    result = apply_edits(source, fixes)
+    assert (text_of(source, result), result.skipped) == ("AbXef", (fixes[2],))
+
+
 @pytest.mark.parametrize(("inside", "kept"), [(1, True), (2, False), (3, True)])
 def test_an_insertion_at_the_edge_of_a_replacement_is_kept(inside: int, kept: bool) -> None:
     source = make("abcd")
