@@ -10,7 +10,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.model import Certainty, Edit, Level
 from torchrepro_lint.program import UNKNOWN, Argument, Call, Module, Program
-from torchrepro_lint.program.declared import Default
+from torchrepro_lint.program.declarations import Default
 from torchrepro_lint.program.options import Options
 from torchrepro_lint.program.reached import reached_by_default
 from torchrepro_lint.program.versions import may_be

@@ -12,7 +12,7 @@ import ast
 from dataclasses import dataclass, field
 
 from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.program.handing import (
+from torchrepro_lint.program.argument_flow import (
     ANY,
     Enters,
     Held,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.program.calls import UNKNOWN, Opaque
-from torchrepro_lint.program.declared import Declared, Default, constant, declared_options
+from torchrepro_lint.program.declarations import Declared, Default, constant, declared_options
 from torchrepro_lint.program.truth import COMPARE, Truth, joined, truth_of
 from torchrepro_lint.program.values import Constant, Parameter, argument_for
 

@@ -26,7 +26,7 @@ from torchrepro_lint.program.values import Constant, Display, Origin, Reference,
 
 if TYPE_CHECKING:
     from torchrepro_lint.evidence import Evidence, Measured
-    from torchrepro_lint.program.declared import Declared
+    from torchrepro_lint.program.declarations import Declared
     from torchrepro_lint.program.randomness.quiet import QuietFunctions
     from torchrepro_lint.program.randomness.seeding import Seeding
 
@@ -241,7 +241,7 @@ class Program:
 
     def declared(self, facts: ModuleFacts) -> Declared:
         """The options and settings of a file."""
-        from torchrepro_lint.program.declared import declared_in
+        from torchrepro_lint.program.declarations import declared_in
 
         if facts not in self._declared:
             self._declared[facts] = declared_in(facts)

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.program.declared import declared_options
+from torchrepro_lint.program.declarations import declared_options
 from torchrepro_lint.program.intent import branches
 from torchrepro_lint.program.options import Options
 from torchrepro_lint.program.program import Program

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Collection
 from enum import Enum
 
-from torchrepro_lint.program.declared import Default
+from torchrepro_lint.program.declarations import Default
 
 
 class Truth(Enum):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchrepro_lint.index import Binding, ModuleFacts, Scope
-from torchrepro_lint.program.declared import declared_options
+from torchrepro_lint.program.declarations import declared_options
 from torchrepro_lint.program.values import Result
 
 if TYPE_CHECKING:
