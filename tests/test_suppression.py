@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from torchrepro_lint.completion import unused_suppression
 from torchrepro_lint.index import build
+from torchrepro_lint.model import Edit, Position, Range
 from torchrepro_lint.source import SourceFile, source_from_text
 from torchrepro_lint.suppression import Suppressor, Unused, removal
 
@@ -48,6 +49,29 @@ def cleaned(text: str, *findings: tuple[str, int]) -> str:
         start, end = source.offset(edit.range.start), source.offset(edit.range.end)
         text = text[:start] + edit.text + text[end:]
     return text
+
+
+# -- what an edit touches ---------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("start", "end", "text", "touched"),
+    [
+        ((2, 1), (2, 1), "x = 1\n", []),
+        ((2, 5), (2, 5), "x = 1\n", []),  # behind the indentation: the rest of the line stays whole
+        ((2, 11), (2, 11), "\n    x = 1", []),
+        ((2, 11), (2, 11), "  # x", [2]),
+        ((2, 7), (2, 7), "\n", [2]),  # in the middle: the line is broken
+        ((2, 7), (2, 7), "x = 1\n", [2]),
+        ((2, 7), (2, 9), "", [2]),
+        ((1, 1), (3, 1), "", [1, 2]),  # not a character of the third
+        ((1, 1), (3, 2), "", [1, 2, 3]),
+    ],
+)
+def test_an_edit_touches_the_lines_that_it_changes(
+    start: tuple[int, int], end: tuple[int, int], text: str, touched: list[int]
+) -> None:
+    suppressor = suppressor_of("if a:\n    b = cd\ne = f\n")
+    edit = Edit("train.py", Range(Position(*start), Position(*end)), text)
+    assert list(suppressor.touched(edit)) == touched
 
 
 # -- what is silenced -------------------------------------------------------------------------------

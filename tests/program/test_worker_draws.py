@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from small_project import SmallProject
 
+from torchrepro_lint.program.data import worker_calls
 from torchrepro_lint.program.data.loaders import loaders
 from torchrepro_lint.program.data.worker_draws import WorkerDraws, worker_draws
 
@@ -131,3 +132,10 @@ def test_whose_attribute_a_held_generator_is(tmp_path: Path) -> None:
 def test_transforms_that_hold_each_other_end(tmp_path: Path) -> None:
     text = "a = [b]\nb = [a]\nDataLoader(datasets.MNIST('d', transform=T.Compose(a)), num_workers=2)"
     assert draws(tmp_path, text).found == ()
+
+
+def test_a_search_that_is_given_up_has_not_seen_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chain = "".join(f"def f{n}(x):\n    return f{n + 1}(x)\n" for n in range(9)) + "def f9(x):\n    return x\n"
+    assert not draws(tmp_path / "all", chain + data("f0(self.x[i])")).unseen
+    monkeypatch.setattr(worker_calls, "MAX_CALLS", 5)
+    assert draws(tmp_path / "some", chain + data("f0(self.x[i])")).unseen

@@ -25,7 +25,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     for seeding, guard in found:
         if guard in reported or seeding.families <= free:
             continue
-        if not _draws_inside(guard, seeding, program) and _draws_elsewhere(guard, seeding, program):
+        if not _draws_inside(guard, seeding, program) and _draws_elsewhere(seeding, program):
             reported.add(guard)
             text = module.facts.text(guard.test) if isinstance(guard, ast.If) else _guard_name(guard)
             yield Draft(
@@ -75,7 +75,7 @@ def _draws_inside(guard: ast.AST, seeding: SeedCall, program: Program) -> bool:
     return any(node in inside for node, _ in _draws(seeding, program))
 
 
-def _draws_elsewhere(guard: ast.AST, seeding: SeedCall, program: Program) -> bool:
+def _draws_elsewhere(seeding: SeedCall, program: Program) -> bool:
     """Whether the processes that are not seeded draw, or train."""
     calls = seeding.scope.facts.calls
     return "backward" in calls or any(first_only(n, s) is None for n, s in _draws(seeding, program))

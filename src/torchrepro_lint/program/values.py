@@ -324,11 +324,11 @@ class Values:
         if isinstance(call.func, ast.Lambda):
             return [scope.children.get(call.func)]
         return [
-            origin.target if isinstance(origin, Reference) else self._method(origin, call, scope)
+            origin.target if isinstance(origin, Reference) else self._method(call, scope)
             for origin in self._expression(call.func, scope, depth + 1)
         ]
 
-    def _method(self, origin: Origin, call: ast.Call, scope: Scope) -> str | Scope | None:
+    def _method(self, call: ast.Call, scope: Scope) -> str | Scope | None:
         """`super().method` resolves to the next class; anything else here is unknown."""
         function = call.func
         if isinstance(function, ast.Attribute) and is_super(function.value):

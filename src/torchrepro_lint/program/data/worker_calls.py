@@ -127,9 +127,9 @@ class WorkerCalls:
             if isinstance(origin, Result | Reference | Element):
                 self._origin(origin)
         if isinstance(call.func, ast.Attribute):
-            self._receiver(call, call.func, scope)
+            self._receiver(call.func, scope)
 
-    def _receiver(self, call: ast.Call, function: ast.Attribute, scope: Scope) -> None:
+    def _receiver(self, function: ast.Attribute, scope: Scope) -> None:
         generators = catalogue.names("loaders", "generators")
         for origin in self._origins(function.value, scope):
             match origin:
