@@ -10,6 +10,9 @@ import jsonschema
 import pytest
 from command_line import Process, Run
 
+from torchrepro_lint.cli.verify import _hindrances
+from torchrepro_lint.verify.session import Protocol, Session
+
 torch = pytest.importorskip("torch")
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "schemas" / "evidence.schema.json").read_text())
@@ -104,6 +107,12 @@ def test_a_required_device_that_is_absent(process: Process) -> None:
     done = process("verify", "--op", "put", "--require-cuda")
     assert done.returncode == 5
     assert done.stderr.decode() == "torchrepro-lint: --require-cuda: no CUDA device here\n"
+
+
+def test_what_may_hide_differences_is_told() -> None:
+    environment = {"variables": {"CUDA_LAUNCH_BLOCKING": "1", "CUDA_DEVICE_MAX_CONNECTIONS": "8"}}
+    told = [list(_hindrances(Session(Protocol(), environment, present, ()))) for present in (("cpu",), ("cuda", "cpu"))]
+    assert told == [[], ["CUDA_LAUNCH_BLOCKING=1 is set: every kernel is waited for, which may hide differences"]]
 
 
 def test_env_is_saved_and_compared(run: Run, project: Path) -> None:

@@ -42,7 +42,7 @@ def test_pairs_are_timed_in_turn() -> None:
     flags.clear()
     found = slowdown(trial, clock_of(device), patience=0)
     assert found.pairs == 5
-    assert flags == [False, True] * (3 + 5)
+    assert flags == [False, True] * (5 + 5)
     assert found.iqr[0] <= found.median <= found.iqr[1]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,11 @@ _THOROUGH = {"repeats": 300, "processes": 5, "stress": True}
 _NO_TORCH = """PyTorch is not installed beside torchrepro-lint, and verifying runs it.
 Install torchrepro-lint where the training code runs, or get both: pip install "torchrepro-lint[verify]\""""
 
+_SERIAL = {
+    "CUDA_LAUNCH_BLOCKING": "every kernel is waited for",
+    "CUDA_DEVICE_MAX_CONNECTIONS": "streams share one queue",
+}
+
 _EPILOG = """\
 What a verdict means:
   CONFIRMED                  equal inputs and random state, different bits
@@ -31,6 +37,9 @@ What a verdict means:
   NOT_REPRODUCED             no run differed, for these inputs on this machine
   NOT_EXERCISED              its device or its package is not here
   UNSUPPORTED                it could not be run here
+
+How sure it is that nothing differs is told as if runs were independent. Those
+of one process hardly are: --thorough starts fresh ones.
 
 Examples:
   torchrepro-lint verify train.py
@@ -55,7 +64,11 @@ _output = partial(_option, section="Output")
 @shared_options.paths()
 @_what("--all", "every", is_flag=True, help="Every operation of the catalogue, instead of what PATHS contain.")
 @_what("--op", "ids", multiple=True, metavar="ID", help="This operation of the catalogue. May be repeated.")
-@_how("--device", type=click.Choice(["cuda", "cpu"]), help="Only there. [default: cuda where there is one, else cpu]")
+@_how(
+    "--device",
+    type=click.Choice(["cuda", "cpu"]),
+    help="Only there; of several GPUs, on the first that is visible. [default: cuda where there is one, else cpu]",
+)
 @_how("--require-cuda", is_flag=True, help="Exit with 5 where there is no CUDA device.")
 @_how(
     "--repeats",
@@ -94,7 +107,7 @@ def verify(paths: tuple[Path, ...], **options: Any) -> int:
     _refuse_contradictions(paths, options)
     from importlib.util import find_spec
 
-    from torchrepro_lint.cli.streams import Failure
+    from torchrepro_lint.cli.streams import Failure, complain
 
     tasks, result = _tasks(paths, options)
     if result is not None and not tasks and options["evidence"] is None:
@@ -102,6 +115,8 @@ def verify(paths: tuple[Path, ...], **options: Any) -> int:
     if find_spec("torch") is None:
         raise Failure(_NO_TORCH)
     session = _session(tasks, _protocol(options))
+    for problem in _hindrances(session):
+        complain(problem)
     verification = _joined(session, result)
     if options["evidence"] is not None:
         _write_evidence(options["evidence"], session)
@@ -184,6 +199,14 @@ def _session(tasks: list[Task], protocol: Protocol) -> Session:
     finally:
         if progress is not None:
             progress.clear()
+
+
+def _hindrances(session: Session) -> Iterator[str]:
+    """Variables under which kernels wait for each other, so that less differs than might."""
+    variables = session.environment["variables"]
+    for name, effect in _SERIAL.items():
+        if "cuda" in session.present and variables.get(name) == "1":
+            yield f"{name}=1 is set: {effect}, which may hide differences"
 
 
 def _joined(session: Session, result: Result | None) -> Verification:

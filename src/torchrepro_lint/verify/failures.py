@@ -16,7 +16,14 @@ _NO_MEMORY = (
     "CUDNN_STATUS_ALLOC_FAILED",
     "Triton Error [CUDA]: out of memory",
 )
-_LOST = ("CUDA error", "CUDA driver error", "HIP error", "Triton Error [CUDA]")
+_LOST = (
+    "CUDA error",
+    "CUDA driver error",
+    "HIP error",
+    "Triton Error [CUDA]",
+    "cuDNN error: CUDNN_STATUS_EXECUTION_FAILED",
+    "cuDNN error: CUDNN_STATUS_INTERNAL_ERROR",
+)
 
 
 def of_memory(error: BaseException) -> bool:

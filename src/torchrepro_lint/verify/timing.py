@@ -16,7 +16,7 @@ from torchrepro_lint.verify.repeat import deterministic
 from torchrepro_lint.verify.results import Slowdown
 from torchrepro_lint.verify.trial import Trial
 
-_WARM_UPS = 3
+_WARM_UPS = 5
 _PAIRS = 20
 _LEAST_PAIRS = 5
 _RESOLUTION = 0.0005  # milliseconds that two events of a GPU can tell apart; a kernel may take less

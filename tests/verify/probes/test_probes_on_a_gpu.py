@@ -33,11 +33,17 @@ def size(value: object) -> float:
 
 
 @pytest.fixture
-def shapes_only(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def no_generator(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For devices that cannot draw."""
+
     def without_generator(self: Draws, device: Any) -> None:
         self.device, self.generator = device, None  # type: ignore[assignment]
 
     monkeypatch.setattr(Draws, "__init__", without_generator)
+
+
+@pytest.fixture
+def shapes_only(no_generator: None) -> Iterator[None]:
     from torch._subclasses.fake_tensor import FakeTensorMode
 
     with torch.no_grad(), FakeTensorMode(allow_non_fake_inputs=True):
@@ -64,6 +70,32 @@ def test_shapes_and_devices(name: str) -> None:
     except (RuntimeError, AssertionError) as error:
         if "not linked with support for cuda" in str(error) or "not compiled with CUDA" in str(error):
             pytest.skip("PyTorch asks for a GPU")
+        raise
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="the real thing runs")
+@pytest.mark.usefixtures("no_generator")
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", sorted(PROBES))
+def test_gradients_of_inputs_as_large_as_on_a_gpu(name: str) -> None:
+    """On a device of shapes alone, for which probes take a GPU's sizes, and which has gradients without being there."""
+    try:
+        for experiment in PROBES[name](torch.device("meta"), {}):
+            inputs = [t.detach().clone().requires_grad_(t.requires_grad) for t in tensors(experiment.inputs)]
+            outputs = list(tensors(experiment.operation(*inputs)))
+            smooth = [t for t in outputs if t.requires_grad]
+            assert bool(smooth) == experiment.backward, experiment.summary
+            torch.autograd.backward(smooth, [torch.randn_like(t) for t in smooth])
+            gradients = [t.grad for t in inputs if t.grad is not None]
+            assert bool(gradients) == experiment.backward, experiment.summary
+            assert size(inputs) + size(outputs) + size(gradients) < 256, experiment.summary
+    except (Unsupported, Missing) as reason:
+        pytest.skip(str(reason))
+    except NotImplementedError:
+        pytest.skip("has no kernel for shapes alone")
+    except RuntimeError as error:
+        if "cannot repeat_interleave a meta tensor" in str(error):
+            pytest.skip("the size of the output depends on values")
         raise
 
 

@@ -13,6 +13,7 @@ from torchrepro_lint.verify.experiment import Experiment, Unsupported
 from torchrepro_lint.verify.probes import known
 from torchrepro_lint.verify.probes.draws import Draws
 from torchrepro_lint.verify.probes.modules import applied
+from torchrepro_lint.verify.probes.packages import imported
 from torchrepro_lint.verify.probes.registry import probe
 from torchrepro_lint.verify.probes.sizes import floats, on, words
 
@@ -142,6 +143,7 @@ def flex_attention(device: torch.device, arguments: Arguments) -> Iterator[Exper
         raise Unsupported("the gradient of a captured tensor is probed on CUDA only, where it is compiled")
     if tuple(map(int, torch.__version__.split(".")[:2])) < (2, 6):
         raise Unsupported("flex_attention has gradients of captured tensors from PyTorch 2.6 on")
+    imported("triton")
     from torch.nn.attention.flex_attention import flex_attention as attention
 
     query, key, value = _query_key_value(device, torch.float16)

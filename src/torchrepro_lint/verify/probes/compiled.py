@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from importlib.util import find_spec
 
 import torch
 import torch.nn.functional as F
 
-from torchrepro_lint.verify.experiment import Experiment, Missing, Unsupported
+from torchrepro_lint.verify.experiment import Experiment, Unsupported
 from torchrepro_lint.verify.probes.draws import Draws
+from torchrepro_lint.verify.probes.packages import imported
 from torchrepro_lint.verify.probes.registry import probe
 from torchrepro_lint.verify.probes.sizes import words
 
@@ -20,8 +20,7 @@ Tensor = torch.Tensor
 def _require_triton(device: torch.device) -> None:
     if device.type != "cuda":
         raise Unsupported("compiled kernels are probed on CUDA only")
-    if find_spec("triton") is None:
-        raise Missing("triton")
+    imported("triton")
 
 
 def _added_at(x: Tensor, index: Tensor, source: Tensor) -> Tensor:
