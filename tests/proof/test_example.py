@@ -89,6 +89,7 @@ def causes(program: Path) -> list[str]:
     return [code for code in DECISIVE if code in said]
 
 
+@pytest.mark.slow
 def test_two_runs_differ_as_the_program_stands(program: Path, data: tuple[Path, Path]) -> None:
     first, second = two_runs(program, data)
     assert first.splitlines()[0] != second.splitlines()[0], "the losses of the first epoch"
@@ -100,6 +101,7 @@ def test_the_linter_names_every_cause(program: Path) -> None:
     assert [code for code in [*DECISIVE, *OTHERS] if code not in said] == []
 
 
+@pytest.mark.slow
 def test_two_runs_agree_bit_for_bit_after_the_safe_fixes(program: Path, data: tuple[Path, Path]) -> None:
     lint(program, "--fix")
     first, second = two_runs(program, data)

@@ -18,6 +18,7 @@ def test_the_programs_are_many_and_have_every_flaw_that_decides_a_result() -> No
     assert {code for program in programs for code in program.flaws} >= DECISIVE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", names())
 def test_two_runs_differ_and_after_the_fix_they_agree(name: str, machines: list[Machine]) -> None:
     program = Program.read(name)
