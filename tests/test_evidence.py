@@ -50,7 +50,7 @@ def test_what_ships_is_in_form() -> None:
         ),
     ],
 )
-def test_words(tmp_path: Path, measured: dict[str, Any], words: str) -> None:
+def test_a_measurement_in_words(tmp_path: Path, measured: dict[str, Any], words: str) -> None:
     (item,) = read(write(tmp_path / "e.json", document(measured)))
     assert item.words == f"your own measurement on NVIDIA Test 1, torch 2.11: {words}"
     (item,) = read(write(tmp_path / "e.json", document(measured)), is_own=False)

@@ -117,7 +117,7 @@ def _is_within(small: str, large: str) -> bool:
 
 @QUICK
 @given(programs(), st.booleans())
-def test_a_fixed_program(program: Program, unsafe: bool) -> None:
+def test_a_fix_is_what_its_diff_showed_and_is_made_once(program: Program, unsafe: bool) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         _write(folder, program.files)

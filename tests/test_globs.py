@@ -42,7 +42,9 @@ from torchrepro_lint.globs import Globs, gitignore_patterns
         ("*", "a", False, True),
     ],
 )
-def test_verdicts(pattern: str, path: str, is_dir: bool, verdict: bool | None) -> None:
+def test_a_pattern_takes_in_leaves_out_or_says_nothing(
+    pattern: str, path: str, is_dir: bool, verdict: bool | None
+) -> None:
     assert Globs([pattern]).verdict(path, is_dir) is verdict
 
 

@@ -268,7 +268,7 @@ def test_suppressing_unused_suppressions_can_be_unused() -> None:
         ("é = 'ü'  # noqa: TRP101, E501\n", "é = 'ü'  # noqa: E501\n"),
     ],
 )
-def test_removal(before: str, after: str) -> None:
+def test_what_is_unused_is_taken_out_and_no_more(before: str, after: str) -> None:
     findings = [("TRP102", 1)]
     once = cleaned(before, *findings)
     assert once == after

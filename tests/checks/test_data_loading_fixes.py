@@ -115,7 +115,7 @@ SAFE = {
 
 
 @pytest.mark.parametrize(("code", "before", "after"), SAFE.values(), ids=SAFE)
-def test_safe_fixes(code: str, before: str, after: str, tmp_path: Path) -> None:
+def test_the_safe_fix_writes_what_reads_best_there(code: str, before: str, after: str, tmp_path: Path) -> None:
     assert fixed(tmp_path, code, before) == after
 
 

@@ -135,7 +135,7 @@ def test_an_unknown_name_exits_with_2_and_the_nearest(run: Run, name: str, near:
     assert done.stderr.startswith(f"torchrepro-lint: no operation {name!r}; did you mean {near}")
 
 
-def test_nothing_near(run: Run) -> None:
+def test_a_name_that_nothing_resembles_gets_no_suggestion(run: Run) -> None:
     assert run("ops", "zzzzzzzz").stderr == "torchrepro-lint: no operation 'zzzzzzzz'\n"
 
 

@@ -18,7 +18,7 @@ def test_a_rule_by_code_or_name(run: Run, name: str) -> None:
     assert "\nFix safety\n" in done.stdout
 
 
-def test_several_rules(run: Run) -> None:
+def test_several_rules_come_in_the_order_asked_for(run: Run) -> None:
     done = run("rule", "TRP002", "TRP001")
     assert done.stdout.index("TRP002 unused-suppression\n") < done.stdout.index("TRP001 syntax-error\n")
 
@@ -48,6 +48,6 @@ def test_either_a_rule_or_all(run: Run, arguments: tuple[str, ...]) -> None:
     assert "name a rule, such as TRP201, or give --all" in done.stderr
 
 
-def test_color(run: Run) -> None:
+def test_a_page_is_coloured_when_asked(run: Run) -> None:
     assert "\x1b[1mWhy it matters\x1b[0m" in run("rule", "TRP002", "--color", "always").stdout
     assert "\x1b[" not in run("rule", "TRP002").stdout

@@ -24,7 +24,7 @@ from torchrepro_lint.program.kernels.environment import in_scripts, named_in, se
         ("os.environ.get('V')", []),
     ],
 )
-def test_sets(tmp_path: Path, line: str, values: list[str | None]) -> None:
+def test_every_way_to_set_a_variable(tmp_path: Path, line: str, values: list[str | None]) -> None:
     text = f"import os\nfrom os import environ\nVALUE = 'b'\nenv = dict(os.environ)\n{line}\n"
     project = SmallProject(tmp_path, {"train.py": text})
     assert [s.value for s in sets(project.program, project.facts(), "V")] == values

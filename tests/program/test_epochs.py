@@ -34,7 +34,7 @@ def loop_around(folder: Path, text: str) -> EpochLoop | None:
         ("while True", None, False),
     ],
 )
-def test_epoch_loops(tmp_path: Path, header: str, variable: str | None, sure: bool) -> None:
+def test_a_loop_that_counts_epochs(tmp_path: Path, header: str, variable: str | None, sure: bool) -> None:
     imports = "import itertools\nfrom tqdm import tqdm, trange\n"
     text = f"{imports}def main(args, start):\n    {header}:\n        work()\n"
     found = loop_around(tmp_path, text)
@@ -54,7 +54,7 @@ def test_epoch_loops(tmp_path: Path, header: str, variable: str | None, sure: bo
         "@torch.no_grad()\ndef score(): work()\ndef main():\n    for epoch in range(3):\n        score()\n",
     ],
 )
-def test_no_epoch_loop(tmp_path: Path, text: str) -> None:
+def test_a_loop_that_counts_no_epochs(tmp_path: Path, text: str) -> None:
     assert loop_around(tmp_path, text) is None
 
 
@@ -92,7 +92,7 @@ def test_the_loop_may_be_around_a_call(tmp_path: Path) -> None:
         ("intervals", False),
     ],
 )
-def test_names_of_evaluation(name: str, expected: bool) -> None:
+def test_a_name_speaks_of_evaluation(name: str, expected: bool) -> None:
     assert is_evaluation(name) is expected
 
 
@@ -141,7 +141,7 @@ OWN = """
         ("NeverSampler(d)", None),
     ],
 )
-def test_what_shuffles(tmp_path: Path, construction: str, certain: bool | None) -> None:
+def test_which_samplers_shuffle(tmp_path: Path, construction: str, certain: bool | None) -> None:
     text = f"from torch.utils.data import DistributedSampler\n{OWN}\n    x = {construction}\n"
     project = SmallProject(tmp_path, {"train.py": text.replace("\n    ", "\n")})
     found = [s for s in samplers(project.module(), project.program) if s.call.facts.text(s.call.node) == construction]
@@ -165,7 +165,7 @@ class Trainer:
 """
 
 
-def test_nothing_tells_it(tmp_path: Path) -> None:
+def test_a_sampler_that_nothing_tells_the_epoch(tmp_path: Path) -> None:
     assert not told(tmp_path, TRAIN)
 
 

@@ -29,7 +29,7 @@ OWNER = "torch.backends.cudnn"
         ("from mine import cudnn\ncudnn.benchmark = True", []),
     ],
 )
-def test_assignments(tmp_path: Path, text: str, expected: list[bool | None]) -> None:
+def test_a_switch_is_read_in_every_spelling(tmp_path: Path, text: str, expected: list[bool | None]) -> None:
     project = SmallProject(tmp_path, {"train.py": text, "mine.py": "class cudnn:\n    benchmark = False\n"})
     found = list(assigned(project.module(), OWNER, "benchmark"))
     assert [state(project.program, s) for s in found] == expected

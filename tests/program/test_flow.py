@@ -154,7 +154,7 @@ def test_the_loader_is_seen_to_be_iterated(tmp_path: Path, program: str) -> None
     assert iterated(found) == ["loader"]
 
 
-def test_across_files(tmp_path: Path) -> None:
+def test_a_value_is_followed_across_files(tmp_path: Path) -> None:
     found = flow(
         tmp_path,
         "from data import build\ndef fit(loader):\n    for b in loader: pass\n"
@@ -176,7 +176,7 @@ def test_a_module_variable_is_read_in_other_files(tmp_path: Path) -> None:
     assert iterated(found) == ["data.loader", "other"]
 
 
-def test_methods_are_noted(tmp_path: Path) -> None:
+def test_the_methods_that_are_called_are_noted(tmp_path: Path) -> None:
     found = flow(tmp_path, "l = DataLoader(d, sampler=DistributedSampler(d))\nl.sampler.set_epoch(1)\nl.dataset\n")
     assert set(found.called) == {"set_epoch", "dataset"}
     assert [h.chain for h in found.holders] == [("sampler",)]
@@ -193,7 +193,7 @@ def test_methods_are_noted(tmp_path: Path) -> None:
         "x = {*a, DistributedSampler(d)}\n",
     ],
 )
-def test_it_escapes(tmp_path: Path, text: str) -> None:
+def test_a_value_that_goes_out_of_sight_has_escaped(tmp_path: Path, text: str) -> None:
     assert flow(tmp_path, text).escaped
 
 

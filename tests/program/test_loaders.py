@@ -60,7 +60,7 @@ SHUFFLING = {
 
 
 @pytest.mark.parametrize(("text", "expected"), SHUFFLING.items(), ids=range(len(SHUFFLING)))
-def test_shuffling(text: str, expected: Certainty | None, tmp_path: Path) -> None:
+def test_whether_a_loader_shuffles(text: str, expected: Certainty | None, tmp_path: Path) -> None:
     assert shuffling(call(tmp_path, text)) is expected
 
 
@@ -81,7 +81,7 @@ GENERATORS = {
 
 
 @pytest.mark.parametrize(("text", "expected"), GENERATORS.items(), ids=range(len(GENERATORS)))
-def test_generators(text: str, expected: bool, tmp_path: Path) -> None:
+def test_whether_a_sampler_lacks_a_generator(text: str, expected: bool, tmp_path: Path) -> None:
     assert lacks_generator(call(tmp_path, text, "samplers")) is expected
 
 
@@ -101,7 +101,9 @@ WORKERS = {
 
 
 @pytest.mark.parametrize(("text", "expected"), WORKERS.items(), ids=range(len(WORKERS)))
-def test_workers(text: str, expected: tuple[bool | None, bool], tmp_path: Path) -> None:
+def test_whether_a_loader_has_workers_and_seeds_them(
+    text: str, expected: tuple[bool | None, bool], tmp_path: Path
+) -> None:
     loader = call(tmp_path, text)
     assert (workers(loader), lacks_worker_init(loader)) == expected
 

@@ -59,5 +59,5 @@ def test_rank_in_a_value(text: str, found: str | None, tmp_path: Path) -> None:
         ("is_main_process(group)", None),
     ],
 )
-def test_who_passes(test: str, first: bool | None) -> None:
+def test_which_tests_only_the_first_rank_passes(test: str, first: bool | None) -> None:
     assert passes_first_only(ast.parse(test, mode="eval").body) is first

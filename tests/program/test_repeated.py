@@ -35,7 +35,7 @@ from torch.utils.data import Dataset, Sampler
         ("def main():\n    op()\nmain()", None),
     ],
 )
-def test_unit(text: str, unit: str | None, tmp_path: Path) -> None:
+def test_what_repeats_a_call(text: str, unit: str | None, tmp_path: Path) -> None:
     project = SmallProject(tmp_path, {"train.py": HEAD + textwrap.dedent(text)})
     node, scope = project.call("op", "train.py")
     assert repeated_by(node, scope, project.program) == unit

@@ -51,7 +51,7 @@ SURE = [
 
 
 @pytest.mark.parametrize("text", SURE)
-def test_surely_text(text: str, tmp_path: Path) -> None:
+def test_a_set_that_surely_holds_text(text: str, tmp_path: Path) -> None:
     assert evidence(tmp_path, text) == [Evidence.SURE]
 
 

@@ -69,5 +69,5 @@ def test_what_keeps_its_value(text: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", CHANGED.values(), ids=CHANGED)
-def test_what_may_change(text: str, tmp_path: Path) -> None:
+def test_an_expression_that_may_change(text: str, tmp_path: Path) -> None:
     assert not keeps(tmp_path, text)

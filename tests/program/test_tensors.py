@@ -259,7 +259,9 @@ def test_a_shape_that_is_unpacked_tells_the_dimensions(tmp_path: Path) -> None:
         ("Config", None, None),
     ],
 )
-def test_annotations(tmp_path: Path, annotation: str, tensor: bool | None, floating: bool | None) -> None:
+def test_an_annotation_says_what_is_known_of_a_tensor(
+    tmp_path: Path, annotation: str, tensor: bool | None, floating: bool | None
+) -> None:
     found = traits(tmp_path, f"def f(x: {annotation}):\n    show(x)")
     assert (found.tensor, found.floating) == (tensor, floating)
 

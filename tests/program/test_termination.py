@@ -27,7 +27,7 @@ def found(folder: Path, files: dict[str, str]) -> list[str]:
     return [f"{f.location.path}:{f.location.range.start.line} {f.code}" for f in result.findings]
 
 
-def test_an_import_cycle(tmp_path: Path) -> None:
+def test_an_import_cycle_is_walked_once(tmp_path: Path) -> None:
     files = {
         "a.py": "import b\nimport torch\n\ntorch.manual_seed(0)\n",
         "b.py": "import c\n",
@@ -109,7 +109,7 @@ def test_a_patched_function_is_taken_for_what_it_was(tmp_path: Path) -> None:
     assert found(tmp_path, {"train.py": text + "torch.ones(1, requires_grad=True).backward()\n"}) == []
 
 
-def test_a_wide_program(tmp_path: Path) -> None:
+def test_a_function_that_many_call_is_walked_once(tmp_path: Path) -> None:
     """Each function calls each later one: without a memo the walk would take 2**40 steps."""
     functions = "".join(
         f"def f{i}(x):\n" + "".join(f"    f{j}(x)\n" for j in range(i + 1, 40)) + "    return x\n\n\n"

@@ -78,7 +78,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize(("text", "kinds"), KINDS.values(), ids=KINDS)
-def test_kinds(text: str, kinds: list[str], tmp_path: Path) -> None:
+def test_the_kinds_of_draws_that_are_found(text: str, kinds: list[str], tmp_path: Path) -> None:
     found = draws(tmp_path, text)
     assert sorted({d.kind for d in found.found}) == kinds
     assert not found.unseen
@@ -93,7 +93,7 @@ UNSEEN = {
 
 
 @pytest.mark.parametrize("text", UNSEEN.values(), ids=UNSEEN)
-def test_unseen(text: str, tmp_path: Path) -> None:
+def test_what_cannot_be_followed_is_unseen(text: str, tmp_path: Path) -> None:
     found = draws(tmp_path, text)
     assert found.unseen
     assert found.found == ()

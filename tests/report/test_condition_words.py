@@ -27,7 +27,7 @@ from torchrepro_lint.report.condition_words import alternatives
         ({"whole": True}, "the values of `x` are whole numbers"),
     ],
 )
-def test_one_condition(test: dict[str, Any], words: str) -> None:
+def test_a_condition_in_words(test: dict[str, Any], words: str) -> None:
     assert alternatives([{"x": test}]) == words
 
 

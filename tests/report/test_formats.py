@@ -27,7 +27,7 @@ def _several() -> Result:
     )
 
 
-def test_concise() -> None:
+def test_concise_is_one_line_for_each_finding() -> None:
     lines = rendered("concise", _several()).split("\n")
     assert lines[:3] == [
         "train.py:1:1: TRP201 `DataLoader(...)` shuffles without `generator=` [*]",
@@ -95,7 +95,7 @@ def test_json_of_nothing_is_an_empty_list() -> None:
     assert rendered("json", result()) == "[]\n"
 
 
-def test_github() -> None:
+def test_github_gets_one_workflow_command_for_each_finding() -> None:
     first, second, third = rendered("github", _several()).splitlines()
     assert first == (
         "::warning title=TRP201 loader-without-generator,file=train.py,line=1,endLine=1,col=1,endColumn=6"

@@ -84,7 +84,7 @@ def _card(tmp_path: Path) -> cards.Card:
     return cards.parse_card(path)
 
 
-def test_a_page(tmp_path: Path) -> None:
+def test_a_page_is_wrapped_and_keeps_its_code(tmp_path: Path) -> None:
     page = render_page(_card(tmp_path), color=False, width=60)
     assert page.startswith("""\
 TRP201 loader-without-generator

@@ -20,7 +20,9 @@ LABELS = st.sampled_from(["", "seeded here", "drawn there"])
 @settings(max_examples=300, deadline=None)
 @example(["=" * 45], Range(Position(1, 46), Position(2, 1)), [], 50)  # the place behind a line that fills the row
 @given(LINES, RANGES, st.lists(st.tuples(RANGES, LABELS), max_size=3), st.integers(50, 120))
-def test_frames(lines: list[str], primary: Range, related: list[tuple[Range, str]], width: int) -> None:
+def test_any_frame_fits_its_width_and_underlines_the_finding(
+    lines: list[str], primary: Range, related: list[tuple[Range, str]], width: int
+) -> None:
     annotations = [
         Annotation(primary, "", True),
         *(Annotation(place, label, False) for place, label in related),

@@ -54,7 +54,7 @@ TWO = {"train.py": "x\ny\nz\n", "data.py": "x\n"}
         (result(finding(A)), True, "Fixed 0 problems, 1 remains in 1 file.\n"),
     ],
 )
-def test_summary(made: Result, fixing: bool, summary: str) -> None:
+def test_the_last_lines_say_how_much_was_found_and_what_can_be_done(made: Result, fixing: bool, summary: str) -> None:
     for output_format in ("full", "concise"):
         assert rendered(output_format, made, fixing=fixing).endswith(summary)
 

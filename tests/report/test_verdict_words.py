@@ -25,7 +25,7 @@ def measurement(default: Arm, strict: Arm | None = None, slow: float | None = No
     ("slow", "words"),
     [(1.84, "1.8x slower"), (43.2, "43x slower"), (1 / 171, "171x faster"), (1.05, "as fast")],
 )
-def test_pace(slow: float, words: str) -> None:
+def test_the_pace_of_the_deterministic_path_in_words(slow: float, words: str) -> None:
     row = row_of(TASK, "cpu", [measurement(Arm((SAME, OTHER)), Arm((SAME, SAME)), slow)], None)
     assert summary_of(row).endswith(f"deterministic algorithms agree in every run, {words}")
 

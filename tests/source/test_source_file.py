@@ -38,7 +38,7 @@ def test_lines_are_those_that_python_reads(text: str) -> None:
 
 @settings(deadline=None)
 @given(WILD_TEXT.filter(lambda text: "\0" not in text))
-def test_bytes_survive(text: str) -> None:
+def test_what_is_read_is_written_back_byte_for_byte(text: str) -> None:
     data = text.encode()
     source = source_from_bytes(data, Path("/p/a.py"), "a.py")
     assert source.encode(source.text) == data
@@ -71,7 +71,7 @@ def test_a_place_outside_the_text_is_refused(place: tuple[int, int]) -> None:
     ("text", "newline"),
     [("", "\n"), ("a\nb\r\n", "\r\n"), ("a\nb\nc\r\n", "\n"), ("a\rb\rc\n", "\r"), ("a\r\nb\r\n", "\r\n")],
 )
-def test_the_dominant_newline(text: str, newline: str) -> None:
+def test_new_lines_end_as_most_lines_do(text: str, newline: str) -> None:
     assert make(text).newline == newline
 
 

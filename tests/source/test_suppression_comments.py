@@ -51,7 +51,9 @@ def only(text: str) -> Suppression:
         ("# type: ignore # noqa: TRP101", "noqa", ("TRP101",), False),
     ],
 )  # fmt: skip
-def test_forms(comment: str, kind: str, codes: tuple[str, ...] | None, foreign: bool) -> None:
+def test_a_comment_is_read_in_every_form_that_flake8_and_ruff_take(
+    comment: str, kind: str, codes: tuple[str, ...] | None, foreign: bool
+) -> None:
     found = only(f"x = 1  {comment}\n")
     assert (found.kind, found.codes, found.foreign, found.line) == (kind, codes, foreign, 1)
 

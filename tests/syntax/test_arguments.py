@@ -53,7 +53,7 @@ def added(text: str, name: str = "generator", value: str = "g") -> str:
         ("torch . utils.DataLoader (a)", "torch . utils.DataLoader (a, generator=g)"),
     ],
 )
-def test_layouts(before: str, after: str) -> None:
+def test_an_added_argument_keeps_the_layout(before: str, after: str) -> None:
     assert added(before) == after
 
 

@@ -71,7 +71,7 @@ USE = "\n\ndef main():\n    use()\n"
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
-def test_where_it_goes(name: str, before: str, after: str, newline: str) -> None:
+def test_a_new_import_goes_with_those_of_its_kind(name: str, before: str, after: str, newline: str) -> None:
     _, text = imported((before + USE).replace("\n", newline), name)
     assert text.replace("\r\n", "\n") == after + USE
     assert ("\r\n" in text) == (newline == "\r\n")

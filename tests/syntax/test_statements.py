@@ -48,7 +48,7 @@ def holding(facts: ModuleFacts, name: str) -> ast.stmt:
         ("# c\n\n@use()\ndef f(): pass\n", "# c\n\nnew()\n@use()\ndef f(): pass\n"),
     ],
 )
-def test_before(before: str, after: str) -> None:
+def test_a_statement_put_before_another(before: str, after: str) -> None:
     facts = facts_of(before)
     assert applied(facts, insert_before(facts, holding(facts, "use"), "new()")) == after
 
@@ -65,7 +65,7 @@ def test_before(before: str, after: str) -> None:
         ("use(f'''{x\n}''')\n", "use(f'''{x\n}''')\nnew()\n"),
     ],
 )
-def test_after(before: str, after: str) -> None:
+def test_a_statement_put_after_another(before: str, after: str) -> None:
     facts = facts_of(before)
     assert applied(facts, insert_after(facts, holding(facts, "use"), "new()")) == after
 
@@ -86,6 +86,6 @@ def test_after(before: str, after: str) -> None:
          "@d\nasync def f(a, *b, c=lambda: 1, **d) -> None:\n\tnew()\n\tg()\n"),
     ],
 )  # fmt: skip
-def test_first(before: str, after: str) -> None:
+def test_a_statement_put_first(before: str, after: str) -> None:
     facts = facts_of(before)
     assert applied(facts, insert_first(facts, facts.tree.body[0], "new()")) == after
