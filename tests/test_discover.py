@@ -273,6 +273,18 @@ class TestProjectRoot:
         assert project_root([Path("../other/z.py")]) == tmp_path / "other"
         assert project_root([Path("a"), Path("../other")]) == tmp_path
 
+    def test_a_package_without_a_marker_is_taken_with_the_folder_that_it_is_imported_from(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        package = "{}/net/__init__.py {}/net/part/__init__.py {}/net/part/x.py {}/other/y.py"
+        for place in ("code", "site-packages"):
+            make(tmp_path, *package.replace("{}", place).split())
+        make(tmp_path, "elsewhere/z.py")
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        assert project_root([Path("../code/net/part/x.py")]) == tmp_path / "code"
+        assert project_root([Path("../code/net")]) == tmp_path / "code"
+        assert project_root([Path("../site-packages/net")]) == tmp_path / "site-packages/net"
+
     def test_a_path_that_does_not_exist_counts_as_a_file(self, tmp_path: Path) -> None:
         make(tmp_path, "setup.py")
         assert project_root([tmp_path / "not" / "yet.py"]) == tmp_path

@@ -65,14 +65,20 @@ def python_files(root: Path, settings: Settings) -> tuple[Path, ...]:
 
 def project_root(paths: Sequence[Path]) -> Path:
     """The nearest folder at or above all `paths` that has a project's marker; without one, the current folder
-    when it contains them all, else their common folder."""
+    when it contains them all, else the folder that their common package is imported from."""
     here = Path.cwd()
     folders = [path if os.path.isdir(path) else path.parent for path in map(_absolute, paths)]
     common = Path(os.path.commonpath(folders)) if folders else here
     for folder in (common, *common.parents):
         if any(os.path.exists(folder / marker) for marker in ROOT_MARKERS):
             return folder
-    return here if common.is_relative_to(here) else common
+    return here if common.is_relative_to(here) else _imported_from(common)
+
+
+def _imported_from(folder: Path) -> Path:
+    """The folder around the packages that `folder` is in. What is installed beside a package is not its project."""
+    outside = next((f for f in (folder, *folder.parents) if not os.path.exists(f / "__init__.py")), folder)
+    return folder if outside.name in ("site-packages", "dist-packages") else outside
 
 
 class _Walk:

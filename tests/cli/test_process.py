@@ -29,6 +29,17 @@ def test_help_shows_commands_and_examples(run: Run) -> None:
     assert done.exit_code == 0
     for part in ("check", "rule", "torchrepro-lint src/ --fix", "`torchrepro-lint check --help` lists"):
         assert part in done.stdout
+    assert "..." not in done.stdout.partition("Commands:")[2]  # each command's line is whole
+    assert max(map(len, done.stdout.splitlines())) <= 100
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("arguments", [("--help",), ("rule", "--all"), ("check", "train.py")])
+def test_a_full_disk_is_told_in_one_line(arguments: tuple[str, ...], project: Path) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run([*COMMAND, *arguments], cwd=project, env=PLAIN, stdout=full, stderr=subprocess.PIPE)
+    assert done.returncode == 2
+    assert done.stderr == b"torchrepro-lint: cannot write to the standard output: No space left on device\n"
 
 
 def test_help_of_check_has_sections_examples_and_exit_codes(run: Run) -> None:

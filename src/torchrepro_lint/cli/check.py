@@ -64,6 +64,7 @@ _settings = partial(option, "Settings")
 @_output(
     "--output-format",
     type=click.Choice(["full", "concise", "json", "github"]),
+    metavar="FORMAT",
     help="full: with source lines; concise: one line each; json: for programs; github: annotations in GitHub "
     "Actions. [default: full]",
 )

@@ -26,7 +26,9 @@ Exit codes:
 """
 
 
-@click.command("env", cls=Command, epilog=_EPILOG)
+@click.command(
+    "env", cls=Command, epilog=_EPILOG, short_help="Show, save or compare what results depend on besides the program."
+)
 @click.option(
     "--save",
     cls=Option,

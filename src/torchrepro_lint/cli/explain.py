@@ -20,7 +20,12 @@ Exit codes:
 """
 
 
-@click.command("explain", cls=Command, epilog=_EPILOG)
+@click.command(
+    "explain",
+    cls=Command,
+    epilog=_EPILOG,
+    short_help="Show what is believed about a program: its start, seeds and draws.",
+)
 @shared_options.paths()
 @shared_options.text_or_json("Output", "json: one object with everything that the text says.")
 @shared_options.color("Output")

@@ -30,7 +30,9 @@ Exit codes:
 """
 
 
-@click.command("ops", cls=Command, epilog=_EPILOG)
+@click.command(
+    "ops", cls=Command, epilog=_EPILOG, short_help="Look an operation up: where it varies, and what to use instead."
+)
 @click.argument("name", required=False, metavar="[NAME]")
 @shared_options.option(
     "Options",

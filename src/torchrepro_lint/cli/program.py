@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from torchrepro_lint import __version__
+from torchrepro_lint.cli import streams
 from torchrepro_lint.cli.help import Epilog
 
 # Each a module beside this one, imported when it is asked for.
@@ -69,11 +70,18 @@ class Program(Epilog, click.Group):
             sys.exit(error.exit_code)
         except click.Abort:
             sys.exit(INTERRUPTED)
+        except OSError as error:
+            if error.filename is not None:
+                raise
+            streams.give_up(error)
+            sys.exit(2)
 
 
 @click.group(
     cls=Program,
     epilog=_EPILOG,
+    options_metavar="",
+    subcommand_metavar="[COMMAND] [OPTIONS] [PATHS]...",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, "-V", "--version", message="torchrepro-lint %(version)s")

@@ -13,10 +13,16 @@ Examples:
   torchrepro-lint rule loader-without-generator
   torchrepro-lint rule --all
   torchrepro-lint rule --all --output-format json
+
+Exit codes:
+  0  explained
+  2  no rule has that code or name, or a wrong option
 """
 
 
-@click.command("rule", cls=Command, epilog=_EPILOG)
+@click.command(
+    "rule", cls=Command, epilog=_EPILOG, short_help="Explain a rule: what it reports, why, and what to write instead."
+)
 @click.argument("names", nargs=-1, metavar="[CODE|NAME]...")
 @shared_options.option("Options", "--all", "every", is_flag=True, help="List all rules.")
 @shared_options.text_or_json("Options", "json: a list with everything that a rule's page holds.")

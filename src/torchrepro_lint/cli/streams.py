@@ -83,6 +83,12 @@ def write_bytes(data: bytes) -> None:
         _discard_output()
 
 
+def give_up(error: OSError) -> None:
+    """Say that the standard output takes no more, such as on a full disk."""
+    _discard_output()
+    complain(f"cannot write to the standard output: {error.strerror}")
+
+
 def write_file(path: Path, chunks: Iterable[str]) -> None:
     """Write a report to a file, in UTF-8."""
     try:

@@ -60,7 +60,9 @@ _how = partial(_option, section="How to run it")
 _output = partial(_option, section="Output")
 
 
-@click.command("verify", cls=Command, epilog=_EPILOG)
+@click.command(
+    "verify", cls=Command, epilog=_EPILOG, short_help="Run the operations that were flagged, and compare every byte."
+)
 @shared_options.paths()
 @_what("--all", "every", is_flag=True, help="Every operation of the catalogue, instead of what PATHS contain.")
 @_what("--op", "ids", multiple=True, metavar="ID", help="This operation of the catalogue. May be repeated.")
@@ -90,6 +92,7 @@ _output = partial(_option, section="Output")
 @_output(
     "--output-format",
     type=click.Choice(["full", "concise", "json", "github"]),
+    metavar="FORMAT",
     default="full",
     show_default=True,
     help="full: findings with their source; concise: one line each; json: findings and evidence for programs; "
@@ -229,7 +232,8 @@ def _nothing_to_do(result: Result) -> int:
     from torchrepro_lint.report.summary import counted
 
     _tell(result)
-    complain(f"nothing to verify: no finding on an operation in {counted(len(result.files), 'file')}")
+    if result.files or not result.missing:
+        complain(f"nothing to verify: no finding on an operation in {counted(len(result.files), 'file')}")
     return FAILED if result.errors or not result.files else NOTHING_CONFIRMED
 
 
