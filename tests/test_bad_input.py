@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -96,7 +97,22 @@ def test_an_empty_path_is_not_the_current_folder(command: str, tmp_path: Path) -
     assert done.stdout == ""
 
 
-def test_an_unreadable_file(tmp_path: Path) -> None:
+def test_a_file_that_may_not_be_read(tmp_path: Path) -> None:
+    as_nobody = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
+    if as_nobody and (not shutil.which("setpriv") or subprocess.run([*as_nobody, "true"], check=False).returncode):
+        pytest.skip("root reads everything here")
+    (tmp_path / "good.py").write_text(GOOD)
+    (tmp_path / "locked.py").write_text("x = 1\n")
+    (tmp_path / "locked.py").chmod(0)
+    for paths in (["."], ["locked.py", "good.py"]):
+        command = [*as_nobody, sys.executable, "-m", "torchrepro_lint", *paths, "--output-format", "concise"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 2
+        assert "locked.py:1:1: TRP001 cannot be read: Permission denied" in done.stdout
+        assert "good.py:2:1: TRP401" in done.stdout
+
+
+def test_a_link_to_nothing(tmp_path: Path) -> None:
     (tmp_path / "locked.py").symlink_to(tmp_path / "nowhere.py")
     (tmp_path / "good.py").write_text(GOOD)
     done = lint("check", "locked.py", "good.py", "--output-format", "concise", cwd=tmp_path)

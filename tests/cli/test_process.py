@@ -33,13 +33,21 @@ def test_help_shows_commands_and_examples(run: Run) -> None:
     assert max(map(len, done.stdout.splitlines())) <= 100
 
 
+def test_a_current_folder_that_is_gone(tmp_path: Path) -> None:
+    (tmp_path / "gone").mkdir()
+    leave = f"cd {tmp_path / 'gone'} && rmdir {tmp_path / 'gone'} && exec {sys.executable} -m torchrepro_lint ."
+    done = subprocess.run(["sh", "-c", leave], env=PLAIN, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "torchrepro-lint: the current folder does not exist any more\n"
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 @pytest.mark.parametrize("arguments", [("--help",), ("rule", "--all"), ("check", "train.py")])
 def test_a_full_disk_is_told_in_one_line(arguments: tuple[str, ...], project: Path) -> None:
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run([*COMMAND, *arguments], cwd=project, env=PLAIN, stdout=full, stderr=subprocess.PIPE)
     assert done.returncode == 2
-    assert done.stderr == b"torchrepro-lint: cannot write to the standard output: No space left on device\n"
+    assert done.stderr == b"torchrepro-lint: cannot write the output: No space left on device\n"
 
 
 def test_help_of_check_has_sections_examples_and_exit_codes(run: Run) -> None:

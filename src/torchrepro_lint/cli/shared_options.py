@@ -46,7 +46,7 @@ class GivenPath(click.Path):
     """A file or a folder. An empty word is refused: it comes from a shell variable that is not set."""
 
     def __init__(self) -> None:
-        super().__init__(path_type=Path)
+        super().__init__(readable=False, path_type=Path)  # one that is not is reported, and the others checked
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if not str(value):

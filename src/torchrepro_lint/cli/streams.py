@@ -84,9 +84,11 @@ def write_bytes(data: bytes) -> None:
 
 
 def give_up(error: OSError) -> None:
-    """Say that the standard output takes no more, such as on a full disk."""
-    _discard_output()
-    complain(f"cannot write to the standard output: {error.strerror}")
+    """Say that the standard output takes no more, such as on a full disk, or that the current folder is gone."""
+    gone = isinstance(error, FileNotFoundError)
+    if not gone:
+        _discard_output()
+    complain("the current folder does not exist any more" if gone else f"cannot write the output: {error.strerror}")
 
 
 def write_file(path: Path, chunks: Iterable[str]) -> None:
