@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from torchrepro_lint.checks.draft import Place
+from torchrepro_lint.checks.listed import listed
 
 if TYPE_CHECKING:
     from torchrepro_lint.model import Property
@@ -16,24 +17,24 @@ MAX_PLACES = 5
 _PASS = {
     "forward": "its forward pass",
     "backward": "its backward pass",
-    "both": "its forward and its backward pass",
+    "both": "either of its passes",
 }
 
 
 def values_of(verdict: Verdict) -> Mapping[str, str]:
     """The placeholders of the cards' messages."""
     operation = verdict.operation
-    given = operation.condition or " and ".join(verdict.decided)
+    given = operation.condition or listed(verdict.decided)
     with_given = given if operation.condition or not given else f"with {given}"
     call = f"`{verdict.call.written}` {with_given}".strip()
     return {
         "call": call,
-        "site": f"{call} for {' and '.join(verdict.open)}" if verdict.open else call,
+        "site": f"{call} for {listed(verdict.open)}" if verdict.open else call,
         "pass": _PASS[operation.direction],
         "kernel": operation.kernel,
         "effect": operation.effect,
         "alternative": operation.alternative,
-        "open": " and ".join(verdict.open),
+        "open": listed(verdict.open),
         "switched": f"`torch.use_deterministic_algorithms(True)` is set{_release(verdict)}",
     }
 

@@ -7,6 +7,7 @@ from typing import Literal
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft, Place
+from torchrepro_lint.checks.listed import listed
 from torchrepro_lint.checks.worker_seeding import Need, renewed_generator, seeded_workers
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.model import Certainty, Edit, Level
@@ -72,7 +73,7 @@ def _draft(call: Call, draws: WorkerDraws, need: Need, program: Program) -> Draf
     if numpy is not None and may_be(program.torch_version, "<1.9"):
         return Draft(call.node, values, "old", Level.WARNING, Certainty.CERTAIN, related=_place(numpy), edits=edits)
     if draws.found:
-        values["families"] = " and ".join(f for f in FAMILIES if draws.first(f))
+        values["families"] = listed([f for f in FAMILIES if draws.first(f)])
         related = tuple(p for f in FAMILIES if (d := draws.first(f)) is not None for p in _place(d))
         return Draft(call.node, values, level=Level.NOTE, related=related, edits=edits)
     return Draft(call.node, values, "unseen", Level.NOTE, edits=edits) if draws.unseen else None

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from torchrepro_lint.checks.draft import Draft, Place
+from torchrepro_lint.checks.listed import listed
 from torchrepro_lint.program import FAMILIES, Module, Program
 from torchrepro_lint.program.randomness.resuming import resuming
 
@@ -35,8 +36,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
 
 def _named(families: list[str]) -> str:
     """`the torch generator`, `the torch, numpy and python generators`."""
-    *first, last = families
-    return f"the {', '.join(first)} and {last} generators" if first else f"the {last} generator"
+    return f"the {listed(families)} generator{'s' * (len(families) > 1)}"
 
 
 def _seeded(seeding: Seeding) -> list[str]:
