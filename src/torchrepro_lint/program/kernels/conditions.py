@@ -67,6 +67,8 @@ def _one(name: str, test: Any, site: CallSite) -> tuple[Holds, list[Witness]]:
         return _best([(_traits_hold(traits, test), use) for traits, use in site.traits(name)])
     if name in site.signature.called:
         return _best([(value_holds(value, name, test, site), use) for value, use in site.called_with(name)])
+    if "single" in test:
+        return _single(name, test["single"], site), []
     if "given" in test:
         given = _given(name, site)
         return given if test["given"] else Holds(2 - given), []
@@ -95,6 +97,13 @@ def _best(found: Sequence[tuple[Holds, Witness | None]]) -> tuple[Holds, list[Wi
     """Some call of a module is enough; those for which the condition holds are the witnesses."""
     holds = max((h for h, _ in found), default=Holds.MAYBE)
     return holds, [w for h, w in found if w is not None and h is Holds.YES]
+
+
+def _single(name: str, dimension: str, site: CallSite) -> Holds:
+    """Whether the tensor has a size of 1 along the dimension that another parameter names."""
+    dims = {v.value for v in site.values(dimension) if isinstance(v.value, int)}
+    sizes = {traits.single for traits, _ in site.traits(name)}
+    return Holds.YES if len(dims) == 1 and dims == sizes else Holds.NO
 
 
 def _given(name: str, site: CallSite) -> Holds:

@@ -197,16 +197,19 @@ def _function(function: Scope, program: Program) -> Context:
     if not isinstance(node, FunctionNode):
         return NOTHING
     if any(_says_off(d) or _switches_off(d, function.parent or function, program) for d in node.decorator_list):
-        return NO_GRADIENT
+        return Context(False, _named(node))
     if any(_name_of(d, function.parent or function, program) in _LEFT_OUT for d in node.decorator_list):
         return Context(None, "evaluation")
     owner = function.parent if function.parent is not None and function.parent.kind == "class" else None
     found = _method(node.name, owner, program) if owner is not None else NOTHING
-    if found.idle or _runs_backward(function):
-        return found
-    arguments = node.args
+    return found if found.idle or _runs_backward(function) else Context(None, _named(node))
+
+
+def _named(function: FunctionNode) -> Role | None:
+    """What a function is for, by its name and those of its parameters."""
+    arguments = function.args
     parameters = [a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
-    return Context(None, roles.of_function(node.name, parameters))
+    return roles.of_function(function.name, parameters)
 
 
 def _method(name: str, owner: Scope, program: Program) -> Context:

@@ -27,6 +27,7 @@ def result(name: str, tensor: Traits, arguments: Sequence[ast.expr], call: ast.C
         _result(name, tensor, arguments, call),
         whole=True if _rounds(call) else tensor.whole if name in listed("methods", "keeps_whole") else None,
         unique=_unique(name, tensor, call),
+        single=_single(name, tensor, arguments, call),
         host=None if name in listed("methods", "moves") else tensor.host,
     )
     if name in listed("methods", "integer"):
@@ -51,6 +52,14 @@ def _unique(name: str, tensor: Traits, call: ast.Call) -> bool | None:
     return tensor.unique if name in listed("methods", "keeps_unique") else None
 
 
+def _single(name: str, tensor: Traits, arguments: Sequence[ast.expr], call: ast.Call) -> int | None:
+    """The dimension that `unsqueeze(1)` adds, and `argmax(dim=1, keepdim=True)` leaves."""
+    if name in ("unsqueeze", "unsqueeze_") or (name in listed("methods", "reduce") and _keeps(arguments, call)):
+        dims = [*arguments[:1], *(k.value for k in call.keywords if k.arg in ("dim", "axis"))]
+        return _number(dims[0]) if dims else None
+    return tensor.single if name in listed("methods", "keeps_single") else None
+
+
 def indexed(tensor: Traits, key: ast.expr) -> Traits:
     """`tensor[key]`: slices keep a dimension, numbers take one away, None adds one; an index tensor is unknown."""
     keys = key.elts if isinstance(key, ast.Tuple) else [key]
@@ -66,9 +75,9 @@ def indexed(tensor: Traits, key: ast.expr) -> Traits:
             case ast.Constant():  # ...
                 continue
             case _:
-                return replace(tensor, unique=None).unranked()
+                return replace(tensor, unique=None, single=None).unranked()
     named = sum(not (isinstance(k, ast.Constant) and k.value in (None, ...)) for k in keys)
-    found = tensor.shifted(added - gone, added - gone)
+    found = replace(tensor, single=None).shifted(added - gone, added - gone)
     return found.at_least(named + added - gone) if len(keys) > 1 else found
 
 
@@ -161,15 +170,28 @@ def _shaped(name: str, tensor: Traits, arguments: Sequence[ast.expr]) -> Traits:
 
 
 def _reduced(tensor: Traits, arguments: Sequence[ast.expr], call: ast.Call) -> Traits:
-    keeps = any(k.arg == "keepdim" and _is(k.value, True) for k in call.keywords)
-    keeps = keeps or (len(arguments) > 1 and _is(arguments[1], True))
     dims = list(arguments[:1]) + [k.value for k in call.keywords if k.arg in ("dim", "axis")]
     if not dims:
         return tensor.ranked(0)
-    if keeps:
+    if _keeps(arguments, call):
         return tensor.at_least(_mentioned(dims))
     count = len(dims[0].elts) if isinstance(dims[0], ast.Tuple | ast.List) else 1
     return tensor.at_least(_mentioned(dims)).shifted(-count, -count)
+
+
+def _keeps(arguments: Sequence[ast.expr], call: ast.Call) -> bool:
+    """`sum(1, keepdim=True)`, `sum(1, True)`."""
+    named = any(k.arg == "keepdim" and _is(k.value, True) for k in call.keywords)
+    return named or (len(arguments) > 1 and _is(arguments[1], True))
+
+
+def _number(node: ast.expr) -> int | None:
+    match node:
+        case ast.Constant(value=int() as number):
+            return number
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as number)):
+            return -number
+    return None
 
 
 def _mentioned(dims: Sequence[ast.expr]) -> int:

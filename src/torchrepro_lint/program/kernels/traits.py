@@ -14,8 +14,8 @@ class Traits:
     """Three-valued where None means unknown; the number of dimensions lies in `least`..`most`.
 
     `whole` is true of values that are whole numbers in any type: their sums are exact in any order.
-    `unique` is true of an index that names no place twice; `host` of a tensor that was made on the CPU and did not
-    leave it.
+    `unique` is true of an index that names no place twice; `single` is a dimension of size 1, as it was written;
+    `host` is true of a tensor that was made on the CPU and did not leave it.
     """
 
     tensor: bool | None = None
@@ -25,6 +25,7 @@ class Traits:
     gradient: bool | None = None
     whole: bool | None = None
     unique: bool | None = None
+    single: int | None = None
     host: bool | None = None
 
     @property
@@ -72,6 +73,7 @@ def joined(found: Sequence[Traits]) -> Traits:
             first.gradient if first.gradient == other.gradient else None,
             first.whole if first.whole == other.whole else None,
             first.unique if first.unique == other.unique else None,
+            first.single if first.single == other.single else None,
             first.host if first.host == other.host else None,
         )
     return first
