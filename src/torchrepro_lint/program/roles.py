@@ -47,7 +47,7 @@ _EVALUATION_FILE = _words(
     r"^(?:image|video|audio|feature)_(?:processing|extraction)",
     r"_eval$",
 )
-_DATA_PLACE = re.compile(r"^data|dataset|transform|preprocess|augment|feats?_extract|feature_extract")
+_DATA_PLACE = re.compile(r"^data(?!2)|dataset|transform|preprocess|augment|feats?_extract|feature_extract")
 
 
 def of_function(name: str, parameters: Iterable[str]) -> Role | None:

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from torchrepro_lint.index import Scope
 from torchrepro_lint.program.kernels.annotations import dimensions_of_pattern, literal_text
+from torchrepro_lint.program.kernels.counters import holds_counts
 from torchrepro_lint.program.kernels.layer_results import module_result, ranks
 from torchrepro_lint.program.kernels.layers import Layers
 from torchrepro_lint.program.kernels.signatures import created, listed, result
@@ -76,7 +77,10 @@ class Calls:
         if last.endswith("Tensor"):  # torch.Tensor(values), torch.FloatTensor(...)
             return replace(TENSOR, gradient=False, floating=last not in _WHOLE_TENSORS)
         made = created(last, call.args, call)
-        return made if made is not None else self._function(name, last, call, scope, depth)
+        if made is None:
+            return self._function(name, last, call, scope, depth)
+        counts = last in ("tensor", "as_tensor") and call.args and holds_counts(call.args[0], scope)
+        return replace(made, unique=True) if counts else made
 
     def _function(self, name: str, last: str, call: ast.Call, scope: Scope, depth: int) -> Traits:
         """What a function of torch makes of its first tensor."""

@@ -171,7 +171,8 @@ class _Reader:
         """None where nothing trains, or no gradient can reach the operation."""
         call, row = site.call, fit.operation
         gradient: bool | None
-        if call.name.rpartition(".")[2][:1].isupper():  # a module: its gradient flows wherever it is used
+        is_module = call.name.rpartition(".")[2][:1].isupper()
+        if is_module:  # its gradient flows wherever it is used
             where, gradient = self._used(site), True
         else:
             where = context(call.node, call.scope, self.program)
@@ -180,7 +181,7 @@ class _Reader:
                 return None
         if where.role is not None or (row.direction == "backward" and (where.idle or gradient is False)):
             return None
-        if gradient is not True and self._handles_data(call):
+        if (is_module or gradient is not True) and self._handles_data(call):
             return None
         if row.direction == "backward" and only_evaluated(call.facts.source.path, self.program):
             return None
