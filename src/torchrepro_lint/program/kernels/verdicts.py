@@ -7,13 +7,13 @@ verdict per call; which of them a rule reports, and in which words, is the rule'
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.index import Scope
+from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.model import Certainty
 from torchrepro_lint.program import roles
 from torchrepro_lint.program.calls import Call
@@ -150,7 +150,7 @@ class _Reader:
         )  # fmt: skip
 
     def _fit(self, row: Operation, site: CallSite) -> _Fit | None:
-        if any(word in site.call.facts.source.text for word in row.unless_mentioned):
+        if _mentions(row.unless_mentioned, site.call.facts):
             return None
         judged = judge(row.when, site)
         if judged.holds is Holds.NO:
@@ -226,3 +226,17 @@ def _shown(witness: Witness) -> Witness:
     if isinstance(holder, ast.keyword):
         holder = parent(holder, witness.scope)
     return witness._replace(node=holder) if isinstance(holder, ast.Call) else witness
+
+
+def _mentions(words: Sequence[str], facts: ModuleFacts) -> bool:
+    """Whether a file has one of the words, in more than an import and what only evaluation runs."""
+    if not any(word in facts.source.text for word in words):
+        return False
+    functions = [s for s in facts.scope.descend() if s.kind == "function"]
+    idle = [s.node for s in functions if roles.of_function(s.name.rpartition(".")[2], ()) == "evaluation"]
+    return any(
+        any(word in line for word in words)
+        and not line.startswith(("import ", "from "))
+        and not any(f.lineno <= number <= (f.end_lineno or 0) for f in idle)  # type: ignore[attr-defined]
+        for number, line in enumerate(facts.source.text.split("\n"), 1)
+    )
