@@ -19,6 +19,8 @@ from torchrepro_lint.report.condition_words import alternatives
         ({"given": True}, "`x=`"),
         ({"given": False}, "without `x=`"),
         ({"at_least": "kernel_size"}, "`x` is no smaller than `kernel_size`"),
+        ({"single": "dim"}, "`x` has a size of 1 along `dim`"),
+        ({"holds": 0}, "`x` holds a 0"),
         ({"rank_min": 3}, "`x` of 3 or more dimensions"),
         ({"floating": False}, "`x` holds integers"),
         ({"gradient": True, "unknown": "silent"}, "a gradient is wanted for `x`"),

@@ -30,6 +30,7 @@ _DATA = _words(
     r"^_*(?:__getitem__|collate|preprocess|augment|transform|read)",
     r"^_*load_(?:image|audio|video|data)",
     r"^_*(?:resize|rescale|crop)_and_(?:normali[sz]e|rescale|crop|pad)(?:_|$)",
+    r"^_*(?:re)?(?:scale|size)_(?:image|img|video|frame)s?$",
     r"(?:^|_)(?:spec_?augment|rand_?augment|time_?warp|time_?mask|freq(?:uency)?_?mask)(?:_|$)",
 )
 _DATA_CLASS = _words(

@@ -31,7 +31,11 @@ def _one(name: str, test: Mapping[str, Any]) -> Iterator[str]:
     for key, (yes, no) in _TRAITS.items():
         if key in test:
             yield (yes if test[key] else no).format(name)
-    if "at_least" in test:
+    if "single" in test:
+        yield f"`{name}` has a size of 1 along `{test['single']}`"
+    elif "holds" in test:
+        yield f"`{name}` holds a {test['holds']}"
+    elif "at_least" in test:
         yield f"`{name}` is no smaller than `{test['at_least']}`"
     elif test.get("given") is False:
         yield f"without `{name}=`"

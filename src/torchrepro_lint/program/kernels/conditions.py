@@ -101,9 +101,17 @@ def _best(found: Sequence[tuple[Holds, Witness | None]]) -> tuple[Holds, list[Wi
 
 def _single(name: str, dimension: str, site: CallSite) -> Holds:
     """Whether the tensor has a size of 1 along the dimension that another parameter names."""
-    dims = {v.value for v in site.values(dimension) if isinstance(v.value, int)}
-    sizes = {traits.single for traits, _ in site.traits(name)}
-    return Holds.YES if len(dims) == 1 and dims == sizes else Holds.NO
+    dims = [v.value for v in site.values(dimension)]
+    known = [traits for traits, _ in site.traits(name)]
+    return Holds.YES if known and all(_is_single(t, d) for t in known for d in dims) else Holds.NO
+
+
+def _is_single(traits: Traits, dimension: object) -> bool:
+    """`x.unsqueeze(-1)` along dimension 1: of an index that nothing more is known of, it is the last one."""
+    if traits.single is None or not isinstance(dimension, int):
+        return False
+    rank = traits.rank or max(dimension, traits.single) + 1
+    return (rank > 1 and traits.single % rank == dimension % rank) or traits.single == dimension
 
 
 def _given(name: str, site: CallSite) -> Holds:
@@ -156,6 +164,8 @@ def value_holds(value: object, name: str, test: Any, site: CallSite) -> Holds:
         return _member(value, test["in"])
     if "not_in" in test:
         return Holds(2 - _member(value, test["not_in"]))
+    if "holds" in test:
+        return Holds.YES if isinstance(value, list | tuple) and test["holds"] in value else Holds.NO
     length = len(value) if isinstance(value, list | tuple) else None
     return Holds.YES if length in test["length_in"] else Holds.NO
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from torchrepro_lint.index import Binding, Scope
 from torchrepro_lint.program.kernels import hints
 from torchrepro_lint.program.kernels.annotations import annotated, literal_text
+from torchrepro_lint.program.kernels.context import context
 from torchrepro_lint.program.kernels.layers import CALLED_UNSEEN, Layers, is_self
 from torchrepro_lint.program.kernels.signatures import indexed, listed
 from torchrepro_lint.program.kernels.tensor_calls import Calls
@@ -160,12 +161,16 @@ class Tensors:
             return said
         seen = function.kind == "function" and function.name.rpartition(".")[2] not in CALLED_UNSEEN
         calls = self.program.callers_of(function) if seen and depth < MAX_DEPTH - 4 else None
-        passed = [
-            self._expression(value, caller, depth + 2)
+        given = [
+            (self._expression(value, caller, depth + 2), call, caller)
             for call, caller in calls or ()
             if isinstance(value := argument_for(call, function, name), ast.expr)
         ]
+        passed = [traits for traits, _, _ in given]
         wanted = any(t.gradient for t in passed) or joined(passed).gradient  # one call that trains is enough
+        if wanted is None and any(t.gradient is False for t in passed):
+            used = [t for t, call, caller in given if t.gradient is False or not self._is_idle(call, caller)]
+            wanted = joined(used).gradient
         found = replace(joined(passed), host=None, gradient=wanted)
         if found.tensor is None and (said is not None or self._is_forward(function)):
             found = replace(found, tensor=True)
@@ -176,6 +181,10 @@ class Tensors:
         if passed:
             return found
         return replace(found, gradient=False if hints.is_input(name, function) else None)
+
+    def _is_idle(self, call: ast.Call, scope: Scope) -> bool:
+        """Whether nothing trains where a function is called."""
+        return context(call, scope, self.program).idle
 
     def _is_forward(self, function: Scope) -> bool:
         owner = function.parent
