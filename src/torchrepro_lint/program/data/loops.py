@@ -14,7 +14,7 @@ Kind = Literal["decides", "sequence", "mapping", "lists", "last", "yield", "call
 Loop = ast.For | ast.AsyncFor
 _FILLS = frozenset({"append", "extend", "insert", "appendleft", "extendleft", "put"})
 _WRITES = frozenset({"write", "writelines", "writerow", "writerows"})
-_NOT_A_FILE = ("log", "std", "tqdm", "bar", "console")
+_NOT_A_FILE = ("log", "std", "tqdm", "bar", "console", "zip", "wav", "socket")
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
@@ -47,7 +47,7 @@ def index_name(target: ast.expr, iterable: ast.expr) -> str | None:
 
 
 def names_a_file(handle: ast.expr) -> bool:
-    """Whether a name with a `write` may be a file's; a log is none."""
+    """Whether a name with a `write` may be a file's, for the items one by one; a log is none, nor is an archive."""
     return isinstance(handle, ast.Name) and not any(word in handle.id.lower() for word in _NOT_A_FILE)
 
 

@@ -22,6 +22,7 @@ _OPTIMIZER = r"(?i)optim|scaler|sched"
 _SHORT = r"(?i)(?:^|[._])opt(?:_[a-z]+)?$"  # `opt.lr` is an option, `self.opt` an optimizer
 _COUNTED = r"(?i)epoch|step|iter"
 _RNG_STATE = r"(?i)rng_?state|[gs]et_?state\(|[\"']\w*random_state[\"']"
+_PUT_BACK = r"(?i)rng_?state|set_?state\(|[\"']\w*random_state[\"']"
 _SAVES = frozenset(
     {"torch.save", "torch.distributed.checkpoint.save", "torch.distributed.checkpoint.state_dict_saver.save"}
 )
@@ -58,7 +59,7 @@ def _keeps_states(facts: ModuleFacts) -> bool:
     """Whether a file speaks of RNG states, but for functions that take one, draw, and put it back."""
     text = facts.source.text
     lines = {text.count("\n", 0, match.start()) + 1 for match in re.finditer(_RNG_STATE, text)}
-    if not lines:
+    if not lines or not re.search(_PUT_BACK, text):
         return False
     functions = (node for node in ast.walk(facts.tree) if isinstance(node, FunctionNode))
     return not lines <= {line for function in functions for line in _set_aside(function)}

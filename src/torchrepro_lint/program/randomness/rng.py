@@ -12,6 +12,7 @@ from torchrepro_lint.index import Scope
 from torchrepro_lint.program.calls import UNKNOWN, Call
 from torchrepro_lint.program.program import Program
 from torchrepro_lint.program.randomness.data_sets import data_set_draw
+from torchrepro_lint.program.values import Result
 
 _LOADER = "torch.utils.data.DataLoader"
 
@@ -47,6 +48,11 @@ def _methods() -> Mapping[str, Mapping[str, Any]]:
 
 
 @cache
+def _distribution_methods() -> Mapping[str, Mapping[str, Any]]:
+    return catalogue.names("rng", "distribution_methods")
+
+
+@cache
 def _seeders() -> Mapping[str, Mapping[str, Any]]:
     return catalogue.names("rng", "seeders")
 
@@ -55,9 +61,9 @@ def draw_of(program: Program, name: str | None, call: ast.Call, scope: Scope) ->
     """The draw that a call makes; `name` is its external callee, None for a method of an unknown object."""
     if name == _LOADER:
         return _loader_draw(Call(call, scope, name, program))
-    row = _draws().get(name) if name else _method_row(call)
-    if row is None and not name:
-        row = data_set_draw(call, scope, program)
+    row = _draws().get(name) if name else _method_row(call) or data_set_draw(call, scope, program)
+    if row is None:
+        row = _distribution_row(name, call, scope, program)
     if row is None:
         return None
     site = Call(call, scope, name or "", program)
@@ -80,6 +86,16 @@ def _kind(row: Mapping[str, Any], site: Call) -> str | None:
 
 def _method_row(call: ast.Call) -> Mapping[str, Any] | None:
     return _methods().get(call.func.attr) if isinstance(call.func, ast.Attribute) else None
+
+
+def _distribution_row(name: str | None, call: ast.Call, scope: Scope, program: Program) -> Mapping[str, Any] | None:
+    """The row of a call that samples from a distribution, made in place or elsewhere, or through `super()`."""
+    function = call.func
+    row = _distribution_methods().get(function.attr) if isinstance(function, ast.Attribute) else None
+    if row is None or not isinstance(function, ast.Attribute):
+        return None
+    makers = (name,) if name else (o.callee for o in program.origins(function.value, scope) if isinstance(o, Result))
+    return row if any(isinstance(m, str) and m.startswith(row["package"]) for m in makers) else None
 
 
 def _loader_draw(site: Call) -> Draw | None:

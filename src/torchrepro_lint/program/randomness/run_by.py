@@ -85,6 +85,11 @@ def run_by(name: str | None, call: ast.Call, scope: Scope, program: Program) -> 
             for owner in _classes(value, scope, program):
                 if any(b.rpartition(".")[2] in _LIGHTNING for b in program.external_bases(owner)):
                     yield from _methods(owner, _HOOKS, program)
+    elif name == "torch.utils.data.DataLoader":
+        for keyword in call.keywords:
+            if keyword.arg in ("sampler", "batch_sampler"):
+                for owner in _classes(keyword.value, scope, program):
+                    yield from _methods(owner, ("__iter__",), program)
     elif name in catalogue.names("frameworks", "hf_trainers"):
         for keyword in call.keywords:
             if keyword.arg in _OF_TRAINER:

@@ -45,6 +45,7 @@ class Effects:
         self.in_workers = False
         self.doubts = 0  # how many tests that are not worked out lie between the entry and here
         self.cases = 0  # how many of them choose by a setting's value
+        self.drawn_in_workers = 0  # by other generators than torch's
         self.depending = 0  # how often what a call does depended on the calls that lead to it
 
     @contextmanager
@@ -116,15 +117,23 @@ class Effects:
             return SEEDED
         return MAYBE if any(v.settable for v in values) else UNSEEDED
 
+    def seed_workers(self, loader: ast.Call, scope: Scope, state: State) -> State:
+        """After the workers of a loader, which drew, were seeded by a number that torch drew."""
+        what = scope.facts.text(loader.func)
+        return self._draw(Draw("torch", "in workers", loader, scope, what), state) if state is not None else None
+
     def _draw(self, draw: Draw, state: tuple[Family, ...]) -> State:
         i = FAMILIES.index(draw.family)
         old = state[i]
         if self.in_workers and draw.family != "torch":  # a worker seeds its own generators from torch's
             old = old._replace(level=max(old.level, state[FAMILIES.index("torch")].level))
+            self.drawn_in_workers += 1
         is_seeded = old.level == SEEDED
         if (is_seeded and draw.family in self.found.drawn) or _is_besides(draw):
             return state
         kind = "init" if draw.kind == "sample" and _initialises(draw.scope) else draw.kind
+        if self.in_workers and draw.family != "torch":
+            kind = "in workers"
         if kind == "init" and self._overwritten(draw):
             self.depending += 1
             return state
@@ -139,9 +148,10 @@ class Effects:
         if is_seeded:
             return state
         table = self.found.unseeded if old.level == UNSEEDED else self.found.maybe
-        known = table.get(draw.family)
-        if known is None or (witness.sure and not known.sure) or (kind == "sample" and known.draw.kind == "training"):
-            table[draw.family] = witness
+        tables = [table, self.found.sampled] if kind in ("sample", "order") and old.level == UNSEEDED else [table]
+        for first in tables:
+            if draw.family not in first or (witness.sure and not first[draw.family].sure):
+                first[draw.family] = witness
         self.found.kinds.setdefault(draw.family, set()).add(kind)
         if (old.early is None or (witness.sure and not old.early.sure)) and old.level == UNSEEDED:
             return (*state[:i], old._replace(early=witness), *state[i + 1 :])
@@ -197,7 +207,8 @@ def _is_stand_in(chain: tuple[Step, ...]) -> bool:
 def _loads_over(step: Step) -> bool:
     """Whether the function that the step is in loads weights wherever the step is taken."""
     facts, function = step.scope.facts, step.scope.function
-    loads = [call for call, where in facts.calls.get("load_state_dict", ()) if where.function is function]
+    found = facts.calls.get("load_state_dict", ())
+    loads = [call for call, where in found if where.function is function and not _copies(call)]
     if not loads:
         return False
     around = set(facts.ancestors(step.node))
@@ -205,6 +216,14 @@ def _loads_over(step: Step) -> bool:
         all(a in around for a in facts.ancestors(call) if isinstance(a, ast.If | ast.IfExp | ast.ExceptHandler))
         for call in loads
     )
+
+
+def _copies(load: ast.Call) -> bool:
+    """Whether the weights are another model's, as a target network's: `target.load_state_dict(model.state_dict())`."""
+    match load.args[:1]:
+        case [ast.Call(func=ast.Attribute(value=ast.Name() | ast.Attribute(), attr="state_dict"))]:
+            return True
+    return False
 
 
 def _uses(name: str, scope: Scope) -> bool:

@@ -416,10 +416,11 @@ class _Walk:
             return state
         if name == "torch.utils.data.DataLoader" and call.args:
             owners = self._callees.classes([call.args[0]], scope)
-            has_workers = self._has_workers(call, scope, frame)
+            has_workers, drawn = self._has_workers(call, scope, frame), self.effects.drawn_in_workers
             for method in ("__getitem__", "__iter__"):
                 state = self._run_in_workers(owners, method, call, state, scope, frame, has_workers)
-            return self._drawn_by_items(call, state, scope, has_workers)
+            state = self._drawn_by_items(call, state, scope, has_workers)
+            return self.effects.seed_workers(call, scope, state) if self.effects.drawn_in_workers > drawn else state
         if ".transforms." in name:
             listed = [e for a in call.args for e in (a.elts if isinstance(a, ast.List | ast.Tuple) else [a])]
             return self._run_in_workers(

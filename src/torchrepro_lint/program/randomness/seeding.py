@@ -70,6 +70,7 @@ class Seeding:
     entry: Entry
     unseeded: dict[str, Witness] = field(default_factory=dict)
     maybe: dict[str, Witness] = field(default_factory=dict)
+    sampled: dict[str, Witness] = field(default_factory=dict)  # those of `unseeded` that are no weights
     late: dict[str, Late] = field(default_factory=dict)
     seeders: list[Seeder] = field(default_factory=list)
     conditional: dict[str, Seeder] = field(default_factory=dict)
@@ -135,6 +136,8 @@ class Seeding:
         if not self.complete or family in self.late or not self._matters(family):
             return None
         own, behind_option = self.unseeded.get(family), self.maybe.get(family)
+        if own is not None and not self.trains:
+            own = self.sampled.get(family, own)
         if own is not None and own.process is None:
             return own, own.sure
         if behind_option is not None:
