@@ -10,6 +10,7 @@ from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.program import Module, Program
 from torchrepro_lint.program.frameworks import calls_in
+from torchrepro_lint.program.kernels.chosen_by_name import files_chosen_by_name
 from torchrepro_lint.program.kernels.convolutions import first_kernel, uses_gpu
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         if next(calls_in(seeding.visited, program, "trainers"), None) is not None:
             continue  # TRP602 says at the Trainer what it takes there
         kernel = first_kernel(seeding.visited, program)
+        if kernel is None:
+            kernel = first_kernel(files_chosen_by_name(seeding.visited, program), program)
         if kernel is not None:
             yield _draft(module, seeding, seeds[0].node, seeds[0].scope.facts, kernel[0], kernel[1].facts)
 
