@@ -1,4 +1,4 @@
-"""Models that a program picks by a name which is known only when it runs: `getattr(models, args.arch)()`.
+"""Where a model comes from that is picked by a name which only the run knows: `eval(args.model).Net()`.
 
 Answers with the files of the project that such a name may lead to; which of them is taken is not known.
 """
@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.program.picked import picked
 from torchrepro_lint.program.program import Program
 
 MAX_FILES = 60
@@ -30,30 +31,15 @@ def _paths(facts: ModuleFacts, program: Program) -> Iterator[str]:
         return
     for node in ast.walk(facts.tree):
         match node:
+            case ast.Call(func=ast.Attribute(attr="import_module") | ast.Name(id="import_module"), args=[name, *_]):
+                yield from _in_package(_beginning(name), facts, program)
             case ast.Call(func=ast.Call() as made) | ast.Call(func=ast.Attribute(value=ast.Call() as made)):
                 if isinstance(made.func, ast.Name) and made.func.id == "eval":
                     for path in sorted(program.imported(facts.source.path)):
                         yield from _with_imported(path, program)
-            case ast.Call(func=ast.Name(id="getattr"), args=[ast.Name() as holder, name, *_]):
-                yield from _in_module(holder, name, facts, program)
-            case ast.Subscript(value=ast.Attribute(value=ast.Name() as holder, attr="__dict__"), slice=name):
-                yield from _in_module(holder, name, facts, program)
-            case ast.Subscript(value=ast.Call(func=ast.Name(id="vars"), args=[ast.Name() as holder]), slice=name):
-                yield from _in_module(holder, name, facts, program)
-            case ast.Call(func=ast.Attribute(attr="import_module") | ast.Name(id="import_module"), args=[name, *_]):
-                yield from _in_package(_beginning(name), facts, program)
-
-
-def _in_module(holder: ast.Name, name: ast.expr, facts: ModuleFacts, program: Program) -> Iterator[str]:
-    """The file of a module of the project, and those that it imports."""
-    owner = facts.scope_of(holder).binding_scope(holder.id)
-    if owner is None or isinstance(name, ast.Constant):
-        return
-    for binding in owner.bindings[holder.id]:
-        if binding.kind == "import":
-            found = program.finder.find(binding.target, binding.level, str(facts.source.path))
-            if found is not None and not found[1] and found[0].endswith(".py"):
-                yield from _with_imported(found[0], program)
+        pick = picked(node, facts.scope_of(node), program) if isinstance(node, ast.Call | ast.Subscript) else None
+        if pick is not None and pick.module is not facts.scope:
+            yield from _with_imported(str(pick.module.facts.source.path), program)
 
 
 def _with_imported(path: str, program: Program) -> Iterator[str]:
