@@ -62,6 +62,8 @@ def seed_edits(program: Program, value: ast.expr, source: Source, seedings: list
         if _inside(facts, value, seeding.call):
             text, imports = seed_text(program, seeding.scope, seeding.call)
             whole = is_worker_init(seeding.scope)  # the worker's own seed needs nothing added
+            if text == "0" and not whole and (rest := _added_to(facts, value)) is not None:
+                return (replace(facts, facts.parents[value], facts.text(rest)),)
             return (replace(facts, seeding.seed.node if whole else value, text), *imports)
     if _is_stored_as_seed(facts, value, source.scope):
         return (replace(facts, value, str(program.seed)),)
@@ -69,6 +71,15 @@ def seed_edits(program: Program, value: ast.expr, source: Source, seedings: list
     if len(here) < len(seedings):
         return ()
     return tuple(replace(facts, s.seed.node, program.seeds.expression(s.scope, s.call)) for s in here)
+
+
+def _added_to(facts: ModuleFacts, value: ast.expr) -> ast.expr | None:
+    """What the value is added to: nothing has to be added to `rank`."""
+    match facts.parents[value]:
+        case ast.BinOp(op=ast.Add(), left=left, right=right):
+            other = right if left is value else left
+            return other if isinstance(other, ast.Name | ast.Attribute | ast.Call) else None
+    return None
 
 
 def tells_apart(node: ast.AST) -> bool:

@@ -13,13 +13,22 @@ from dataclasses import dataclass
 from torchrepro_lint.index import Scope
 from torchrepro_lint.model import Edit
 from torchrepro_lint.program import Argument, Call, Program
-from torchrepro_lint.program.data.loaders import argument, loaders, outermost_loop
+from torchrepro_lint.program.data.loaders import (
+    argument,
+    loader_calls,
+    loaders,
+    outermost_loop,
+    samplers,
+    shuffling,
+)
 from torchrepro_lint.program.intent import branches
 from torchrepro_lint.program.once import is_called_for_each_epoch, is_called_in_a_loop, runs_in_each_pass
 from torchrepro_lint.program.randomness.ranks import has_ranks
+from torchrepro_lint.program.randomness.seeds import numbered
 from torchrepro_lint.syntax import import_name, insert_before, with_argument
 
 _PLAIN = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Return
+_SPLIT = "torch.utils.data.random_split"
 _LIGHTNING_HOOK = "train_dataloader"
 _RELOADS = re.compile(rb"\breload_dataloaders_every_n?_?epochs?\s*=\s*(?!0|False)")
 _DEFAULT_DEVICE = re.compile(rb"\bset_default_(?:device|tensor_type)\(")
@@ -44,7 +53,7 @@ def seeded_generator(call: Call, program: Program) -> GeneratorFix:
         return GeneratorFix()  # made there, it would give each epoch the same order
     facts, loop = call.facts, outermost_loop(call.facts, call.node) or _comprehending(call)
     made = import_name(facts, "torch.Generator", call.scope, loop or call.node)
-    seed = program.seeds.expression(call.scope, loop or call.node)
+    seed = numbered(program.seeds.expression(call.scope, loop or call.node), _number(call, program))
     generator = f"{made.text}().manual_seed({seed})"
     unsafe = is_called_in_a_loop(call.scope.function, program) or _cuda_by_default(program)
     unsafe = unsafe or _differs_by_rank(call, program)
@@ -53,6 +62,23 @@ def seeded_generator(call: Call, program: Program) -> GeneratorFix:
     name = _free_name(call.scope.function)
     before = insert_before(facts, loop, f"{name} = {generator}")
     return GeneratorFix((before, with_argument(facts, call.node, "generator", name), *made.edits), unsafe)
+
+
+def _number(call: Call, program: Program) -> int:
+    """How many loaders and samplers the same function makes before that draw as well: from one seed, two of them would
+    go through two data sets of one size in step, so that their samples meet as the same pairs in every epoch."""
+    module = program.module(call.facts)
+    drawing = [c for c in loader_calls(module) if shuffling(c) is not None]
+    drawing += [c for c in module.calls(samplers().keys()) if c.name != _SPLIT]
+    place = call.node.lineno, call.node.col_offset
+    earlier = [c for c in drawing if (c.node.lineno, c.node.col_offset) < place and call.name != _SPLIT]
+    return sum(c.scope.function is call.scope.function and not _is_other_arm(c, call) for c in earlier)
+
+
+def _is_other_arm(one: Call, other: Call) -> bool:
+    """Whether a test lets only one of the two be made."""
+    ways = dict(branches(one.facts, one.node))
+    return any(ways.get(test, way) is not way for test, way in branches(other.facts, other.node))
 
 
 def _replaceable(call: Call, passed: object) -> bool:
@@ -98,7 +124,7 @@ def _differs_by_rank(call: Call, program: Program) -> bool:
     """
     shuffle = argument(call, "shuffle") if call.name in loaders() else None
     always = not isinstance(shuffle, Argument) or isinstance(shuffle.node, ast.Constant)
-    drawn = call.name != "torch.utils.data.random_split" and always and not any(branches(call.facts, call.node))
+    drawn = call.name != _SPLIT and always and not any(branches(call.facts, call.node))
     return drawn and has_ranks(program)
 
 

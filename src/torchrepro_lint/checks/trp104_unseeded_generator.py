@@ -18,6 +18,7 @@ from torchrepro_lint.program.randomness.generators import (
     is_only_drawn_from,
     names_something,
 )
+from torchrepro_lint.program.randomness.seeds import numbered
 from torchrepro_lint.program.reached import reached_by_default
 from torchrepro_lint.program.values import Constant
 from torchrepro_lint.syntax import replace
@@ -81,13 +82,20 @@ def _seeded(call: Call, seed: object, certainty: Certainty, program: Program) ->
     call would then draw the same."""
     if certainty is Certainty.LIKELY or runs_often(program, call.node, call.scope) or _draws_alike(call):
         return ()
-    text = program.seeds.expression(call.scope, call.node)
+    text = numbered(program.seeds.expression(call.scope, call.node), _number(call, program))
     if isinstance(seed, Argument):
         if isinstance(seed.node, ast.Constant) and seed.scope.facts is call.facts:
             return (replace(call.facts, seed.node, text),)
         default = _default(seed, program)
         return (replace(default.scope.facts, default.node, str(program.seed)),) if default is not None else ()
     return (first_argument(call.facts, call.node, text),) if not call.node.args and not call.node.keywords else ()
+
+
+def _number(call: Call, program: Program) -> int:
+    """How many generators of the kind the file makes before: from one seed they would all give the same numbers."""
+    place = call.node.lineno, call.node.col_offset
+    made = program.module(call.facts).calls({call.name})
+    return sum((c.node.lineno, c.node.col_offset) < place for c in made)
 
 
 def _draws_alike(call: Call) -> bool:

@@ -11,6 +11,7 @@ from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.model import Certainty, Edit, Level
 from torchrepro_lint.program import UNKNOWN, Argument, Call, Module, Program
 from torchrepro_lint.program.declarations import Default
+from torchrepro_lint.program.once import runs_often, runs_once
 from torchrepro_lint.program.options import Options
 from torchrepro_lint.program.reached import reached_by_default
 from torchrepro_lint.program.versions import may_be
@@ -41,8 +42,8 @@ def _judged(call: Call, row: Mapping[str, Any], program: Program) -> Iterator[Dr
         row["message"] if text or row["message"] != "random" else "chosen",
         level=Level(row["level"]) if "level" in row else None,
         certainty=certainty,
-        edits=_edits(call, passed, row, program),
-        unsafe=row.get("unsafe", False),
+        edits=() if _repeats(call, row, program) else _edits(call, passed, row, program),
+        unsafe=row.get("unsafe", False) or (_seeds(row) and not runs_once(program, call.node, call.scope)),
     )
 
 
@@ -76,6 +77,16 @@ def _is_undone(call: Call, row: Mapping[str, Any]) -> bool:
     spelled = call.written.rpartition(".")[2]
     others = (Call(node, scope, call.name, call.program) for node, scope in call.facts.calls.get(spelled, ()))
     return any(other.given(row["argument"], row["position"]) is not False for other in others)
+
+
+def _seeds(row: Mapping[str, Any]) -> bool:
+    """Whether what should be passed instead is a seed."""
+    return "{seed}" in row.get("instead", "")
+
+
+def _repeats(call: Call, row: Mapping[str, Any], program: Program) -> bool:
+    """Whether a seed would give the same numbers again and again."""
+    return _seeds(row) and runs_often(program, call.node, call.scope)
 
 
 def _edits(call: Call, passed: object, row: Mapping[str, Any], program: Program) -> tuple[Edit, ...]:

@@ -7,6 +7,7 @@ time.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from torchrepro_lint.index import ModuleFacts, Scope
@@ -15,6 +16,7 @@ from torchrepro_lint.program.program import Program
 
 _ONCE = frozenset({"main", "main_worker", "train", "run", "setup", "setup_training"})
 _PASSES = frozenset({"__iter__", "__next__", "__getitem__", "__getitems__", "forward", "training_step"})
+_EPOCH = re.compile(r"(?:^|_)epoch$")  # train_one_epoch, run_epoch
 # What runs the function that it is given a single time in this process, or once in each of those that it starts.
 _RUNS_IT_ONCE = frozenset(
     {"Process", "Thread", "spawn", "start_processes", "launch", "Fire", "run", "partial", "wraps"}
@@ -120,7 +122,8 @@ def runs_in_each_pass(scope: Scope, program: Program, depth: int = 0) -> bool:
     function = scope.function
     if function.kind != "function" or depth > MAX_CALLERS:
         return False
-    if function.name.rpartition(".")[2] in _PASSES:
+    name = function.name.rpartition(".")[2]
+    if name in _PASSES or _EPOCH.search(name):
         return True
     return any(runs_in_each_pass(where, program, depth + 1) for where in _calling(function, program))
 

@@ -101,6 +101,13 @@ class Seeds:
         return bool(declared) and all(type(o.value) is int for o in declared)
 
 
+def numbered(seed: str, number: int) -> str:
+    """A seed of its own for what is the `number`th of its kind: `3`, `args.seed + 3`."""
+    if not number:
+        return seed
+    return str(int(seed) + number) if seed.isdecimal() else f"{seed} + {number}"
+
+
 def _is_integer(value: ast.expr | None) -> bool:
     return isinstance(value, ast.Constant) and type(value.value) is int
 
