@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import ast
+import re
 
-from torchrepro_lint.model import Edit, Range
+from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.model import Edit, Position, Range
 from torchrepro_lint.program.kernels.flags import Setting
 from torchrepro_lint.syntax import insert_before, replace
+
+# A comment that praises the other value: it would be wrong of the new one.
+_PRAISE = re.compile(r"\s*#(?!.*(?:noqa|type:|pylint|torchrepro)).*(?:fast|speed|tun(?:e|ing)|accelerat|\bwarn)", re.I)
 
 
 def with_value(setting: Setting, text: str) -> tuple[Edit, ...]:
@@ -15,7 +20,7 @@ def with_value(setting: Setting, text: str) -> tuple[Edit, ...]:
     if setting.value_scope.facts is not facts:
         return ()  # the value is written in another file, where it may serve others
     if setting.target is None or not isinstance(statement, ast.Assign) or len(statement.targets) == 1:
-        return (replace(facts, setting.value, text),)
+        return (_with_comment(facts, replace(facts, setting.value, text)),)
     if setting.target not in statement.targets:
         return ()
     index = statement.targets.index(setting.target)
@@ -23,3 +28,12 @@ def with_value(setting: Setting, text: str) -> tuple[Edit, ...]:
     gone = Range(facts.range(setting.target).start, facts.range(following).start)
     line = f"{facts.text(setting.target)} = {text}"
     return insert_before(facts, statement, line), Edit(facts.source.rel, gone, "")
+
+
+def _with_comment(facts: ModuleFacts, edit: Edit) -> Edit:
+    """The edit with what a comment behind it says of the old value."""
+    end = edit.range.end
+    line = facts.source.line(end.line)
+    if not _PRAISE.match(line[end.column - 1 :]):
+        return edit
+    return Edit(edit.path, Range(edit.range.start, Position(end.line, len(line) + 1)), edit.text)

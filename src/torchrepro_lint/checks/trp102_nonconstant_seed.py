@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from torchrepro_lint import catalogue
@@ -15,6 +16,7 @@ from torchrepro_lint.program.once import runs_often, runs_once
 from torchrepro_lint.program.randomness.chosen_seeds import Seeding, Source, seeds_anew, seeds_by_name
 from torchrepro_lint.program.randomness.ranks import has_ranks
 
+_MEANT = re.compile(r"randomi[sz]e (?:the )?seed|different|on purpose|intention|deliberate|otherwise", re.IGNORECASE)
 _SHOWS = frozenset({"print", "info", "debug", "warning", "log", "write", "dump"})
 
 
@@ -50,7 +52,7 @@ def _chosen(value: ast.expr, source: Source, seedings: list[Seeding], program: P
     at_value = bool(edits) and edits[0].range == facts.range(value)
     places = [(value, source.scope)] if at_value else [(s.call, s.scope) for s in seedings]
     varies = is_worker_init(source.scope) or tells_apart(source.node)  # each call still draws its own numbers
-    if not varies and any(runs_often(program, *place) for place in places):
+    if _is_meant(facts, value) or (not varies and any(runs_often(program, *place) for place in places)):
         edits = ()
     return Draft(
         value,
@@ -60,6 +62,16 @@ def _chosen(value: ast.expr, source: Source, seedings: list[Seeding], program: P
         edits=edits,
         unsafe=not varies and (_is_per_process(source, program) or not all(runs_once(program, *p) for p in places)),
     )
+
+
+def _is_meant(facts: ModuleFacts, value: ast.expr) -> bool:
+    """Whether a comment says that the seed is to be another one each time: then a person has to decide."""
+    line = facts.statement(value).lineno
+    comments = [facts.source.line(line).partition("#")[2]]
+    while line > 1 and facts.source.line(line - 1).lstrip().startswith("#"):
+        line -= 1
+        comments.append(facts.source.line(line))
+    return any(_MEANT.search(comment) for comment in comments)
 
 
 def _is_per_process(source: Source, program: Program) -> bool:

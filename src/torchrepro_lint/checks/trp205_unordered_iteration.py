@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.index import ModuleFacts
@@ -37,11 +37,12 @@ def _judged(found: Iterable[TextSet], module: Module, program: Program, uses: Us
                 continue
             reported.add(id(site.node))
             beside = [s for s in sites if s.scope.function is site.scope.function]
+            taken = [s.node for s in beside if decisions.get(id(s.node)) or _is_loop(s)]
             yield Draft(
                 site.node,
                 {"set": module.facts.text(site.node), "why": decision.why},
                 related=(Place(decision.facts, decision.node, f"its order {decision.why} here"),),
-                edits=_edits(module.facts, [s.node for s in beside if decisions.get(id(s.node)) or _is_loop(s)]),
+                edits=_at_binding(held.made, taken, uses) or _edits(module.facts, taken),
                 unsafe=held.evidence is not Evidence.SURE or not holds_only_text(held.made, program, uses),
             )
 
@@ -65,6 +66,31 @@ def _becomes_list(node: ast.expr, facts: ModuleFacts) -> bool:
         case ast.For() | ast.AsyncFor() | ast.comprehension() | ast.Starred() | ast.YieldFrom():
             return True
     return False
+
+
+def _at_binding(made: Site, taken: Sequence[ast.expr], uses: Uses) -> tuple[Edit, ...]:
+    """Sort the set where it gets its name, if it is taken at several places and nothing but its items is asked for."""
+    from torchrepro_lint.checks.sorting import sorted_items
+
+    facts = made.scope.facts
+    match facts.parents[made.node]:
+        case ast.Assign(targets=[ast.Name(id=name) as target]) as statement if len(taken) > 1:
+            owner = made.scope.binding_scope(name)
+            read = uses.of_target(target, statement, made.scope)
+            nodes = {id(site.node) for site in read}
+            if owner is not None and len(owner.bindings[name]) == 1 and all(id(n) in nodes for n in taken):
+                return sorted_items(facts, made.node) if all(map(_asks_for_items, read)) else ()
+    return ()
+
+
+def _asks_for_items(site: Site) -> bool:
+    """Whether a list does here: it is gone through, counted, or searched."""
+    match site.scope.facts.parents[site.node]:
+        case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[found]):
+            return found is site.node
+        case ast.Call(func=ast.Name(id="len" | "sorted")):
+            return True
+    return _is_loop(site)
 
 
 def _edits(facts: ModuleFacts, taken: Iterable[ast.expr]) -> tuple[Edit, ...]:

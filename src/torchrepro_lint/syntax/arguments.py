@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 # How long lines may grow: as long as they are, in a file that is long enough to tell, within bounds.
 _NARROWEST, _USUAL, _WIDEST = 79, 100, 120
 _TELLING = 60
+_MAGIC = re.compile(r"\s*pass;|[^=]*= {5,}")  # what stands for `%time f()` and `x = %time f()`
 
 
 def with_argument(facts: ModuleFacts, call: ast.Call, name: str, value: str) -> Edit:
@@ -172,8 +173,8 @@ def _width(lines: Sequence[str]) -> int:
 
 
 def _is_on_one_line(facts: ModuleFacts, call: ast.Call) -> bool:
-    """Whether the call must stay on its line: in an f-string, or in a cell, where a magic may need it."""
-    if facts.source.cells and call.lineno == call.end_lineno:
+    """Whether the call must stay on its line: in an f-string, or in a cell as what a magic is to run."""
+    if facts.source.cells and _MAGIC.match(facts.source.line(call.lineno)):
         return True
     return any(isinstance(a, ast.JoinedStr) for a in facts.ancestors(call))
 
