@@ -29,7 +29,8 @@ class Measured(NamedTuple):
     """What one operation did on one machine: `distinct` results of `repeats` runs on equal inputs.
 
     `arguments` are those of the call that was measured, empty for the recipe's own. `outcome` is what
-    use_deterministic_algorithms(True) made of it, `slowdown` the time under it over the time without.
+    use_deterministic_algorithms(True) made of it, `slowdown` the time under it over the time without, `reason` what cut
+    the measurement short.
     """
 
     id: str
@@ -44,6 +45,7 @@ class Measured(NamedTuple):
     outcome: str | None
     slowdown: float | None
     is_own: bool
+    reason: str | None = None
 
     @property
     def release(self) -> tuple[int, ...]:
@@ -71,6 +73,8 @@ class Measured(NamedTuple):
                 yield "differs under deterministic algorithms too"
             case "switches" | "same" if self.slowdown is not None:
                 yield f"deterministic path {_pace(self.slowdown)}"
+        if self.reason is not None:
+            yield f"cut short: {self.reason}"
 
     def as_json(self) -> dict[str, Property]:
         """Plain data, with the words."""
@@ -147,6 +151,7 @@ class _Reader:
             outcome=self.one_of(flag, "outcome", _OUTCOMES, f"{place}.deterministic"),
             slowdown=self.number(slowdown, "median", f"{place}.deterministic.slowdown") if slowdown else None,
             is_own=self.is_own,
+            reason=self.of_kind(row, "reason", str, place) if row.get("reason") is not None else None,
         )
 
     def machine(self, environment: dict[str, Any], kind: str) -> str:

@@ -81,12 +81,19 @@ def test_what_never_differed_with_these_arguments_is_a_note(checked: Any) -> Non
         row(PAD, "NOT_REPRODUCED", distinct=1, outcome="same", padding=2),  # another call
         row(PAD, "NOT_REPRODUCED", distinct=1, outcome="same"),  # the recipe's own
         row(PAD, "RAISES_IN_DET_MODE", distinct=1, outcome="raises", padding=1),  # PyTorch says that it varies
+        {**row(PAD, "NOT_REPRODUCED", distinct=1, outcome="same", padding=1), "reason": "out of memory"},
     ],
 )
 def test_what_settles_nothing_is_only_told(checked: Any, measured: dict[str, Any]) -> None:
     found = checked(measured)[PAD]
     assert outcome(found) == ("warning", "depends")
     assert "all 20 runs agreed" in found["properties"]["evidence"]["words"]
+
+
+def test_a_measurement_that_was_cut_short_says_so(checked: Any) -> None:
+    found = checked({**row(PAD, "CONFIRMED"), "reason": "took longer than 120 s"})[PAD]
+    assert found["properties"]["evidence"]["reason"] == "took longer than 120 s"
+    assert found["properties"]["evidence"]["words"].endswith(", cut short: took longer than 120 s")
 
 
 def test_a_cpu_settles_nothing_and_is_told_only_where_it_differed(checked: Any) -> None:

@@ -13,6 +13,8 @@ from torchrepro_lint.verify.verdicts import Outcome, Row
 
 torch = pytest.importorskip("torch")
 
+from torchrepro_lint.verify.devices import why_no_cuda  # noqa: E402
+
 FAKE = (sys.executable, str(Path(__file__).with_name("fake_worker.py")))
 WANTED = {
     "varying": "STILL_DIFFERS_IN_DET_MODE",
@@ -101,6 +103,16 @@ def test_what_differs_between_processes_alone() -> None:
     assert apart.measurements[0].default.difference is None
     assert (steady.verdict.value, steady.measurements[0].processes) == ("NOT_REPRODUCED", 3)
     assert len(steady.measurements[0].default.outputs) == 6
+
+
+def test_a_gpu_that_pytorch_cannot_use_is_told_with_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    if torch.cuda.is_available():
+        pytest.skip("this machine has CUDA")
+    assert why_no_cuda(None) == "no CUDA device here"
+    monkeypatch.setattr(torch.version, "cuda", "12.8")
+    told = why_no_cuda("NVIDIA H200")
+    assert told.startswith("PyTorch cannot use the NVIDIA H200 that is here: ")
+    assert not told.endswith(": ")
 
 
 def test_nothing_is_imported_from_the_folder_that_it_is_run_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

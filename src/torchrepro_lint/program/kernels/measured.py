@@ -55,7 +55,8 @@ def _settled(
     if item.verdict in CONFIRMED:
         return "confirmed" if verdict.certainty is Certainty.CERTAIN else None  # the call's own conditions hold
     is_this_call = item.is_own and item.arguments == arguments and _other_torch(item, program) is None
-    return "refuted" if item.verdict == NOT_REPRODUCED and is_this_call else None
+    is_whole = item.verdict == NOT_REPRODUCED and item.reason is None
+    return "refuted" if is_whole and is_this_call else None
 
 
 def _words(item: Measured, arguments: Arguments, program: Program) -> str:
