@@ -11,5 +11,6 @@ from .machines import Machine, two_machines
 
 @pytest.fixture(scope="session")
 def machines() -> Iterator[list[Machine]]:
+    pytest.importorskip("torch", reason="the programs train with PyTorch")
     with two_machines() as both:
         yield both

@@ -54,8 +54,6 @@ def test_the_order_is_the_machines_own(function: str, folder: Path) -> None:
 PROGRAM = """
 import os, sys
 
-import torch.optim
-
 def own():
     pass
 
