@@ -10,7 +10,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from torchrepro_lint.verify.environment import ORDER, VARIABLES, drift, manifest
+from torchrepro_lint.verify.environment import ORDER, VARIABLES, drift, driver_of_kernel, manifest
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "schemas" / "evidence.schema.json").read_text())
 
@@ -64,6 +64,19 @@ def test_nvidia_smi_of_an_old_driver(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     found = manifest({})
     assert (found["gpu"], found["driver"], found["mig"]) == ("Tesla K80", "418.67", None)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.86.15  Thu Oct 19 18:56:32 UTC 2025",
+        "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.86.15  Release Build  (dvs-builder)",
+    ],
+)
+def test_the_driver_without_nvidia_smi(line: str, tmp_path: Path) -> None:
+    (tmp_path / "version").write_text(f"{line}\nGCC version:  gcc version 12.2.0 (Debian 12.2.0-14)\n")
+    assert driver_of_kernel(tmp_path / "version") == "570.86.15"
+    assert driver_of_kernel(tmp_path / "nowhere") is None
 
 
 def test_only_the_workers_import_torch() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -134,13 +135,22 @@ def _nvidia() -> dict[str, str | None]:
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=20)
         except (OSError, subprocess.SubprocessError):
-            return {}
+            return {"driver": driver_of_kernel()}
         if done.returncode == 0:
             first = done.stdout.partition("\n")[0]
             values = [None if value.strip() in ("", "[N/A]") else value.strip() for value in first.split(",")]
             return dict(zip(asked, values, strict=False))
         asked.popitem()  # an old driver knows fewer of them
     return {}
+
+
+def driver_of_kernel(path: Path = Path("/proc/driver/nvidia/version")) -> str | None:
+    """The driver's version as Linux knows it: a lean container has no nvidia-smi."""
+    try:
+        found = re.search(r"\s(\d+(?:\.\d+)+)\s", path.read_text(encoding="utf-8"))
+    except OSError:
+        return None
+    return found[1] if found else None
 
 
 def _cpu_model() -> str | None:
