@@ -114,7 +114,7 @@ def test_a_folder_without_python_is_no_error(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def shared() -> Iterator[Path]:
     """A folder for somebody who is not root, and the rest of the test as that somebody."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

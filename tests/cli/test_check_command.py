@@ -171,7 +171,7 @@ def test_paths_are_shown_from_the_current_folder(run: Run, project: Path, monkey
     assert finding["path"] == "train.py"
 
 
-def test_github_paths_start_at_the_workspace(run: Run, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_github_paths_start_at_the_workspace(run: Run, project: Path) -> None:
     env = {"GITHUB_WORKSPACE": str(project.parent)}
     first = run(".", "--output-format", "github", env=env).stdout.splitlines()[0]
     assert f"file={project.name}/train.py,line=5" in first

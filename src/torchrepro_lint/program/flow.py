@@ -123,7 +123,7 @@ class _Follower:
             case ast.keyword() | ast.Call():
                 self._argument(node, parent, facts, scope, held)
             case ast.Return():
-                self._returned(facts, scope, held)
+                self._returned(scope, held)
             case ast.Attribute():
                 self._attribute(parent, facts, scope, held)
             case ast.Subscript(value=value):
@@ -223,7 +223,7 @@ class _Follower:
             self.enqueue(node, facts, held)
 
     # -- calls ---------------------------------------------------------------------------------------------
-    def _returned(self, facts: ModuleFacts, scope: Scope, held: Held) -> None:
+    def _returned(self, scope: Scope, held: Held) -> None:
         function = scope.function
         node = function.node
         owner = function.parent

@@ -85,7 +85,7 @@ def _looped(
 ) -> WalkOrder | None:
     names = _names(loop.target)
     sites = {n: _reads(order, n, loop, scope) for n in names}
-    fixed = {n for n in names if any(_is_sorted_here(scope, s, loop) for s in sites[n])}
+    fixed = {n for n in names if any(_is_sorted_here(scope, s) for s in sites[n])}
     in_order = is_sorted or (bool(names) and names[0] in fixed)
     visit = None if in_order else order.decided_in(loop, scope)
     lists = _decided(order, [s for n in names if n not in fixed for s in sites[n]])
@@ -110,7 +110,7 @@ def _reads(order: Order, name: str, loop: ast.For | ast.AsyncFor, scope: Scope) 
     return [s for s in found if any(a is loop for a in scope.facts.ancestors(s.node))]
 
 
-def _is_sorted_here(scope: Scope, site: Site, loop: ast.stmt) -> bool:
+def _is_sorted_here(scope: Scope, site: Site) -> bool:
     """`files.sort()`, `dirs[:] = sorted(dirs)` or `files = sorted(files)` in the loop."""
     parents = scope.facts.parents
     parent = parents[site.node]

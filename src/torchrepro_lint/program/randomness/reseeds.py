@@ -42,11 +42,11 @@ def _seeders() -> frozenset[str]:
 
 def seed_calls(module: Module, program: Program) -> list[SeedCall]:
     """The seed calls of a file, in source order."""
-    found = [*_catalogued(module, program), *_own(module, program)]
+    found = [*_catalogued(module), *_own(module, program)]
     return sorted(found, key=lambda s: (s.node.lineno, s.node.col_offset))
 
 
-def _catalogued(module: Module, program: Program) -> Iterator[SeedCall]:
+def _catalogued(module: Module) -> Iterator[SeedCall]:
     rows = catalogue.names("rng", "seeders")
     for call in module.calls(_seeders()):
         seed = call.argument(rows[call.name]["seed"], rows[call.name].get("position"))
