@@ -91,8 +91,14 @@ def tells_apart(node: ast.AST) -> bool:
 
 
 def _stable_hash(source: Source) -> tuple[Edit, ...]:
-    """The checksum of what is hashed, which is the same in every process, in the place of the hash."""
+    """The checksum of what is hashed, which is the same in every process, in the place of the hash.
+
+    It has 32 bits: of a part that only the upper bits of a hash decide, nothing would be left.
+    """
     facts, call = source.scope.facts, source.node
+    outer = [n.op for n in facts.ancestors(call) if isinstance(n, ast.BinOp)]
+    if any(isinstance(op, ast.Div | ast.FloorDiv | ast.RShift) for op in outer):
+        return ()
     function = import_name(facts, "zlib.crc32", source.scope, call)
     return (replace(facts, call, f"{function.text}(repr({facts.text(call.args[0])}).encode())"), *function.edits)
 

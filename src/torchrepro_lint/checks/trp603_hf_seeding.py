@@ -8,7 +8,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.model import Edit
 from torchrepro_lint.program import Argument, Call, Module, Program, Result
-from torchrepro_lint.program.data.loaders import outermost_loop
+from torchrepro_lint.program.once import runs_once
 from torchrepro_lint.program.randomness.fresh_weights import FreshWeights, fresh_weights
 from torchrepro_lint.program.randomness.rng import Seeder
 from torchrepro_lint.program.randomness.seeding import Seeding
@@ -56,7 +56,7 @@ def _drafts(trainer: Call, fresh: FreshWeights, seeding: Seeding) -> Iterator[Dr
         "late" if late else "full" if _is_fully_determined(trainer) else None,
         related=related,
         edits=_edits(trainer, fresh) if here and not late else (),
-        unsafe=outermost_loop(facts, fresh.node) is not None,
+        unsafe=not runs_once(trainer.program, fresh.node, fresh.scope),  # else members of an ensemble begin alike
     )
 
 
