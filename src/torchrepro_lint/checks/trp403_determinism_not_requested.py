@@ -11,7 +11,7 @@ from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.program import Module, Program
 from torchrepro_lint.program.frameworks import calls_in
 from torchrepro_lint.program.kernels.chosen_by_name import files_chosen_by_name
-from torchrepro_lint.program.kernels.convolutions import first_kernel, uses_gpu
+from torchrepro_lint.program.kernels.convolutions import first_kernel, imported_kernel, uses_gpu
 
 if TYPE_CHECKING:
     from torchrepro_lint.program.randomness.seeding import Seeding
@@ -25,6 +25,8 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         seeds = [s for s in (*seeding.seeders, *seeding.conditional.values()) if "torch" in s.families]
         if not seeds or not seeding.complete or not seeding.trains or not uses_gpu(seeding.visited):
             continue
+        if seeding.is_launcher:
+            continue
         if any(_requests(facts) for facts in seeding.visited):
             continue
         if next(calls_in(seeding.visited, program, "trainers"), None) is not None:
@@ -32,6 +34,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         kernel = first_kernel(seeding.visited, program)
         if kernel is None:
             kernel = first_kernel(files_chosen_by_name(seeding.visited, program), program)
+        kernel = kernel or imported_kernel(seeding.visited, program)
         if kernel is not None:
             yield _draft(module, seeding, seeds[0].node, seeds[0].scope.facts, kernel[0], kernel[1].facts)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def check(module: Module, program: Program) -> Iterator[Draft]:
     for seeding in program.seedings(module.facts):
         families = [f for f in FAMILIES if f in seeding.kinds] or _seeded(seeding)
-        if not seeding.complete or not seeding.trains or not families:
+        if not seeding.complete or not seeding.trains or seeding.is_launcher or not families:
             continue
         found = resuming(seeding, program)
         if found is None:

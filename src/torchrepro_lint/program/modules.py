@@ -17,6 +17,8 @@ from torchrepro_lint.program.search_path import SearchPath
 # An installed package wins over a project folder of the same name that has no `__init__.py`.
 INSTALLED = frozenset({"torch", "torchvision", "numpy", "datasets", "transformers", "wandb", "lightning", "accelerate",
                        "evaluate", "tokenizers", "diffusers", "scipy", "sklearn", "pandas", "monai"})  # fmt: skip
+# Inside a package, these names mean the installed ones: `import torch` in a file of `models`, beside `models/torch`.
+_OUTSIDE = frozenset({"torch", "torchvision", "numpy", "scipy", "sklearn", "pandas"})
 
 
 @lru_cache(maxsize=65536)
@@ -72,6 +74,8 @@ class ModuleFinder:
             return self._descend(folder, parts)
         first, last = self._on_search_path(importer)
         for base in (*first, *self._bases(folder), *last):
+            if parts and parts[0] in _OUTSIDE and "__init__.py" in _entries(base):
+                continue
             if parts and self._child(base, parts[0]) is not None:
                 found = self._descend(base, parts)
                 if found is not None and found[0] != importer:

@@ -24,6 +24,8 @@ _MODELS = (
     r"|segmentation_models_pytorch"
 )
 _DOTTED = r"[a-zA-Z_]\w*(?:\.\w+)+"
+_OTHER_LAYERS = ("Linear", "Embedding", "LSTM", "GRU", "LayerNorm", "BatchNorm1d", "BatchNorm2d")
+MAX_FILES = 64
 _GPU = r"(?i)cuda|accelerat|gpu"
 
 
@@ -44,6 +46,27 @@ def first_kernel(files: Iterable[ModuleFacts], program: Program) -> tuple[ast.AS
             if found is not None:
                 return found, facts.scope
     return None
+
+
+def imported_kernel(visited: Iterable[ModuleFacts], program: Program) -> tuple[ast.AST, Scope] | None:
+    """The first one in the files that a program only imports, where it runs no layer in sight: a registry makes the
+    model."""
+    visited = list(visited)
+    if any(_layers(facts, program) for facts in visited):
+        return None
+    paths = {path for facts in visited[:1] for path in program.reachable(facts.source.path)}
+    packages = {path.parent / "__init__.py" for path in paths if path.parent.joinpath("__init__.py").is_file()}
+    paths = {path for start in packages for path in program.reachable(start)}.union(paths)
+    files = (program.load(str(path)) for path in sorted(paths)[:MAX_FILES])
+    return first_kernel([facts for facts in files if facts is not None], program)
+
+
+def _layers(facts: ModuleFacts, program: Program) -> bool:
+    return any(
+        (program.callee(call, scope) or "").startswith("torch.nn.")
+        for name in _OTHER_LAYERS
+        for call, scope in facts.calls.get(name, ())
+    )
 
 
 def _named_in(files: Iterable[ModuleFacts], program: Program) -> Iterator[ModuleFacts]:

@@ -73,6 +73,9 @@ class Callees:
         for keyword, function in self._program.given(call, scope):
             if keyword not in _ELSEWHERE and (function.kind != "class" or (name or "").startswith(_REMOTE)):
                 yield function
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "submit":  # a job for another machine
+            methods = (self._program.names.class_member(c, "__call__") for c in self.classes(call.args[:1], scope))
+            yield from (method for method in methods if isinstance(method, Scope))
 
     def classes(self, values: Iterable[ast.expr], scope: Scope) -> list[Scope]:
         """The project classes that these values are instances of."""

@@ -27,9 +27,9 @@ from torchrepro_lint.program.randomness.seeding import (
 from torchrepro_lint.program.randomness.training_mode import only_in_training
 
 _SEEDS_BY_NAME = r"(?i)seed|determinis|reproduc"
-_READS = ("get_", "is_", "has_", "add_", "initial_", "print", "log", "manual_seed")
+_READS = ("get_", "is_", "has_", "add_", "to_", "initial_", "print", "log", "manual_seed")
 _STAND_IN = r"dummy|dump_?input|example_?input|fake_?input|flops|macs|complexity|profil|onnx|latency|warm_?up"
-_KNOWN = ("torch", "numpy", "random", "builtins")  # packages of which the catalogue has every seeder
+_KNOWN = ("torch", "numpy", "random", "builtins", "imgaug")  # packages of which the catalogue has every seeder
 
 
 class Effects:

@@ -415,6 +415,9 @@ class _Walk:
         if name is None or state is None:
             return state
         if name == "torch.utils.data.DataLoader" and call.args:
+            samplers = [k.value for k in call.keywords if k.arg in ("sampler", "batch_sampler")]
+            drawing = self._callees.classes(samplers, scope)
+            state = self._run_in_workers(drawing, "__iter__", call, state, scope, frame, False)
             owners = self._callees.classes([call.args[0]], scope)
             has_workers, drawn = self._has_workers(call, scope, frame), self.effects.drawn_in_workers
             for method in ("__getitem__", "__iter__"):

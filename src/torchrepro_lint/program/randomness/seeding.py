@@ -112,6 +112,18 @@ class Seeding:
         guard, line = scope.facts.guard, getattr(node, "lineno", 0)
         return scope.facts is self.entry.facts or guard is None or not guard.lineno <= line <= (guard.end_lineno or 0)
 
+    @cached_property
+    def is_launcher(self) -> bool:
+        """Whether it runs what another file starts under its own guard: a program that is judged by itself."""
+        started = {
+            (facts, call.func.id)
+            for facts in self.visited
+            if facts is not self.entry.facts and facts.guard is not None
+            for call in ast.walk(facts.guard)
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
+        }
+        return any((function.facts, function.name) in started for function in self.entered)
+
     @property
     def loads_weights(self) -> bool:
         """Whether a checkpoint is loaded anywhere on the path."""
@@ -146,6 +158,11 @@ class Seeding:
             return own, not any(family in s.families for s in self.seeders)
         return None
 
+    def _is_sure(self, family: str) -> bool:
+        """Whether no test that cannot be worked out decides whether the program draws from a family."""
+        first = self.unseeded.get(family) or self.maybe.get(family)
+        return first is not None and first.sure
+
     def _matters(self, family: str) -> bool:
         """A program that trains uses all it draws. One that loads a model samples from it, with numbers of any family.
         Any other is looked at only when it shuffles or splits data: a random input to try a model out is no result,
@@ -156,7 +173,7 @@ class Seeding:
         if self.trains:
             return bool(kinds)
         if self.loads_weights and "sample" in self.kinds.get("torch", ()):
-            return bool(kinds & {"sample", "order"})
+            return bool(kinds & {"sample", "order"}) and (family == "torch" or self._is_sure(family))
         return family != "torch" and "order" in kinds
 
 
