@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from torchrepro_lint import cards, checks
+from torchrepro_lint import cards, checks, selection
 from torchrepro_lint.completion import complete, tool_finding, unused_suppression, with_fingerprints
 from torchrepro_lint.discover import discover, project_root, python_files
 from torchrepro_lint.index import ModuleFacts, ParseError, build
@@ -174,14 +174,14 @@ class Run:
 
     def check_file(self, path: Path) -> list[Finding]:
         """All findings of one file, in no particular order."""
-        enabled = _enabled(self.request.resolver.for_path(path), path)
+        enabled = selection.enabled(self.request.resolver.for_path(path), path)
         facts = self.program.load(str(path))
         if facts is None:
             return [self._failures[path]] if path in self._failures else []
         suppressor = Suppressor(facts.source, facts, cards.codes(), enabled)
         module = self.program.module(facts)
         findings: list[Finding] = []
-        for code, check in checks.load(_worth_a_look(enabled, facts.source.text)):
+        for code, check in checks.load(selection.worth_a_look(enabled, facts.source.text)):
             try:
                 findings += [
                     self._without_silenced_edits(complete(code, draft, facts), suppressor)
@@ -294,19 +294,6 @@ def _own_evidence(settings: Settings) -> Sequence[Measured]:
         return read(settings.base / settings.evidence)
     except EvidenceError as error:
         raise SettingsError(f"{settings.origin('evidence')}: {error}") from None
-
-
-@lru_cache(maxsize=256)
-def _enabled(settings: Settings, path: Path) -> frozenset[str]:
-    every = frozenset(cards.codes())
-    enabled = settings.enabled(every - cards.off_by_default(), cards.codes())
-    return frozenset(enabled) - settings.ignored_in(path, cards.codes())
-
-
-def _worth_a_look(enabled: frozenset[str], text: str) -> frozenset[str]:
-    """The rules of which the text has one of the words that their cards name."""
-    words = cards.words()
-    return frozenset(c for c in enabled if c not in words or any(w in text for w in words[c]))
 
 
 def _line(facts: ModuleFacts, draft: checks.Draft) -> int:

@@ -88,7 +88,7 @@ def _comprehending(call: Call) -> ast.stmt | None:
 
 def _cuda_by_default(program: Program) -> bool:
     """Where tensors are made on the GPU by default, samplers need a generator of that device."""
-    return bool(program.text.any_match(_DEFAULT_DEVICE))
+    return bool(program.text.any_match(_DEFAULT_DEVICE, (b"set_default_",)))
 
 
 def _free_name(function: Scope) -> str:

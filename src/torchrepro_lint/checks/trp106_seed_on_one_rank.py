@@ -41,7 +41,7 @@ def _seeded_everywhere(module: Module, program: Program) -> frozenset[str]:
     own = Path(module.facts.source.path)
     users = program.text.mentioning(own.stem) or ()
     files = [module.facts]
-    for path in program.text.mentioning("seed") or ():
+    for path in program.text.containing("seed") or ():
         if path != own and (path in users or path.stem in module.facts.source.text):
             other = program.load(str(path))
             files += [other] if other is not None else []

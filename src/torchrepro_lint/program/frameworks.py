@@ -23,7 +23,7 @@ def program_files(module: Module, program: Program) -> list[ModuleFacts]:
     seedings = program.seedings(module.facts)
     if seedings:
         return list(dict.fromkeys(f for s in seedings for f in s.visited))
-    paths = [str(p) for p in program.text.mentioning("DataLoader") or ()]
+    paths = [str(p) for p in program.text.containing("DataLoader") or ()]
     loaded = [program.load(path) for path in sorted(paths)] if len(paths) <= MAX_FILES else []
     return [module.facts, *(f for f in loaded if f is not None and f is not module.facts and not is_test(f))]
 

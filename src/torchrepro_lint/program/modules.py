@@ -123,7 +123,7 @@ class ModuleFinder:
     def _descend(self, base: str, parts: list[str]) -> tuple[str, str] | None:
         place: str | None = base
         for i, part in enumerate(parts):
-            child = self._child(place, part) if place is not None and os.path.isdir(place) else None
+            child = self._child(place, part) if place is not None else None  # a file has no children
             if child is None:
                 return (
                     (self._package(place), ".".join(parts[i:])) if place is not None and i else self._own(base, parts)

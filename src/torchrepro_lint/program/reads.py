@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.index.parents import descendants
 from torchrepro_lint.program.names import Variable
 from torchrepro_lint.program.program import Program
 
@@ -24,11 +23,8 @@ def variable_reads(program: Program, name: str, owner: Scope) -> list[tuple[ast.
     facts = owner.facts
     found: list[tuple[ast.expr, ModuleFacts]] = [
         (node, facts)
-        for node in descendants(owner.node)
-        if isinstance(node, ast.Name)
-        and node.id == name
-        and isinstance(node.ctx, ast.Load)
-        and facts.scope_of(node).binding_scope(name) is owner
+        for node in facts.reads(owner.node).of_name(name)
+        if facts.scope_of(node).binding_scope(name) is owner
     ]
     if owner.kind != "module":
         return found
@@ -42,11 +38,9 @@ def variable_reads(program: Program, name: str, owner: Scope) -> list[tuple[ast.
 
 
 def _imported_reads(program: Program, name: str, owner: Scope, facts: ModuleFacts) -> Iterator[ast.expr]:
-    spelled = {name, *facts.aliases.get(name, ())}
-    for node in descendants(facts.tree):
-        if not isinstance(node, ast.Name | ast.Attribute) or not isinstance(node.ctx, ast.Load):
-            continue
-        if (node.id if isinstance(node, ast.Name) else node.attr) in spelled:
+    reads = facts.reads(facts.tree)
+    for spelled in (name, *sorted(facts.aliases.get(name, ()))):
+        for node in (*reads.of_name(spelled), *reads.of_attribute(spelled)):
             target = program.resolve(node, facts.scope_of(node))
             if isinstance(target, Variable) and target.scope is owner:
                 yield node
@@ -61,11 +55,8 @@ def attribute_reads(program: Program, name: str, owner: Scope) -> list[tuple[ast
     return [
         (node, facts)
         for facts in files
-        for node in descendants(facts.tree)
-        if isinstance(node, ast.Attribute)
-        and node.attr == name
-        and isinstance(node.ctx, ast.Load)
-        and _belongs(program, node, facts, owner)
+        for node in facts.reads(facts.tree).of_attribute(name)
+        if _belongs(program, node, facts, owner)
     ]
 
 
@@ -133,7 +124,7 @@ def _knowing(program: Program, owner: Scope, here: Path) -> set[Path]:
         return set(program.text.mentioning(holder.name.rpartition(".")[2]) or ())
     module = here.parent.name if here.stem == "__init__" else here.stem
     words = (f"{module} import", f"import {module}", f".{module}")
-    return {path for word in words for path in program.text.mentioning(word) or ()}
+    return {path for word in words for path in program.text.containing(word) or ()}
 
 
 def is_self(name: str, scope: Scope) -> bool:

@@ -33,7 +33,7 @@ def turned_on_anywhere(module: Module, program: Program, *, inductor: bool = Fal
     if any(True for _ in turned_on(module, inductor=inductor)):
         return True
     words = ("use_deterministic_algorithms", "set_deterministic_debug_mode", "deterministic=True")
-    paths = {p for word in words for p in program.text.mentioning(word) or ()}
+    paths = {p for word in words for p in program.text.containing(word) or ()}
     for path in sorted(paths - {Path(module.facts.source.path)})[:MAX_FILES]:
         facts = program.load(str(path))
         if facts is not None and any(True for _ in turned_on(program.module(facts), inductor=inductor)):

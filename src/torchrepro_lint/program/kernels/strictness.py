@@ -33,7 +33,7 @@ _WORDS = (
 def requested(module: Module, program: Program) -> Flag | None:
     """What this file asks for, or another one of the project; of a script, one that it imports."""
     own = module.facts.source.path
-    paths = {path for word in _WORDS for path in program.text.mentioning(word) or ()}
+    paths = {path for word in _WORDS for path in program.text.containing(word) or ()}
     if paths and entries(module.facts, program) and not program.users([own]):
         paths &= program.reachable(own)
     files = [facts for path in sorted({own, *paths})[:MAX_FILES] if (facts := program.load(str(path))) is not None]

@@ -20,6 +20,7 @@ _SEEDS = re.compile(
     rb"|\.(?!initial_)\w*(?:set|fix|init|every)\w*seed\w*\(|\.seed_\w+\(",
     re.IGNORECASE,
 )
+_SIGNS = (b"seed", b"determinis", b"reproduc")
 
 
 def may_be_seeded(facts: ModuleFacts, program: Program) -> bool:
@@ -27,7 +28,7 @@ def may_be_seeded(facts: ModuleFacts, program: Program) -> bool:
     seedings = program.seedings(facts)
     if seedings:
         return any(not s.complete or _seeds(s) for s in seedings)
-    return program.text.any_match(_SEEDS) is not False or _SEEDS.search(facts.source.text.encode()) is not None
+    return program.text.any_match(_SEEDS, _SIGNS) is not False or _SEEDS.search(facts.source.text.encode()) is not None
 
 
 def is_reported(facts: ModuleFacts, program: Program) -> bool:

@@ -94,7 +94,7 @@ class Seeds:
         declared = [options[_OPTION]] if _OPTION in options else []
         if not options and not any(facts.calls.get(spelled) for spelled in _DECLARING):
             reachable = self._program.reachable(facts.source.path)
-            for path in self._program.text.mentioning(f"--{_OPTION}") or ():
+            for path in self._program.text.containing(f"--{_OPTION}") or ():
                 other = self._program.load(str(path)) if path in reachable else None
                 option = declared_options(other).get(_OPTION) if other is not None else None
                 declared += [option] if option is not None else []
