@@ -16,6 +16,7 @@ from torchrepro_lint.index.evaluation import Evaluated, evaluated
 from torchrepro_lint.index.fstrings import repair_positions
 from torchrepro_lint.index.parents import Parents
 from torchrepro_lint.index.reads import Reads
+from torchrepro_lint.index.steps import steps
 from torchrepro_lint.model import Position, Range
 from torchrepro_lint.source import SourceFile
 
@@ -152,6 +153,7 @@ class ModuleFacts:
     _parents: Parents | None = None
     _evaluated: dict[ast.AST, tuple[Evaluated, ...]] = field(default_factory=dict)
     _reads: dict[ast.AST, Reads] = field(default_factory=dict)
+    _steps: dict[ast.stmt, tuple[ast.stmt, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.scope = Scope("module", "", self.tree, None, self)
@@ -165,7 +167,8 @@ class ModuleFacts:
             scope.node, scope.returns = gone, []
         self.tree = gone
         self.calls, self.attribute_sets, self.subscript_sets, self._parents = {}, {}, {}, None
-        self.imports, self.star_imports, self.guard, self._evaluated, self._reads = [], [], None, {}, {}
+        self.imports, self.star_imports, self.guard = [], [], None
+        self._evaluated, self._reads, self._steps = {}, {}, {}
 
     def in_handler(self, node: ast.AST) -> bool:
         """Whether `node` lies in an `except` clause."""
@@ -198,6 +201,14 @@ class ModuleFacts:
         if node not in self._evaluated:
             self._evaluated[node] = evaluated(node, scope)
         return self._evaluated[node]
+
+    def steps(self, body: list[ast.stmt], scope: Scope) -> tuple[ast.stmt, ...]:
+        """The statements of a block, which lie in `scope`, that do anything when it runs."""
+        if not body:
+            return ()
+        if body[0] not in self._steps:
+            self._steps[body[0]] = steps(body, scope)
+        return self._steps[body[0]]
 
     def reads(self, top: ast.AST) -> Reads:
         """What is read inside `top`."""

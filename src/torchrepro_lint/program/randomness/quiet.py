@@ -17,6 +17,7 @@ from torchrepro_lint.program.options import Frame
 from torchrepro_lint.program.picked import picked
 from torchrepro_lint.program.program import Program
 from torchrepro_lint.program.randomness.callees import EXITS, Callees, is_parameter
+from torchrepro_lint.program.randomness.imports import Imports
 from torchrepro_lint.program.randomness.run_by import IMPORTS, Run, wrappers
 from torchrepro_lint.program.randomness.seed_effects import has_effect
 from torchrepro_lint.program.randomness.seeding import LOADS, TRAINS, Step
@@ -33,12 +34,21 @@ class Quiet(NamedTuple):
     runs: tuple[Run, ...]
 
 
+class QuietCall(NamedTuple):
+    """What a quiet call runs, and whether it is known what is called."""
+
+    runs: tuple[Run, ...]
+    is_followed: bool
+
+
 class QuietFunctions:
     """Answers for one program, as long as its files are held."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
         self.callees = Callees(program)
+        self.imports = Imports(program.finder)
+        self._calls: dict[tuple[ast.Call, Scope, Scope, Scope | None], QuietCall | None] = {}
         self._known: dict[Run, Quiet | None] = {}
         self._open: dict[Run, int] = {}  # those looked into, and how deep
         self._supposed: dict[Run, Quiet] = {}  # quiet if what is looked into is
@@ -80,6 +90,13 @@ class QuietFunctions:
                 if found is not None:
                     self._known[inner] = quiet
 
+    def call(self, call: ast.Call, scope: Scope, frame: Frame) -> QuietCall | None:
+        """What a call does that `frame` runs, if it is quiet. Not to be asked while a function is looked into."""
+        key = (call, scope, frame.function, frame.owner)
+        if key not in self._calls:
+            self._calls[key] = self._look_at(call, scope, frame)
+        return self._calls[key]
+
     # -- one function -------------------------------------------------------------------------------------------
     def _look(self, run: Run) -> Quiet | None:
         function, owner = run
@@ -99,21 +116,27 @@ class QuietFunctions:
                 runs.update(dict.fromkeys(iterated))
                 continue
             reached.add(getattr(node.func, "attr", getattr(node.func, "id", "")))
-            if isinstance(node.func, ast.Name) and is_parameter(node.func, scope, function):
-                return None  # what is called is the caller's choice
-            callees = self.callees.of(node, scope, frame)
-            if not callees:
-                if picked(node.func, scope, self._program) is not None:
-                    return None  # an option says what is called
-                unfollowed.append(Step(node, scope))
-            if not reached.isdisjoint(_TELLING):
+            called = self._look_at(node, scope, frame) if reached.isdisjoint(_TELLING) else None
+            if called is None:
                 return None
-            for callee in callees or (None,):
-                entered = self._entered(callee, node, scope, frame)
-                if entered is None or any(self.of(inner) is None for inner in entered):
-                    return None
-                runs.update(dict.fromkeys(entered))
+            if not called.is_followed:
+                unfollowed.append(Step(node, scope))
+            runs.update(dict.fromkeys(called.runs))
         return Quiet(frozenset(reached), tuple(unfollowed), tuple(runs))
+
+    def _look_at(self, call: ast.Call, scope: Scope, frame: Frame) -> QuietCall | None:
+        if isinstance(call.func, ast.Name) and is_parameter(call.func, scope, frame.function):
+            return None  # what is called is the caller's choice
+        callees = self.callees.of(call, scope, frame)
+        if not callees and picked(call.func, scope, self._program) is not None:
+            return None  # an option says what is called
+        runs: dict[Run, None] = {}
+        for callee in callees or (None,):
+            entered = self._entered(callee, call, scope, frame)
+            if entered is None or any(self.of(inner) is None for inner in entered):
+                return None
+            runs.update(dict.fromkeys(entered))
+        return QuietCall(tuple(runs), is_followed=bool(callees))
 
     def _entered(self, callee: str | Scope | None, call: ast.Call, scope: Scope, frame: Frame) -> list[Run] | None:
         """The functions that a call enters; None where it has an effect itself."""

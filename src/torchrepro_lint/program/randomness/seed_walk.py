@@ -18,6 +18,7 @@ from torchrepro_lint.program.picked import picked
 from torchrepro_lint.program.program import Program
 from torchrepro_lint.program.randomness import FAMILIES
 from torchrepro_lint.program.randomness.callees import EXITS, is_parameter
+from torchrepro_lint.program.randomness.quiet import QuietCall
 from torchrepro_lint.program.randomness.rng import Seeder
 from torchrepro_lint.program.randomness.run_by import IMPORTS, Run, wrappers
 from torchrepro_lint.program.randomness.seed_effects import Effects
@@ -50,6 +51,7 @@ class _Walk:
         self.options = Options(program, self.found.files)
         self.effects = Effects(program, self.found, self.options)
         self._callees = program.quiet.callees
+        self._imports = program.quiet.imports
         self._quiet: set[Run] = set()
         self._imported: set[str] = set()
         self._active: set[tuple[Scope, bool]] = set()
@@ -71,8 +73,9 @@ class _Walk:
         self._see(facts)
         frame = Frame(facts.scope)
         self._exits.append([])
-        body = [n for n in facts.tree.body if guard or n is not facts.guard]
-        state = self._block(body, state, facts.scope, frame)
+        for statement in facts.steps(facts.tree.body, facts.scope):
+            if state is not None and (guard or statement is not facts.guard):
+                state = self._statement(statement, state, facts.scope, frame)
         self._exits.pop()
         return state
 
@@ -85,30 +88,23 @@ class _Walk:
 
     def _import(self, node: ast.Import | ast.ImportFrom, scope: Scope, state: State) -> State:
         """Run the top level of a project module the first time it is imported."""
-        if isinstance(node, ast.Import):
-            wanted = [(a.name, 0) for a in node.names]
-        else:
-            base = node.module or ""
-            names = [f"{base}.{a.name}".strip(".") for a in node.names if a.name != "*"] or [base]
-            wanted = [(n, node.level) for n in names]
-        return self._run_imports(wanted, str(scope.facts.source.path), Step(node, scope), state)
+        return self._run_imports(self._imports.by(node, scope), Step(node, scope), state)
 
-    def _run_imports(self, wanted: Iterable[tuple[str, int]], importer: str, step: Step, state: State) -> State:
+    def _run_imports(self, paths: Iterable[str], step: Step, state: State) -> State:
         """A module that does nothing at its top level is passed by, but not what it imports."""
-        for name, level in wanted:
-            found = self.program.finder.find(name, level, importer)
-            if found is None or found[0] in self._imported or state is None:
+        for path in paths:
+            if path in self._imported or state is None:
                 continue
-            self._imported.add(found[0])
+            self._imported.add(path)
             if len(self._imported) > MAX_FILES:
                 self.found.bounds.add("files")
-            outline = self.program.files.outline(found[0]) if self.found.complete else None
+            outline = self.program.files.outline(path) if self.found.complete else None
             if outline is None:
                 continue
             if not outline.active:
-                state = self._run_imports(outline.imports, found[0], step, state)
+                state = self._run_imports(self._imports.by_file(path, outline), step, state)
                 continue
-            facts = self.program.load(found[0])
+            facts = self.program.load(path)
             if facts is not None:
                 self._chain.append(step)
                 state = self._module(facts, state, guard=False) or state
@@ -137,6 +133,13 @@ class _Walk:
         if depending == self.effects.depending:
             self._memo[signature] = after
         return after
+
+    def _note(self, quiet: QuietCall, step: Step) -> None:
+        """A call that need not be followed: what is to be known of it."""
+        if not quiet.is_followed:
+            self.found.unfollowed.append(step)
+        for run in quiet.runs:
+            self._is_quiet(run)
 
     def _is_quiet(self, run: Run) -> bool:
         """Whether a function need not be entered; what is to be known of it is noted."""
@@ -186,8 +189,8 @@ class _Walk:
         return function, levels, tuple(passed), effects.process, effects.in_workers, effects.doubts > 0
 
     # -- statements ---------------------------------------------------------------------------------------------
-    def _block(self, body: Iterable[ast.stmt], state: State, scope: Scope, frame: Frame) -> State:
-        for statement in body:
+    def _block(self, body: list[ast.stmt], state: State, scope: Scope, frame: Frame) -> State:
+        for statement in scope.facts.steps(body, scope):
             if state is None:
                 break
             state = self._statement(statement, state, scope, frame)
@@ -294,6 +297,10 @@ class _Walk:
     # -- calls --------------------------------------------------------------------------------------------------
     def _call(self, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
         self.found.reached.add(getattr(call.func, "attr", getattr(call.func, "id", "")))
+        quiet = self.program.quiet.call(call, scope, frame)
+        if quiet is not None:
+            self._note(quiet, Step(call, scope))
+            return state
         callees = self._targets(call, scope, frame)
         if not callees:
             self.found.unfollowed.append(Step(call, scope))
@@ -373,8 +380,8 @@ class _Walk:
         if name in EXITS:
             return None
         if name == IMPORTS and call.args and isinstance(call.args[0], ast.Constant):
-            wanted = [(str(call.args[0].value), 0)]
-            return self._run_imports(wanted, str(scope.facts.source.path), Step(call, scope), state)
+            paths = self._imports.named([(str(call.args[0].value), 0)], str(scope.facts.source.path))
+            return self._run_imports(paths, Step(call, scope), state)
         state = self.effects.apply(name, call, state, scope, frame)
         for function in self._callees.given(name, call, scope):
             if state is None:
