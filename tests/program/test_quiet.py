@@ -68,3 +68,57 @@ def test_findings_do_not_hang_on_what_is_held(tmp_path: Path, held: int, monkeyp
         "import numpy as np\n\n\ndef step0():\n    np.random.shuffle([1])\n\n\ndef step1():\n    print(1)\n"
     )
     assert _found(tmp_path) == [("main0.py", 5, "TRP101"), ("main2.py", 5, "TRP101")]
+
+
+HANDED = """\
+import numpy as np
+
+
+def job():
+    LEAF
+
+
+def other():
+    print(1)
+
+
+LAUNCHER
+
+
+if __name__ == "__main__":
+    FIRST
+    THEN
+    np.random.shuffle([1, 2])
+"""
+LAUNCHERS = {
+    "called": ("def launch(fn):\n    fn()", "launch({})"),
+    "called by its keyword": ("def launch(*, fn, n=1):\n    fn()", "launch(n=2, fn={})"),
+    "called with arguments": ("def launch(fn, *args):\n    for _ in range(3):\n        fn(*args)", "launch({})"),
+    "handed on": ("def launch(fn):\n    inner(3, fn)\n\n\ndef inner(n, task):\n    task()", "launch({})"),
+    "handed to a method": ("class Pool:\n    def launch(self, fn):\n        fn()", "Pool().launch({})"),
+    "handed on by methods": (
+        "class Pool:\n    def launch(self, fn):\n        self.run(fn)\n\n    def run(self, fn):\n        fn()",
+        "Pool().launch({})",
+    ),
+    "called under another name": ("def launch(fn):\n    task = fn\n    task()", "launch({})"),
+    "kept by an object": (
+        "class Task:\n    def __init__(self, fn):\n        self.fn = fn\n\n    def run(self):\n        self.fn()",
+        "Task({}).run()",
+    ),
+    "called by a function inside": ("def launch(fn):\n    def inner():\n        fn()\n\n    inner()", "launch({})"),
+    "called in a lambda": ("def launch(fn):\n    fn()", "launch(lambda: {}())"),
+}
+
+
+@pytest.mark.parametrize("first", ["print(0)", "other"])
+@pytest.mark.parametrize("leaf", ["a draw", "a seed"])
+@pytest.mark.parametrize("launcher", LAUNCHERS)
+def test_a_function_that_is_handed_over_runs(tmp_path: Path, launcher: str, leaf: str, first: str) -> None:
+    definition, call = LAUNCHERS[launcher]
+    before = call.format("other") if first == "other" else first
+    replaced = {"LEAF": LEAVES[leaf], "LAUNCHER": definition, "FIRST": before, "THEN": call.format("job")}
+    source = HANDED if leaf == "a seed" else HANDED.replace("    np.random.shuffle([1, 2])\n", "")
+    for name, text in replaced.items():
+        source = source.replace(name, text)
+    (tmp_path / "main.py").write_text(source)
+    assert _found(tmp_path) == ([("main.py", 5, "TRP101")] if leaf == "a draw" else [])

@@ -343,7 +343,8 @@ class _Walk:
             if not isinstance(given, ast.expr):
                 return None
             function, scope, at = given, at.caller.function, at.caller
-            found = self.program.resolve(function, scope)
+            is_lambda = isinstance(function, ast.Lambda)
+            found = scope.children.get(function) if is_lambda else self.program.resolve(function, scope)
             if isinstance(found, Scope):
                 return found
         return None
