@@ -62,8 +62,8 @@ def _is_imported(facts: ModuleFacts, program: Program) -> bool:
     stem = facts.source.path.stem
     if stem in ("__init__", "__main__"):
         return stem == "__init__"
-    if (facts.source.path.parent / "__init__.py").exists():
-        return True  # part of a package: a script there has a guard
+    if (facts.source.path.parent / "__init__.py").exists() or any(b.level for b in facts.imports):
+        return True  # part of a package: a script there has a guard, and without one it cannot import relatively
     own = facts.source.path
     others = (path for path in program.text.mentioning(stem) or () if path != own)
     return any(str(own) in program.imported(path) for path in others)

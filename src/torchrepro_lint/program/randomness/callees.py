@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from torchrepro_lint.index import Scope
+from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.program.calls import Call
 from torchrepro_lint.program.data.worker_draws import worker_draws
 from torchrepro_lint.program.options import Frame
 from torchrepro_lint.program.program import Program
-from torchrepro_lint.program.randomness.run_by import Run, commands, run_by
+from torchrepro_lint.program.randomness.run_by import Decorated, Run, commands, decorated_in, run_by
 from torchrepro_lint.program.randomness.unpickled import methods_of_unpickled
 from torchrepro_lint.program.values import Result, is_super
 
@@ -31,6 +31,7 @@ class Callees:
         self._program = program
         self._drawn: dict[tuple[ast.Call, Scope], list[tuple[str, ast.Call, Scope]]] = {}
         self._commands: dict[tuple[ast.Call, Scope], list[Run]] = {}
+        self._decorated: dict[ModuleFacts, list[Decorated]] = {}
         self._run_by: dict[tuple[str | None, ast.Call, Scope], list[Run]] = {}
 
     def of(self, call: ast.Call, scope: Scope, frame: Frame) -> tuple[str | Scope, ...]:
@@ -103,8 +104,13 @@ class Callees:
         """The commands of a command line that a call may run."""
         key = (call, scope)
         if key not in self._commands:
-            self._commands[key] = commands(call, scope, self._program)
+            self._commands[key] = commands(call, scope, self._program, self._decorated_in)
         return self._commands[key]
+
+    def _decorated_in(self, facts: ModuleFacts) -> list[Decorated]:
+        if facts not in self._decorated:
+            self._decorated[facts] = decorated_in(facts)
+        return self._decorated[facts]
 
     def run_by(self, name: str | None, call: ast.Call, scope: Scope) -> list[Run]:
         """The project's functions that a framework runs when the external `name` is called."""

@@ -5,11 +5,11 @@ Lightning module, the data set of a trainer.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.index import FunctionNode, Scope
+from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope
 from torchrepro_lint.index.facts import dotted
 from torchrepro_lint.program.names import Variable
 from torchrepro_lint.program.program import Program
@@ -17,6 +17,8 @@ from torchrepro_lint.program.values import Display, Reference, Result
 
 Run: TypeAlias = "tuple[Scope, Scope | None]"
 """A function, and the class of the object that it is a method of."""
+
+Decorated: TypeAlias = "tuple[Scope, list[str]]"
 
 IMPORTS = "importlib.import_module"
 _FIRE = ("fire.Fire", "fire.core.Fire")
@@ -29,7 +31,9 @@ _OF_TRAINER = {"train_dataset": "__getitem__", "eval_dataset": "__getitem__", "m
                "data_collator": "__call__"}  # fmt: skip
 
 
-def commands(call: ast.Call, scope: Scope, program: Program) -> list[Run]:
+def commands(
+    call: ast.Call, scope: Scope, program: Program, decorated: Callable[[ModuleFacts], list[Decorated]]
+) -> list[Run]:
     """The functions that `app()` may run: those decorated with `@app.command()`; or `globals()[task]()`: all others of
     its file."""
     if _is_dispatch(call, scope):
@@ -43,11 +47,17 @@ def commands(call: ast.Call, scope: Scope, program: Program) -> list[Run]:
             pass
         case _:
             return []
-    found: list[Run] = []
+    return [(function, None) for function, by in decorated(facts) if any(w.startswith(f"{name}.") for w in by)]
+
+
+def decorated_in(facts: ModuleFacts) -> list[Decorated]:
+    """The functions at the top of a file that are decorated, and with what."""
+    found: list[Decorated] = []
     for function in facts.scope.children.values():
-        if isinstance(function.node, FunctionNode):
-            written = [dotted(d.func if isinstance(d, ast.Call) else d) or "" for d in function.node.decorator_list]
-            found += [(function, None)] if any(w.startswith(f"{name}.") for w in written) else []
+        node = function.node
+        if isinstance(node, FunctionNode) and node.decorator_list:
+            by = [dotted(d.func if isinstance(d, ast.Call) else d) or "" for d in node.decorator_list]
+            found.append((function, by))
     return found
 
 

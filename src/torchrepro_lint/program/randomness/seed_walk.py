@@ -134,10 +134,10 @@ class _Walk:
             self._memo[signature] = after
         return after
 
-    def _note(self, quiet: QuietCall, step: Step) -> None:
+    def _note(self, quiet: QuietCall, call: ast.Call, scope: Scope) -> None:
         """A call that need not be followed: what is to be known of it."""
         if not quiet.is_followed:
-            self.found.unfollowed.append(step)
+            self.found.unfollowed.append(Step(call, scope))
         for run in quiet.runs:
             self._is_quiet(run)
 
@@ -299,7 +299,7 @@ class _Walk:
         self.found.reached.add(getattr(call.func, "attr", getattr(call.func, "id", "")))
         quiet = self.program.quiet.call(call, scope, frame)
         if quiet is not None:
-            self._note(quiet, Step(call, scope))
+            self._note(quiet, call, scope)
             return state
         callees = self._targets(call, scope, frame)
         if not callees:
