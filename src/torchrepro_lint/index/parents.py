@@ -7,8 +7,14 @@ from __future__ import annotations
 import ast
 from bisect import bisect_right
 from collections.abc import Iterator
+from typing import Any
 
-_PLACELESS = (ast.comprehension, ast.arguments, ast.withitem, ast.match_case)
+_PLAIN = frozenset({"ctx", "op", "ops", "id", "attr", "arg", "kind", "type_comment", "module", "level", "asname",
+                    "is_async", "simple", "rest", "type_ignores", "conversion", "kwd_attrs", "tag"})  # fmt: skip
+_KINDS = [kind for kind in vars(ast).values() if isinstance(kind, type) and issubclass(kind, ast.AST)]
+_PLACELESS = {ast.comprehension, ast.arguments, ast.withitem, ast.match_case}
+_HELD: set[object] = {kind for kind in _KINDS if kind._attributes or kind in _PLACELESS}
+_HOLDING = {kind: tuple(name for name in kind._fields if name not in _PLAIN) for kind in _KINDS} | {ast.Constant: ()}
 
 
 class Parents:
@@ -53,22 +59,24 @@ class Parents:
         return sorted(statements, key=_first_line)
 
 
-def children(node: ast.AST) -> Iterator[ast.AST]:
+def children(node: ast.AST) -> list[ast.AST]:
     """What a node holds itself, in source order."""
-    for value in node.__dict__.values():
-        if value.__class__ is list:
-            for child in value:
-                if (isinstance(child, ast.AST) and child._attributes) or isinstance(child, _PLACELESS):
-                    yield child
-        elif isinstance(value, ast.AST) and (value._attributes or isinstance(value, _PLACELESS)):
-            yield value
+    found: list[ast.AST] = []
+    for name in _HOLDING[node.__class__]:
+        value: Any = getattr(node, name, None)
+        kind: type = value.__class__
+        if kind in _HELD:
+            found.append(value)
+        elif kind is list:
+            found += [child for child in value if child.__class__ in _HELD]
+    return found
 
 
 def descendants(node: ast.AST) -> Iterator[ast.AST]:
     """All nodes inside, the outer ones first."""
     found = [node]
     for holder in found:
-        inner = list(children(holder))
+        inner = children(holder)
         found += inner
         yield from inner
 

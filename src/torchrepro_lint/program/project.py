@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 MAX_BYTES = 24_000_000  # beyond this a search by text costs more than its answer is worth: unknown
-MAX_SEARCHES = 50  # for as many words the text is searched; to list all words costs as much
+MAX_SEARCHES = 16  # then all words are listed, which costs as much as 50 searches: most projects ask for more
 _IN_WORDS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") | frozenset(range(128, 256))
 _ONLY_WORDS = bytes(byte if byte in _IN_WORDS else ord(" ") for byte in range(256))  # a table for `translate`
 

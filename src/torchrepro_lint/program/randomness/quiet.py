@@ -200,4 +200,4 @@ def _run_in(function: Scope) -> Iterator[tuple[_Item, Scope]]:
             case ast.Lambda() | ast.Name() | ast.Constant():
                 continue
         inner = scope.children.get(item, scope)
-        pending += [(n, inner) for n in reversed(list(children(item)))]
+        pending += [(n, inner) for n in reversed(children(item))]
