@@ -65,8 +65,8 @@ class ProjectText:
         """The text of one file."""
         return (self._contents or {}).get(path, b"").decode(errors="replace")
 
-    def any_match(self, pattern: re.Pattern[bytes], signs: Sequence[bytes]) -> bool | None:
-        """Whether any file's text matches, which it can only where it has one of `signs` in any case; None when the
+    def any_match(self, pattern: re.Pattern[bytes], signs: Sequence[bytes] = (b"",)) -> bool | None:
+        """Whether any file's text matches, which it can only where it has one of `signs`, in any case; None when the
         project is too large."""
         if self._contents is None:
             return None
