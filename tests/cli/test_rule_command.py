@@ -18,6 +18,14 @@ def test_a_rule_by_code_or_name(run: Run, name: str) -> None:
     assert "\nFix safety\n" in done.stdout
 
 
+def test_a_prefix_lists_its_rules(run: Run) -> None:
+    for names, wanted in ((["trp3"], ["TRP301", "TRP302", "TRP303"]), (["TRP60", "TRP301"], ["TRP601", "TRP301"])):
+        done = run("rule", *names)
+        assert done.exit_code == 0
+        listed = [line.split()[0] for line in done.stdout.splitlines() if line.startswith("  TRP")]
+        assert set(wanted) <= set(listed) < set(cards.codes())
+
+
 def test_several_rules_come_in_the_order_asked_for(run: Run) -> None:
     done = run("rule", "TRP002", "TRP001")
     assert done.stdout.index("TRP002 unused-suppression\n") < done.stdout.index("TRP001 syntax-error\n")

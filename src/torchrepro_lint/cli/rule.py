@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import click
 
 from torchrepro_lint.cli import shared_options
@@ -11,6 +13,7 @@ _EPILOG = """\
 Examples:
   torchrepro-lint rule TRP201
   torchrepro-lint rule loader-without-generator
+  torchrepro-lint rule TRP2
   torchrepro-lint rule --all
   torchrepro-lint rule --all --output-format json
 
@@ -23,12 +26,15 @@ Exit codes:
 @click.command(
     "rule", cls=Command, epilog=_EPILOG, short_help="Explain a rule: what it reports, why, and what to write instead."
 )
-@click.argument("names", nargs=-1, metavar="[CODE|NAME]...")
+@click.argument("names", nargs=-1, metavar="[CODE|NAME|PREFIX]...")
 @shared_options.option("Options", "--all", "every", is_flag=True, help="List all rules.")
 @shared_options.text_or_json("Options", "json: a list with everything that a rule's page holds.")
 @shared_options.color("Options")
 def rule(names: tuple[str, ...], every: bool, output_format: str, color: str) -> int:
-    """Explain a rule: what it reports, why that matters, what to write instead, what its fix may change."""
+    """Explain a rule: what it reports, why that matters, what to write instead, what its fix may change.
+
+    A PREFIX, such as TRP2, lists the rules of a group.
+    """
     if bool(names) == every:
         raise click.UsageError("name a rule, such as TRP201, or give --all")
     from torchrepro_lint.cards import codes, load_card
@@ -36,12 +42,14 @@ def rule(names: tuple[str, ...], every: bool, output_format: str, color: str) ->
     from torchrepro_lint.report.rule_list import card_json, render_json, render_table
     from torchrepro_lint.report.rule_page import render_page
 
-    cards = [load_card(code) for code in (codes() if every else map(_code, names))]
+    found = [list(codes())] if every else [_codes(name) for name in names]
+    listed = any(len(group) > 1 for group in found)
+    cards = [load_card(code) for code in dict.fromkeys(chain.from_iterable(found))]
     colored = streams.wants_color(color)
     if output_format == "json":
         streams.as_utf8()
         streams.write([render_json([card_json(card, _measured(card.code)) for card in cards])])
-    elif every:
+    elif listed:
         streams.write([render_table(cards, color=colored)])
     else:
         width = streams.width()
@@ -60,17 +68,19 @@ def _measured(code: str) -> list[str]:
     return measured_of(code, shipped())
 
 
-def _code(text: str) -> str:
-    """The code of the rule that a code or a name means."""
+def _codes(text: str) -> list[str]:
+    """The rule that a code or a name means, or the rules whose codes begin so."""
     from torchrepro_lint.cards import codes
 
     known = codes()
     wanted = text.strip()
     if wanted.upper() in known:
-        return wanted.upper()
+        return [wanted.upper()]
     for code, name in known.items():
         if name == wanted.lower():
-            return code
+            return [code]
+    if group := [code for code in known if wanted and code.startswith(wanted.upper())]:
+        return group
     from difflib import get_close_matches
 
     from torchrepro_lint.cli.streams import Failure

@@ -140,9 +140,10 @@ class SourceFile:
 def read_source(path: Path, rel: str) -> SourceFile:
     """Read a file; raises SourceError when it cannot be read or decoded."""
     try:
-        if not stat.S_ISREG(path.stat().st_mode):  # a pipe without a writer would never end
+        mode = path.stat().st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # a pipe without a writer would never end
             raise SourceError("cannot be read: not a regular file; the path - reads the standard input")
-        data = path.read_bytes()
+        data = path.read_bytes()  # which says that a folder is one
     except OSError as error:
         raise SourceError(f"cannot be read: {error.strerror or error}") from None
     return source_from_bytes(data, path, rel)
