@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from small_project import SmallProject
 
-from torchrepro_lint.program.intent import asked, exclusive, mentions_flag, requested, unrequested
+from torchrepro_lint.program.intent import asked, depends_on, exclusive, mentions_flag, requested, unrequested
 
 
 @pytest.mark.parametrize(
@@ -113,3 +113,19 @@ def test_arms_of_one_branch_are_exclusive(tmp_path: Path) -> None:
     wanted, unwanted, neutral = (project.call(name)[0] for name in ("wanted", "unwanted", "neutral"))
     assert exclusive(facts, wanted, unwanted)
     assert not exclusive(facts, wanted, neutral)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("if args.benchmark:\n    place()", True),
+        ("if cfg['CUDNN_BENCHMARK']:\n    if args.cuda:\n        place()", True),
+        ("if args.benchmark:\n    pass\nelse:\n    place()", False),
+        ("if args.cuda:\n    place()", False),
+        ("if args.cuda == 1:\n    place()", False),
+        ("place()", False),
+    ],
+)
+def test_a_place_depends_on_an_option_that_must_be_on(tmp_path: Path, text: str, expected: bool) -> None:
+    project = SmallProject(tmp_path, {"train.py": text})
+    assert depends_on(project.facts(), project.call("place")[0], "benchmark") is expected
