@@ -8,7 +8,6 @@ hold. A test whose outcome cannot be known is taken to fail.
 from __future__ import annotations
 
 import ast
-import operator
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -19,21 +18,11 @@ from torchrepro_lint.program.declarations import declared_options
 from torchrepro_lint.program.intent import branches
 from torchrepro_lint.program.options import Options
 from torchrepro_lint.program.program import Program
-from torchrepro_lint.program.truth import Truth
+from torchrepro_lint.program.truth import COMPARE, Truth
 from torchrepro_lint.program.values import argument_for
 
 Holds: TypeAlias = Callable[[object], bool]
 _SEEDS = re.compile(r"seed", re.IGNORECASE)
-_COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
-    ast.Is: operator.eq,
-    ast.IsNot: operator.ne,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-}
 
 
 def reached_by_default(node: ast.AST, scope: Scope, program: Program) -> bool:
@@ -77,14 +66,14 @@ def _question(test: ast.expr) -> tuple[ast.expr, Holds]:
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             subject, holds = _question(operand)
             return subject, partial(_fails, holds)
-        case ast.Compare(left=left, ops=[op], comparators=[ast.Constant(value=wanted)]) if type(op) in _COMPARE:
-            return left, partial(_compares, _COMPARE[type(op)], wanted)
+        case ast.Compare(left=left, ops=[op], comparators=[ast.Constant(value=wanted)]) if type(op) in COMPARE:
+            return left, partial(_compares, COMPARE[type(op)], wanted)
         case ast.Compare(
             left=left,
             ops=[op],
             comparators=[ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number))],
-        ) if type(op) in _COMPARE:
-            return left, partial(_compares, _COMPARE[type(op)], -number)
+        ) if type(op) in COMPARE:
+            return left, partial(_compares, COMPARE[type(op)], -number)
     return test, bool
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import operator
 from collections.abc import Callable, Collection
 from enum import Enum
+from typing import Any
 
 from torchrepro_lint.program.declarations import Default
 
@@ -31,17 +33,17 @@ _INVERSE = {
     Truth.UNKNOWN: Truth.UNKNOWN,
 }
 
-
-COMPARE: dict[type[ast.cmpop], Callable[[object, object], object]] = {
-    ast.Is: lambda a, b: a is b or a == b,
-    ast.IsNot: lambda a, b: not (a is b or a == b),
-    ast.Eq: lambda a, b: a == b,
-    ast.NotEq: lambda a, b: a != b,
-    ast.Gt: lambda a, b: a > b,  # type: ignore[operator]
-    ast.GtE: lambda a, b: a >= b,  # type: ignore[operator]
-    ast.Lt: lambda a, b: a < b,  # type: ignore[operator]
-    ast.LtE: lambda a, b: a <= b,  # type: ignore[operator]
+COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+    ast.Is: operator.eq,
+    ast.IsNot: operator.ne,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
 }
+"""What compares two constants."""
 
 
 def truth_of(values: Collection[Default] | None, holds: Callable[[object], bool]) -> Truth:
