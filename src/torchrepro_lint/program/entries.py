@@ -40,12 +40,21 @@ def entries(facts: ModuleFacts, program: Program) -> list[Entry]:
 
 
 def is_test(facts: ModuleFacts) -> bool:
-    """Files of unit tests, by the names that test runners look for."""
+    """Files of unit tests, by what they import, where they lie, and the names that test runners look for."""
     stem = facts.source.path.stem
-    parts = facts.source.rel.split("/")[:-1]
-    if stem.startswith("test_") or stem.endswith("_test") or stem in ("conftest", "setup") or "tests" in parts:
+    folders = facts.source.rel.split("/")[:-1]
+    if stem in ("conftest", "setup") or "tests" in folders or "test_utils" in folders:
         return True
-    return any(b.target.partition(".")[0] in ("unittest", "pytest") for b in facts.imports)
+    if any(b.target.partition(".")[0] in ("unittest", "pytest") for b in facts.imports):
+        return True
+    return (stem.startswith("test_") or stem.endswith("_test")) and not _is_evaluation(facts)
+
+
+def _is_evaluation(facts: ModuleFacts) -> bool:
+    """Whether a file that is named as one of tests is a program: it has options, or nothing that a runner finds."""
+    if "ArgumentParser" in facts.calls or "parse_args" in facts.calls:
+        return True
+    return not any(s.name.startswith(("test_", "Test")) for s in facts.scope.children.values())
 
 
 def _runs_something(node: ast.stmt) -> bool:

@@ -16,6 +16,7 @@ from torchrepro_lint.program.values import Result, is_super
 
 MAX_OWNERS = 4
 _HANDS_ON = frozenset({"builtins.enumerate", "builtins.iter", "itertools.islice", "tqdm.tqdm", "tqdm.auto.tqdm"})
+_RUN = ("multiprocessing.Process", "threading.Thread")  # their objects are made to be started
 EXITS = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit", "os.abort"})
 _SPAWNERS = frozenset({"torch.multiprocessing.spawn", "torch.multiprocessing.start_processes",
                        "torch.distributed.launcher.elastic_launch",
@@ -56,10 +57,12 @@ class Callees:
         return known[:MAX_OWNERS] or [None]
 
     def constructors(self, owner: Scope) -> Iterator[Scope]:
-        """The methods that run when a class of the project is called."""
-        names = ("__new__", "__init__", "__post_init__", "setup")
-        is_lightning = any("LightningModule" in b for b in self._program.external_bases(owner))
-        for name in names if is_lightning else names[:-1]:
+        """The methods that run when a class of the project is called; `run` of a process runs soon after."""
+        names = ["__new__", "__init__", "__post_init__"]
+        bases = self._program.external_bases(owner)
+        names += ["setup"] if any("LightningModule" in b for b in bases) else []
+        names += ["run"] if any(b.endswith(_RUN) for b in bases) else []
+        for name in names:
             method = self._program.names.class_member(owner, name)
             if isinstance(method, Scope):
                 yield method
