@@ -26,6 +26,10 @@ def sorted_items(facts: ModuleFacts, node: ast.expr) -> tuple[Edit, ...]:
             return replace(facts, function, "min"), replace(facts, default, f"default={facts.text(default)}")
         case ast.Call(func=ast.Name(id="next") as function, args=[_]) if _may_be_min(facts):
             return (replace(facts, function, "min"),)
+        case ast.Call(func=ast.Name(id="iter"), args=[_]) as inner if _may_be_min(facts):
+            match facts.parents[inner]:
+                case ast.Call(func=ast.Name(id="next"), args=[_]) as outer:
+                    return (replace(facts, outer, f"min({facts.text(node)})"),)
         case ast.Call(func=ast.Name(id="next")):
             return wrap(facts, node, "iter(sorted(", "))")
     return wrap(facts, node, "sorted(", ")")
