@@ -83,6 +83,11 @@ class Scope:
             scope = scope.parent
         return None
 
+    def is_self(self, node: ast.expr) -> bool:
+        """Whether `node`, read here, is the `self` of the method around it."""
+        holder = self.binding_scope(node.id) if isinstance(node, ast.Name) else None
+        return holder is not None and isinstance(node, ast.Name) and holder.self_name == node.id
+
     @property
     def function(self) -> Scope:
         """The innermost function that runs this code, or the module."""

@@ -25,7 +25,7 @@ from torchrepro_lint.program.argument_flow import (
     steps,
 )
 from torchrepro_lint.program.program import Program
-from torchrepro_lint.program.reads import attribute_reads, call_sites, is_self, variable_reads
+from torchrepro_lint.program.reads import attribute_reads, call_sites, variable_reads
 
 MAX_STEPS = 600
 _IGNORED = (
@@ -189,7 +189,7 @@ class _Follower:
                     opened = held.opened(i)
                     if opened is not None:
                         self._bind(item, scope, opened)
-            case ast.Attribute(value=ast.Name(id=name), attr=attr) if is_self(name, scope):
+            case ast.Attribute(value=value, attr=attr) if scope.is_self(value):
                 assert scope.method_class is not None
                 self._class_attribute(attr, scope.method_class, held)
             case ast.Subscript(value=value, slice=key):

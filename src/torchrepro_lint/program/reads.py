@@ -62,7 +62,7 @@ def attribute_reads(program: Program, name: str, owner: Scope) -> list[tuple[ast
 
 def _belongs(program: Program, node: ast.Attribute, facts: ModuleFacts, owner: Scope) -> bool:
     scope = facts.scope_of(node)
-    if isinstance(node.value, ast.Name) and is_self(node.value.id, scope):
+    if scope.is_self(node.value):
         return _related(program, scope.method_class, owner)
     made = program.instance_of(node.value, scope) or ()
     return any(isinstance(m, Scope) and m.kind == "class" and _related(program, m, owner) for m in made)
@@ -125,9 +125,3 @@ def _knowing(program: Program, owner: Scope, here: Path) -> set[Path]:
     module = here.parent.name if here.stem == "__init__" else here.stem
     words = (f"{module} import", f"import {module}", f".{module}")
     return {path for word in words for path in program.text.containing(word) or ()}
-
-
-def is_self(name: str, scope: Scope) -> bool:
-    """Whether `name` is the first parameter of the method around `scope`."""
-    owner = scope.binding_scope(name)
-    return owner is not None and owner.self_name == name

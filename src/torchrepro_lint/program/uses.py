@@ -46,10 +46,8 @@ class Uses:
         for facts in {id(c.facts): c.facts for c in classes}.values():
             for node in facts.reads(facts.tree).of_attribute(attr):
                 scope = facts.scope_of(node)
-                if isinstance(node.value, ast.Name) and scope.method_class in classes:
-                    holder = scope.binding_scope(node.value.id)
-                    if holder is not None and holder.self_name == node.value.id:
-                        found.append(Site(node, scope))
+                if scope.method_class in classes and scope.is_self(node.value):
+                    found.append(Site(node, scope))
         return found
 
     def of_target(self, target: ast.expr, statement: ast.AST, scope: Scope) -> list[Site]:

@@ -252,15 +252,10 @@ class Values:
     # -- attributes, items, calls ---------------------------------------------------------------------------
     def _attribute(self, expr: ast.Attribute, scope: Scope, depth: int) -> list[Origin]:
         owner_class = scope.method_class
-        if isinstance(expr.value, ast.Name) and owner_class is not None and self._is_self(expr.value, scope):
+        if owner_class is not None and scope.is_self(expr.value):
             return self._class_attribute(owner_class, expr.attr, depth)
         held = self._expression(expr.value, scope, depth + 1)
         return [o for origin in held for o in self._attribute_of(origin, expr, scope, depth)]
-
-    @staticmethod
-    def _is_self(name: ast.Name, scope: Scope) -> bool:
-        owner = scope.binding_scope(name.id)
-        return owner is not None and owner.self_name == name.id
 
     def _attribute_of(self, origin: Origin, expr: ast.Attribute, scope: Scope, depth: int) -> list[Origin]:
         match origin:

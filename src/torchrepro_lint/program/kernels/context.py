@@ -13,7 +13,7 @@ from typing import NamedTuple
 from torchrepro_lint.index import FunctionNode, Scope
 from torchrepro_lint.program import roles
 from torchrepro_lint.program.enclosing import ancestors, arm_of, parent
-from torchrepro_lint.program.kernels.layers import CALLED_UNSEEN, is_self
+from torchrepro_lint.program.kernels.layers import CALLED_UNSEEN
 from torchrepro_lint.program.kernels.signatures import listed
 from torchrepro_lint.program.program import Program
 from torchrepro_lint.program.roles import Role
@@ -252,7 +252,7 @@ def _calls_nearby(function: Scope, program: Program) -> list[tuple[ast.Call, Sco
     owner = function.parent if function.parent is not None and function.parent.kind == "class" else None
     found: list[tuple[ast.Call, Scope]] = []
     for call, scope in function.facts.calls.get(function.name.rpartition(".")[2], ()):
-        if isinstance(call.func, ast.Attribute) and is_self(call.func.value, scope):
+        if isinstance(call.func, ast.Attribute) and scope.is_self(call.func.value):
             if owner is not None and scope.method_class is owner:
                 found.append((call, scope))
         elif isinstance(call.func, ast.Name) and program.resolve(call.func, scope) is function:

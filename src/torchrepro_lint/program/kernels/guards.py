@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 from torchrepro_lint.index import Scope
 from torchrepro_lint.program.enclosing import ancestors, arm_of
-from torchrepro_lint.program.kernels.layers import is_self
 
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
@@ -81,4 +80,4 @@ def exclude(first: tuple[ast.AST, Scope], second: tuple[ast.AST, Scope]) -> bool
 
 
 def _of_self(test: ast.expr, scope: Scope) -> bool:
-    return isinstance(test, ast.Attribute) and is_self(test.value, scope)
+    return isinstance(test, ast.Attribute) and scope.is_self(test.value)

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from torchrepro_lint.index import Scope
 from torchrepro_lint.program.calls import Call
 from torchrepro_lint.program.enclosing import inside, parent
-from torchrepro_lint.program.kernels.layers import is_self
 from torchrepro_lint.program.reaching import reaching
 from torchrepro_lint.program.uses import Site, Uses
 
@@ -64,7 +63,7 @@ def _of_target(target: ast.expr, statement: ast.stmt, scope: Scope, uses: Uses) 
     owner = scope.binding_scope(target.id) if isinstance(target, ast.Name) else None
     if isinstance(target, ast.Name) and owner is not None and owner.function.kind == "function":
         yield from _in_function(target.id, statement, owner)
-    elif isinstance(target, ast.Attribute) and is_self(target.value, scope):
+    elif isinstance(target, ast.Attribute) and scope.is_self(target.value):
         yield from _called_on_self(target.attr, scope)
     else:
         yield from uses.of_target(target, statement, scope)
@@ -82,5 +81,5 @@ def _called_on_self(attribute: str, scope: Scope) -> Iterator[Site]:
     owner = scope.method_class
     for call, where in scope.facts.calls.get(attribute, ()):
         function = call.func
-        if isinstance(function, ast.Attribute) and is_self(function.value, where) and where.method_class is owner:
+        if isinstance(function, ast.Attribute) and where.is_self(function.value) and where.method_class is owner:
             yield Site(function, where)

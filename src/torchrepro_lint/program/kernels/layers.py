@@ -98,7 +98,7 @@ class Layers:
 
     def _own_method(self, function: ast.expr, scope: Scope) -> Scope | None:
         owner = scope.method_class
-        if owner is None or not isinstance(function, ast.Attribute) or not is_self(function.value, scope):
+        if owner is None or not isinstance(function, ast.Attribute) or not scope.is_self(function.value):
             return None
         member = self.program.names.class_member(owner, function.attr)
         return member if isinstance(member, Scope) and member.kind == "function" else None
@@ -115,7 +115,7 @@ class Layers:
             case ast.Name(id=name) if (owner := scope.binding_scope(name)) is not None:
                 for binding in owner.bindings[name]:
                     yield from self._bound(binding, name, owner, hops)
-            case ast.Attribute(value=value, attr=attr) if is_self(value, scope):
+            case ast.Attribute(value=value, attr=attr) if scope.is_self(value):
                 for base in self.program.names.bases(scope.method_class or scope):
                     for binding, where in base.attributes.get(attr, ()) if isinstance(base, Scope) else ():
                         yield from self._bound(binding, attr, where, hops)
@@ -143,9 +143,3 @@ class Layers:
                 passed = argument_for(call, scope, name)
                 if isinstance(passed, ast.expr):
                     yield from self._expression(passed, caller, hops + 2)
-
-
-def is_self(node: ast.expr, scope: Scope) -> bool:
-    """Whether `node` is the `self` of the method around it."""
-    holder = scope.binding_scope(node.id) if isinstance(node, ast.Name) else None
-    return holder is not None and isinstance(node, ast.Name) and holder.self_name == node.id

@@ -13,7 +13,7 @@ from torchrepro_lint.index import Binding, Scope
 from torchrepro_lint.program.kernels import hints
 from torchrepro_lint.program.kernels.annotations import annotated, literal_text
 from torchrepro_lint.program.kernels.context import context
-from torchrepro_lint.program.kernels.layers import CALLED_UNSEEN, Layers, is_self
+from torchrepro_lint.program.kernels.layers import CALLED_UNSEEN, Layers
 from torchrepro_lint.program.kernels.signatures import indexed, listed
 from torchrepro_lint.program.kernels.tensor_calls import Calls
 from torchrepro_lint.program.kernels.traits import (
@@ -194,7 +194,7 @@ class Tensors:
     # -- attributes and items -----------------------------------------------------------------------------------
     def _attribute(self, expr: ast.Attribute, scope: Scope, depth: int) -> Traits:
         owner = scope.method_class
-        if owner is not None and is_self(expr.value, scope):
+        if owner is not None and scope.is_self(expr.value):
             return self._member(owner, expr.attr, depth)
         match expr.attr:
             case "shape" | "device" | "dtype" | "ndim" | "training":

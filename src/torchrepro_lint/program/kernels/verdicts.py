@@ -23,7 +23,6 @@ from torchrepro_lint.program.kernels.conditions import Holds, Judged, judge
 from torchrepro_lint.program.kernels.context import NOTHING, Context, context
 from torchrepro_lint.program.kernels.evaluated import only_evaluated
 from torchrepro_lint.program.kernels.instances import calls_of
-from torchrepro_lint.program.kernels.layers import is_self
 from torchrepro_lint.program.kernels.operations import Behaviour, Operation, rows, signature
 from torchrepro_lint.program.kernels.tensors import Tensors
 from torchrepro_lint.program.kernels.triggers import METHOD, derives, function_calls, mentioned, method_calls
@@ -125,7 +124,7 @@ class _Reader:
         function = call.func
         if not isinstance(function, ast.Attribute) or self.tensors.layers.resolve(function, scope) is not None:
             return False  # torch.median, np.median, or a method that the project defines
-        if is_self(function.value, scope):
+        if scope.is_self(function.value):
             return False
         known = self.tensors.traits(function.value, scope).tensor
         return known is True or (known is None and function.attr in catalogue.table("tensors")["only_tensors"])
