@@ -26,7 +26,6 @@ from torchrepro_lint.suppression import Suppressor
 
 if TYPE_CHECKING:
     from torchrepro_lint.evidence import Measured
-    from torchrepro_lint.program.randomness.belief import ProgramBelief
 
 Progress = Callable[[int, int], None]
 MAX_GIVEN = 64  # files by name, as pre-commit gives them
@@ -204,36 +203,6 @@ class Run:
             if any(there.silences(finding.code, line) for line in there.touched(edit)):
                 return finding._replace(fix=None)
         return finding
-
-
-class Explained(NamedTuple):
-    """What is believed about the programs that start in the files asked for; `idle` are those that start none."""
-
-    root: Path
-    programs: tuple[ProgramBelief, ...]
-    idle: tuple[str, ...]
-    problems: tuple[str, ...]
-
-
-def explain(request: Request) -> Explained:
-    """Walk every program that starts in a file that the paths name."""
-    from torchrepro_lint.program.randomness.belief import belief
-
-    run = Run(request)
-    programs: list[ProgramBelief] = []
-    idle: list[str] = []
-    problems = [f"no such file or folder: {path}" for path in run.missing]
-    problems += [f"{path}: {reason}" for path, reason in run.unreadable]
-    for path in run.files:
-        facts = run.program.load(str(path))
-        if facts is None:
-            problems.append(f"{run.rel(path)}: {run.failure(path)}")
-            continue
-        found = [belief(seeding, run.program) for seeding in run.program.seedings(facts)]
-        programs += found
-        idle += [] if found else [run.rel(path)]
-        run.program.release()
-    return Explained(run.root, tuple(programs), tuple(idle), tuple(problems))
 
 
 def check(request: Request, progress: Progress | None = None) -> Result:

@@ -42,7 +42,7 @@ def explain(paths: tuple[Path, ...], output_format: str, color: str, config: Pat
     from torchrepro_lint import cards
     from torchrepro_lint.cli import streams
     from torchrepro_lint.engine import Request
-    from torchrepro_lint.engine import explain as explained_by
+    from torchrepro_lint.explaining import explain as explained_by
     from torchrepro_lint.report import Context
     from torchrepro_lint.report.explanation import render_json, render_text
     from torchrepro_lint.settings import SettingsError, SettingsResolver

@@ -8,7 +8,8 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
-from torchrepro_lint.index.facts import AttributeSet, Binding, FunctionNode, ModuleFacts, Scope, SubscriptSet
+from torchrepro_lint.index.binding import all_arguments, bind, bind_parameters, bind_target, enter
+from torchrepro_lint.index.facts import Binding, FunctionNode, ModuleFacts, Scope
 from torchrepro_lint.model import Position
 from torchrepro_lint.source import SourceFile
 
@@ -94,11 +95,11 @@ def _push(nodes: Iterable[ast.AST | None], scope: Scope, pending: Pending) -> No
 # -- handlers: return True when they queued the children themselves -----------------------------------------
 def _function(node: ast.AST, scope: Scope, pending: Pending) -> bool:
     assert isinstance(node, FunctionNode)
-    _bind(scope, node.name, Binding("function", node))
-    inner = _enter(scope, "function", node.name, node)
-    _parameters(node.args, inner)
+    bind(scope, node.name, Binding("function", node))
+    inner = enter(scope, "function", node.name, node)
+    bind_parameters(node.args, inner)
     _push(node.body, inner, pending)
-    annotations = [a.annotation for a in _all_arguments(node.args)]
+    annotations = [a.annotation for a in all_arguments(node.args)]
     _push([*node.decorator_list, *node.args.defaults, *node.args.kw_defaults, *annotations, node.returns],
           scope, pending)  # fmt: skip
     return True
@@ -106,9 +107,9 @@ def _function(node: ast.AST, scope: Scope, pending: Pending) -> bool:
 
 def _lambda(node: ast.AST, scope: Scope, pending: Pending) -> bool:
     assert isinstance(node, ast.Lambda)
-    inner = _enter(scope, "lambda", "<lambda>", node)
+    inner = enter(scope, "lambda", "<lambda>", node)
     inner.returns.append(node.body)
-    _parameters(node.args, inner)
+    bind_parameters(node.args, inner)
     _push([node.body], inner, pending)
     _push([*node.args.defaults, *node.args.kw_defaults], scope, pending)
     return True
@@ -116,8 +117,8 @@ def _lambda(node: ast.AST, scope: Scope, pending: Pending) -> bool:
 
 def _class(node: ast.AST, scope: Scope, pending: Pending) -> bool:
     assert isinstance(node, ast.ClassDef)
-    _bind(scope, node.name, Binding("class", node))
-    inner = _enter(scope, "class", node.name, node)
+    bind(scope, node.name, Binding("class", node))
+    inner = enter(scope, "class", node.name, node)
     _push(node.body, inner, pending)
     _push([*node.decorator_list, *node.bases, *(k.value for k in node.keywords)], scope, pending)
     return True
@@ -125,13 +126,13 @@ def _class(node: ast.AST, scope: Scope, pending: Pending) -> bool:
 
 def _comprehension(node: ast.AST, scope: Scope, pending: Pending) -> bool:
     assert isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp)
-    inner = _enter(scope, "comprehension", "<comprehension>", node)
+    inner = enter(scope, "comprehension", "<comprehension>", node)
     first, *rest = node.generators
     later: list[ast.AST] = list(first.ifs)
     for generator in rest:
         later += [generator.iter, *generator.ifs]
     for generator in node.generators:
-        _bind_target(inner, generator.target, "loop", node, generator.iter)
+        bind_target(inner, generator.target, "loop", node, generator.iter)
     elements = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
     _push([*later, *elements], inner, pending)
     _push([first.iter], scope, pending)
@@ -150,20 +151,20 @@ def _call(node: ast.AST, scope: Scope, pending: Pending) -> bool:
 def _assign(node: ast.AST, scope: Scope, pending: Pending) -> bool:
     assert isinstance(node, ast.Assign)
     for target in node.targets:
-        _bind_target(scope, target, "assign", node, node.value)
+        bind_target(scope, target, "assign", node, node.value)
     return False
 
 
 def _annotated(node: ast.AST, scope: Scope, pending: Pending) -> bool:
     assert isinstance(node, ast.AnnAssign)
     if node.value is not None:
-        _bind_target(scope, node.target, "assign", node, node.value)
+        bind_target(scope, node.target, "assign", node, node.value)
     return False
 
 
 def _rebound(node: ast.AST, scope: Scope, pending: Pending) -> bool:
     assert isinstance(node, ast.AugAssign)
-    _bind_target(scope, node.target, "other", node, None)
+    bind_target(scope, node.target, "other", node, None)
     return False
 
 
@@ -171,13 +172,13 @@ def _walrus(node: ast.AST, scope: Scope, pending: Pending) -> bool:
     assert isinstance(node, ast.NamedExpr)
     while scope.kind == "comprehension" and scope.parent is not None:
         scope = scope.parent
-    _bind_target(scope, node.target, "assign", node, node.value)
+    bind_target(scope, node.target, "assign", node, node.value)
     return False
 
 
 def _for(node: ast.AST, scope: Scope, pending: Pending) -> bool:
     assert isinstance(node, ast.For | ast.AsyncFor)
-    _bind_target(scope, node.target, "loop", node, node.iter)
+    bind_target(scope, node.target, "loop", node, node.iter)
     return False
 
 
@@ -185,7 +186,7 @@ def _with(node: ast.AST, scope: Scope, pending: Pending) -> bool:
     assert isinstance(node, ast.With | ast.AsyncWith)
     for item in node.items:
         if item.optional_vars is not None:
-            _bind_target(scope, item.optional_vars, "with", node, item.context_expr)
+            bind_target(scope, item.optional_vars, "with", node, item.context_expr)
     return False
 
 
@@ -193,14 +194,14 @@ def _except(node: ast.AST, scope: Scope, pending: Pending) -> bool:
     assert isinstance(node, ast.ExceptHandler)
     scope.facts.handlers.append((node.lineno, node.end_lineno or node.lineno))
     if node.name:
-        _bind(scope, node.name, Binding("other", node))
+        bind(scope, node.name, Binding("other", node))
     return False
 
 
 def _capture(node: ast.AST, scope: Scope, pending: Pending) -> bool:
     name = getattr(node, "name", None) or getattr(node, "rest", None)
     if name:
-        _bind(scope, name, Binding("other", node))
+        bind(scope, name, Binding("other", node))
     return False
 
 
@@ -240,7 +241,7 @@ def _import(node: ast.AST, scope: Scope, pending: Pending) -> bool:
     for alias in node.names:
         target = alias.name if alias.asname else alias.name.partition(".")[0]
         binding = Binding("import", node, target=target)
-        _bind(scope, alias.asname or target, binding)
+        bind(scope, alias.asname or target, binding)
         scope.facts.imports.append(Binding("import", node, target=alias.name))
     return True
 
@@ -254,7 +255,7 @@ def _import_from(node: ast.AST, scope: Scope, pending: Pending) -> bool:
             continue
         target = f"{node.module}.{alias.name}" if node.module else alias.name
         binding = Binding("import", node, target=target, level=node.level)
-        _bind(scope, alias.asname or alias.name, binding)
+        bind(scope, alias.asname or alias.name, binding)
         facts.imports.append(binding)
         if alias.asname and alias.asname != alias.name:
             facts.aliases.setdefault(alias.name, set()).add(alias.asname)
@@ -265,84 +266,6 @@ def _joined(node: ast.AST, scope: Scope, pending: Pending) -> bool:
     assert isinstance(node, ast.JoinedStr)
     scope.facts.f_strings.append(node)
     return False
-
-
-# -- binding ---------------------------------------------------------------------------------------------
-def _enter(scope: Scope, kind: str, name: str, node: ast.AST) -> Scope:
-    full = f"{scope.name}.{name}" if scope.name else name
-    inner = Scope(kind, full, node, scope, scope.facts)  # type: ignore[arg-type]
-    scope.children[node] = inner
-    return inner
-
-
-def _bind(scope: Scope, name: str, binding: Binding) -> None:
-    match scope.outer.get(name):
-        case "global":
-            scope = scope.facts.scope
-        case "nonlocal":
-            outer = scope.parent
-            while outer is not None and (outer.kind == "class" or name not in outer.bindings):
-                outer = outer.parent
-            scope = outer or scope
-    scope.bindings.setdefault(name, []).append(binding)
-
-
-def _bind_target(
-    scope: Scope, target: ast.expr, kind: str, node: ast.AST, value: ast.expr | None, path: tuple[int, ...] = ()
-) -> None:
-    match target:
-        case ast.Name(id=name):
-            _bind(scope, name, Binding(kind, node, value, path))  # type: ignore[arg-type]
-            if kind == "assign" and isinstance(value, ast.Name | ast.Attribute):
-                original = value.attr if isinstance(value, ast.Attribute) else value.id
-                if original != name:
-                    scope.facts.aliases.setdefault(original, set()).add(name)
-        case ast.Tuple(elts=items) | ast.List(elts=items):
-            starred = next((i for i, e in enumerate(items) if isinstance(e, ast.Starred)), len(items))
-            for i, item in enumerate(items):
-                known = i < starred and kind != "other"
-                inner_kind = "unpack" if kind == "assign" else kind
-                _bind_target(scope, item, inner_kind if known else "other", node,
-                             value if known else None, (*path, i))  # fmt: skip
-        case ast.Starred(value=inner):
-            _bind_target(scope, inner, "other", node, None)
-        case ast.Attribute(attr=attr, value=owner):
-            statement = node if isinstance(node, ast.stmt) else None
-            if statement is not None:
-                shown = value if kind == "assign" else None
-                scope.facts.attribute_sets.setdefault(attr, []).append(AttributeSet(target, shown, statement, scope))
-            _bind_attribute(scope, attr, owner, Binding(kind, node, value, path))  # type: ignore[arg-type]
-        case ast.Subscript(slice=ast.Constant(value=str(key))) if isinstance(node, ast.stmt):
-            scope.facts.subscript_sets.setdefault(key, []).append(
-                SubscriptSet(target, value if kind == "assign" else None, node, scope)
-            )
-
-
-def _bind_attribute(scope: Scope, attr: str, owner: ast.expr, binding: Binding) -> None:
-    """`self.attr = ...` in a method is an attribute of its class."""
-    function: Scope | None = scope
-    while function is not None and isinstance(owner, ast.Name):
-        if function.self_name == owner.id and function.parent is not None:
-            function.parent.attributes.setdefault(attr, []).append((binding, scope))
-            return
-        function = function.parent
-
-
-def _all_arguments(args: ast.arguments) -> list[ast.arg]:
-    extra = [a for a in (args.vararg, args.kwarg) if a is not None]
-    return [*args.posonlyargs, *args.args, *args.kwonlyargs, *extra]
-
-
-def _parameters(args: ast.arguments, scope: Scope) -> None:
-    positional = args.posonlyargs + args.args
-    missing: list[ast.expr | None] = [None] * (len(positional) - len(args.defaults))
-    for arg, default in zip(positional, missing + list(args.defaults), strict=True):
-        scope.bindings[arg.arg] = [Binding("parameter", arg, default)]
-    for arg, default in zip(args.kwonlyargs, args.kw_defaults, strict=True):
-        scope.bindings[arg.arg] = [Binding("parameter", arg, default)]
-    for extra in (args.vararg, args.kwarg):
-        if extra is not None:
-            scope.bindings[extra.arg] = [Binding("other", extra)]
 
 
 _HANDLERS: dict[type[ast.AST], Callable[[ast.AST, Scope, Pending], bool]] = {

@@ -11,7 +11,7 @@ from torchrepro_lint.report.summary import counted
 from torchrepro_lint.report.terminal import Paint, visible
 
 if TYPE_CHECKING:
-    from torchrepro_lint.engine import Explained
+    from torchrepro_lint.explaining import Explained
     from torchrepro_lint.program.randomness.belief import DrawBelief, FamilyBelief, ProgramBelief, SeedBelief, Spot
 
 _STATES = {
