@@ -14,7 +14,8 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.program.declarations import declared_options
+from torchrepro_lint.program.calls import UNKNOWN
+from torchrepro_lint.program.declarations import constant, declared_options
 from torchrepro_lint.program.intent import branches
 from torchrepro_lint.program.options import Options
 from torchrepro_lint.program.program import Program
@@ -66,14 +67,10 @@ def _question(test: ast.expr) -> tuple[ast.expr, Holds]:
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             subject, holds = _question(operand)
             return subject, partial(_fails, holds)
-        case ast.Compare(left=left, ops=[op], comparators=[ast.Constant(value=wanted)]) if type(op) in COMPARE:
-            return left, partial(_compares, COMPARE[type(op)], wanted)
-        case ast.Compare(
-            left=left,
-            ops=[op],
-            comparators=[ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number))],
-        ) if type(op) in COMPARE:
-            return left, partial(_compares, COMPARE[type(op)], -number)
+        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in COMPARE:
+            wanted = constant(right)
+            if wanted is not UNKNOWN:
+                return left, partial(_compares, COMPARE[type(op)], wanted)
     return test, bool
 
 
