@@ -232,7 +232,8 @@ def _runs_backward(function: Scope) -> bool:
 @lru_cache(maxsize=64)
 def _callers(function: Scope, program: Program, depth: int) -> Context:
     """What all known callers of a function agree on; a module's `forward` has callers that nobody sees."""
-    if depth >= MAX_CALLERS or function.name.rpartition(".")[2] in CALLED_UNSEEN:
+    name = function.name.rpartition(".")[2]
+    if depth >= MAX_CALLERS or name in CALLED_UNSEEN or "train" in name:  # a trainer nobody sees calls `train_step`
         return NOTHING
     near = {context(call, scope, program, depth + 1) for call, scope in _calls_nearby(function, program)}
     near.discard(Context(None, "import"))

@@ -23,6 +23,10 @@ _MASK = re.compile(r"(?:^|_)mask(?:_|$)")  # of ones and zeros, in whatever type
 _SOFT = re.compile(r"soft|pred|logit|prob|score|weight|learn|hat(?:_|$)")
 _WHOLE = re.compile(r"(?:^|_)(?:ids|idxs?|indices|seq_?lens?|seqlens?|lengths)(?:_[qk])?$")
 _LOADED = re.compile(r"loader|dataset|batch", re.IGNORECASE)
+# `x (Tensor): input image`, `input: RGB image tensor with shape ...`: not what a model made of it.
+_TOLD = (
+    r"^[ \t]*%s\b[^:\n]*:(?![^\n]*(?:feature|embed|predict|generat|reconstruct|logit))[^\n]*\b(?:image|waveform)s?\b"
+)
 _IMAGE_ENCODERS = ("image_encoder", "vision_encoder", "encode_image")
 
 
@@ -37,8 +41,9 @@ def is_loaded(iterable: str) -> bool:
 
 
 def is_input(name: str, function: Scope) -> bool:
-    """Whether a parameter is called like data, or handed to an image encoder, itself or what is made of it first."""
-    return _INPUT.search(name) is not None or _is_encoded(name, function)
+    """Whether a parameter is called or described like data, or handed to an image encoder, itself or what is made of it
+    first."""
+    return _INPUT.search(name) is not None or _is_encoded(name, function) or _is_told(name, function)
 
 
 def is_target(name: str) -> bool:
@@ -54,6 +59,12 @@ def is_mask(name: str) -> bool:
 def is_whole(name: str) -> bool:
     """Whether it is called like whole numbers: `token_ids`, `batch_idx`, `lengths`."""
     return _WHOLE.search(name) is not None
+
+
+def _is_told(name: str, function: Scope) -> bool:
+    node = function.node
+    said = ast.get_docstring(node) if isinstance(node, ast.FunctionDef) else None
+    return said is not None and re.search(_TOLD % re.escape(name), said, re.MULTILINE | re.IGNORECASE) is not None
 
 
 def _is_encoded(name: str, function: Scope) -> bool:
