@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.index import Scope
+from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.program.options import Frame, Options
 from torchrepro_lint.program.program import Program
 from torchrepro_lint.program.randomness import FAMILIES
@@ -28,7 +28,11 @@ from torchrepro_lint.program.randomness.training_mode import only_in_training
 
 _SEEDS_BY_NAME = r"(?i)seed|determinis|reproduc"
 _READS = ("get_", "is_", "has_", "add_", "to_", "initial_", "print", "log", "manual_seed")
+_TRAINS = r"(?i)^(?:\w*_)?(?:train|fit|save|optimi[sz]e|update)(?:_\w*)?$"
 _STAND_IN = r"dummy|dump_?input|example_?input|fake_?input|flops|macs|complexity|profil|onnx|latency|warm_?up"
+_OWN_GENERATORS = (
+    r"(?i)(?:^|_|\.)(?:envs?|environment|\w*_space|rng|np_random|generator)$"  # their seed is no global one
+)
 _KNOWN = ("torch", "numpy", "random", "builtins", "imgaug")  # packages of which the catalogue has every seeder
 
 
@@ -181,6 +185,8 @@ def _may_seed(name: str | None, call: ast.Call) -> bool:
     last: str = name.rpartition(".")[2] if name else getattr(call.func, "attr", getattr(call.func, "id", ""))
     if name is not None and name.partition(".")[0] in _KNOWN:
         return False
+    if isinstance(call.func, ast.Attribute) and re.search(_OWN_GENERATORS, ast.unparse(call.func.value)):
+        return False
     return bool(re.search(_SEEDS_BY_NAME, last)) and not last.startswith(_READS)
 
 
@@ -214,8 +220,27 @@ def _loads_over(step: Step) -> bool:
     around = set(facts.ancestors(step.node))
     return any(
         all(a in around for a in facts.ancestors(call) if isinstance(a, ast.If | ast.IfExp | ast.ExceptHandler))
+        and not _is_trained_between(step.node, call, facts)
         for call in loads
     )
+
+
+def _is_trained_between(built: ast.AST, load: ast.Call, facts: ModuleFacts) -> bool:
+    """Whether a loop of the same block ends between the two that makes the weights which are loaded: the best ones."""
+    around, first = set(facts.ancestors(load)), built.lineno  # type: ignore[attr-defined]
+    blocks = (getattr(a, "body", []) for a in facts.ancestors(built) if a in around)
+    return any(
+        isinstance(n, ast.For | ast.While) and n not in around and first < n.lineno < load.lineno and _trains(n)
+        for block in blocks
+        if isinstance(block, list)
+        for n in block
+    )
+
+
+def _trains(loop: ast.For | ast.While) -> bool:
+    """Whether a loop calls something for training, by its name, or saves."""
+    called = (n.func for n in ast.walk(loop) if isinstance(n, ast.Call))
+    return any(re.search(_TRAINS, getattr(f, "attr", getattr(f, "id", ""))) for f in called)
 
 
 def _copies(load: ast.Call) -> bool:
