@@ -20,7 +20,7 @@ SEED = "transformers.set_seed"
 def check(module: Module, program: Program) -> Iterator[Draft]:
     """Report each model with fresh weights that nothing seeds before the Trainer does."""
     calls = module.calls(catalogue.names("frameworks", "hf_trainers"))
-    trainers = [c for c in calls if c.argument("model_init") is None]
+    trainers = [c for c in calls if not isinstance(c.argument("model_init"), Argument)]
     if not trainers or "train" not in module.facts.calls:
         return
     reported: set[int] = set()
@@ -39,14 +39,14 @@ def _drafts(trainer: Call, fresh: FreshWeights, seeding: Seeding) -> Iterator[Dr
     others = [s for s in seeders if not _is_made_by(s, trainer, fresh)]
     if any(m.seeder is None for m in seeding.met):  # an unknown function whose name says that it seeds
         return
-    if not all(_comes_after(s, fresh) for s in others):
+    if not all(_comes_after(s, fresh, trainer.program) for s in others):
         return
     facts, here = fresh.scope.facts, fresh.scope.facts is trainer.facts
     makers = catalogue.names("frameworks", "hf_trainers")
     late = [s for s in others if _name(s, trainer.program) not in makers]
-    seeded = Place(facts, late[0].node, "seeded only here") if late else None
+    seeded = Place(late[0].scope.facts, late[0].node, "seeded only here") if late else None
     values = {"model": facts.text(fresh.node.func), "what": fresh.what, "trainer": trainer.written}
-    values["seed"] = facts.text(late[0].node) if late else ""
+    values["seed"] = late[0].scope.facts.text(late[0].node) if late else ""
     related: tuple[Place, ...] = (seeded or Place(trainer.facts, trainer.node, "seeded only here"),)
     if not here:
         related = (*related, Place(facts, fresh.node, f"{fresh.what} are drawn here"))
@@ -72,9 +72,16 @@ def _is_made_by(seeder: Seeder, trainer: Call, fresh: FreshWeights) -> bool:
     return in_constructor and _name(seeder, trainer.program) in catalogue.names("frameworks", "hf_trainers")
 
 
-def _comes_after(seeder: Seeder, fresh: FreshWeights) -> bool:
-    """Whether a seed stands below the model in the same function: then it comes too late."""
-    return seeder.scope.function is fresh.scope.function and seeder.node.lineno > (fresh.node.end_lineno or 0)
+def _comes_after(seeder: Seeder, fresh: FreshWeights, program: Program) -> bool:
+    """Whether a seed stands below the model in the same function, or below each call of the function that builds it:
+    then it comes too late."""
+    function, line = fresh.scope.function, seeder.node.lineno
+    if seeder.scope.function is function:
+        return line > (fresh.node.end_lineno or 0)
+    calls = program.callers_of(function) or ()
+    return bool(calls) and all(
+        where.function is seeder.scope.function and line > (call.end_lineno or 0) for call, where in calls
+    )
 
 
 def _arguments(trainer: Call) -> Call | None:
