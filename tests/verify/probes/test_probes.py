@@ -114,7 +114,8 @@ def test_it_runs_on_a_cpu(name: str) -> None:
         run = Run(experiment)
         for tensor in (*run.once(), *run.once()):
             assert tensor.layout is torch.strided
-            assert not tensor.is_floating_point() or tensor.isfinite().all(), experiment.summary
+            if tensor.is_floating_point() and name != "empty":  # where there is what was left in memory
+                assert tensor.isfinite().all(), experiment.summary
 
 
 @pytest.mark.parametrize("name", sorted({row["probe"] for row in ROWS if "cpu" in row.get("alerts", {})}))
