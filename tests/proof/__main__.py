@@ -1,7 +1,7 @@
 """Proves the fixes to a person who watches: `python -m tests.proof`, or with names of programs.
 
 Prints one line per program and exits with 1 if a proof does not hold. With `--fresh`, no run shares an imported
-PyTorch with another: each starts an interpreter of its own, which takes three times as long.
+PyTorch with another: each starts an interpreter of its own, which takes more than twice as long.
 """
 
 from __future__ import annotations
