@@ -17,7 +17,7 @@ def _words(*patterns: str) -> re.Pattern[str]:
 _EVALUATION = _words(
     r"^_*(?:eval|evaluate|evaluation|validate|validation|val|test|predict|infer|inference|generate)(?:_|$)",
     r"^_*(?:visuali[sz]e|plot|draw|demo|export|post_?process|on_(?:validation|test|predict))(?:_|$)",
-    r"_(?:infer|inference|eval)$",
+    r"_(?:infer|inference|eval|prefill)$",
 )
 _LOADING = _words(
     r"^_*(?:load|convert|from_pretrained|remap)",
@@ -30,7 +30,7 @@ _DATA = _words(
     r"^_*(?:__getitem__|collate|preprocess|augment|transform|read)",
     r"^_*load_(?:image|audio|video|data)",
     r"^_*(?:resize|rescale|crop)_and_(?:normali[sz]e|rescale|crop|pad)(?:_|$)",
-    r"^_*(?:re)?(?:scale|size)_(?:image|img|video|frame)s?$",
+    r"^_*(?:(?:re)?(?:scale|size)|crop)_(?:image|img|video|frame)s?$",
     r"(?:^|_)(?:spec_?augment|rand_?augment|time_?warp|time_?mask|freq(?:uency)?_?mask)(?:_|$)",
 )
 _DATA_CLASS = _words(
