@@ -10,23 +10,38 @@ import re
 from functools import lru_cache
 from pathlib import Path
 
-from torchrepro_lint.program.importers import MAX_USERS
 from torchrepro_lint.program.program import Program
 
-_TRAINS = re.compile(
-    rb"\.backward\(|autograd\.grad\b|zero_grad\(|training_step|train_step|\.fit\(|Trainer\b|import_module|__import__"
-)
-_STARTS = "__main__"
+MAX_PROGRAMS = 64
+_TRAINS = re.compile(rb"\.backward\(|autograd\.grad\b|zero_grad\(|training_step|train_step|\.fit\(|Trainer\b")
+_LOOPS = (".backward(", "zero_grad(", ".fit(")  # of scripts without a guard, too
+_BY_NAME = ("import_module", "__import__", "instantiate")  # what these reach is in no import
 
 
-@lru_cache(maxsize=16)
 def only_evaluated(path: Path, program: Program) -> bool:
     """Whether programs use the file `path`, and none of them trains or imports what does."""
-    if not program.text.any_match(_TRAINS):
-        return False
-    users = program.users([path])
-    if len(users) >= MAX_USERS or not any(_STARTS in program.text.of(user) for user in users):
-        return False
-    reached = {file for user in (path, *users) for file in program.reachable(user)}
-    reached |= {folder / "__init__.py" for folder in path.parents}  # which may import it by its file's name
-    return not any(_TRAINS.search(program.text.of(file).encode()) for file in reached)
+    return path in _only_evaluated(program)
+
+
+@lru_cache(maxsize=1)
+def _only_evaluated(program: Program) -> frozenset[Path]:
+    """The files that evaluating programs import, without those that a training one reaches, too."""
+    starts = program.text.containing("__main__") or ()
+    if len(starts) > MAX_PROGRAMS or any(program.text.containing(word) for word in _BY_NAME):
+        return frozenset()
+    evaluated: set[Path] = set()
+    trained: set[Path] = set()
+    for start in starts:
+        reached = program.reachable(start)
+        if any(_trains(file, program) for file in reached):
+            trained |= reached
+        else:
+            evaluated |= reached - {start}
+    loops = [path for word in _LOOPS for path in program.text.containing(word) or ()] if evaluated else []
+    if not loops:
+        return frozenset()  # a library's models: somebody else trains them
+    return frozenset(evaluated.difference(trained, *(program.reachable(path) for path in loops)))
+
+
+def _trains(path: Path, program: Program) -> bool:
+    return bool(_TRAINS.search(program.text.of(path).encode()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,6 +22,7 @@ _EARNEST = frozenset({"parse_args", "DataLoader", "fit", "LightningCLI", "load",
                       "load_state_dict", "open", "imread", "read_csv", "save", "savez", "savefig",
                       "save_pretrained", "to_csv", "dump", "write"})  # fmt: skip
 TRAINS = ("backward", "manual_backward", "fit", "zero_grad")
+_PROGRAM = r"(?i)main|train|run|launch"  # a function that is a program; others are tried out under a guard
 LOADS = ("load_state_dict", "from_pretrained", "load_from_checkpoint", "load")
 
 
@@ -120,7 +122,7 @@ class Seeding:
             for facts in self.visited
             if facts is not self.entry.facts and facts.guard is not None
             for call in ast.walk(facts.guard)
-            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and re.search(_PROGRAM, call.func.id)
         }
         return any((function.facts, function.name) in started for function in self.entered)
 
