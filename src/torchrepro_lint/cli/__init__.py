@@ -11,12 +11,10 @@ import os
 import sys
 from types import TracebackType
 
-_MANY = 100_000  # objects made between two looks for cycles
-
 
 def main() -> None:
     """The console script: streams that can write anything, and exit code 2 for a crash."""
-    gc.set_threshold(_MANY)  # a small run makes no cycles worth looking for
+    gc.disable()  # a run makes few cycles, and to look for them among syntax trees takes long
     from torchrepro_lint.cli.program import program
 
     sys.excepthook = _crash

@@ -170,6 +170,7 @@ class ModuleFacts:
         for scope in list(self.scope.descend()):
             scope.children, scope.bindings, scope.attributes, scope.parent = {}, {}, {}, None
             scope.node, scope.returns = gone, []
+        del self.scope
         self.tree = gone
         self.calls, self.attribute_sets, self.subscript_sets, self._parents = {}, {}, {}, None
         self.imports, self.star_imports, self.guard = [], [], None

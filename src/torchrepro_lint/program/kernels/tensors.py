@@ -39,7 +39,6 @@ class Tensors:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.layers = Layers(program)
-        self._calls = Calls(self.layers, self._expression)
         self._steps = 0
         self._open: set[tuple[int, int]] = set()
         self._known: dict[tuple[int, int], tuple[ast.expr, Traits]] = {}
@@ -73,7 +72,7 @@ class Tensors:
             case ast.Attribute():
                 return self._attribute(expr, scope, depth)
             case ast.Call():
-                return self._calls.result(expr, scope, depth)
+                return Calls(self.layers, self._expression).result(expr, scope, depth)
             case ast.Subscript():
                 return self._item(expr, scope, depth)
             case ast.BinOp(left=left, op=op, right=right):

@@ -13,6 +13,7 @@ from torchrepro_lint.program.values import Origin, Result, Unknown
 
 MAX_CALLS = 6  # between the model and the call that loads it
 MAX_METHODS = 3
+MAX_FILES = 12  # with functions of that name, which are read to see whose methods they are
 
 
 def methods_of_unpickled(call: ast.Call, scope: Scope, program: Program) -> tuple[Scope, ...]:
@@ -20,8 +21,11 @@ def methods_of_unpickled(call: ast.Call, scope: Scope, program: Program) -> tupl
     function = call.func
     if not isinstance(function, ast.Attribute) or not _is_unpickled(function.value, scope, program, set()):
         return ()
+    defining = program.text.containing(f"def {function.attr}(") or ()
+    if len(defining) > MAX_FILES:
+        return ()
     found: list[Scope] = []
-    for path in sorted(program.text.mentioning(function.attr) or ()):
+    for path in sorted(defining):
         facts = program.load(str(path))
         for owner in facts.scope.children.values() if facts is not None else ():
             method = program.names.class_member(owner, function.attr) if owner.kind == "class" else None
