@@ -12,6 +12,7 @@ from torchrepro_lint.model import Certainty, Edit, Level, Range
 from torchrepro_lint.program import UNKNOWN, Argument, Call, Module, Program
 from torchrepro_lint.program.once import runs_often, runs_once
 from torchrepro_lint.program.options import Options
+from torchrepro_lint.program.origins import Constant
 from torchrepro_lint.program.randomness.generators import (
     fallback,
     is_given_a_state,
@@ -20,7 +21,6 @@ from torchrepro_lint.program.randomness.generators import (
 )
 from torchrepro_lint.program.randomness.seeds import numbered
 from torchrepro_lint.program.reached import reached_by_default
-from torchrepro_lint.program.values import Constant
 from torchrepro_lint.syntax import replace
 
 

@@ -10,9 +10,9 @@ from torchrepro_lint.index import FunctionNode, Scope
 from torchrepro_lint.model import Edit
 from torchrepro_lint.program import UNKNOWN, Argument, Call, Module, Program
 from torchrepro_lint.program.data.samplers import evaluates
+from torchrepro_lint.program.origins import Reference, Result
 from torchrepro_lint.program.randomness.reseeds import SeedCall, seed_calls
 from torchrepro_lint.program.steady import Steady
-from torchrepro_lint.program.values import Reference, Result
 from torchrepro_lint.syntax import import_module, replace
 
 _SEED = "{torch}.initial_seed() % 2**32"

@@ -7,11 +7,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from torchrepro_lint.checks.draft import Draft, Place
-from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.program import Module, Program
 from torchrepro_lint.program.frameworks import calls_in
-from torchrepro_lint.program.kernels.chosen_by_name import files_chosen_by_name
-from torchrepro_lint.program.kernels.convolutions import first_kernel, imported_kernel, uses_gpu
 
 if TYPE_CHECKING:
     from torchrepro_lint.program.randomness.seeding import Seeding
@@ -23,7 +21,7 @@ REQUESTS = ("use_deterministic_algorithms", "set_deterministic_debug_mode", "set
 def check(module: Module, program: Program) -> Iterator[Draft]:
     for seeding in program.seedings(module.facts):
         seeds = [s for s in (*seeding.seeders, *seeding.conditional.values()) if "torch" in s.families]
-        if not seeds or not seeding.complete or not seeding.trains or not uses_gpu(seeding.visited):
+        if not seeds or not seeding.complete or not seeding.trains:
             continue
         if seeding.is_launcher:
             continue
@@ -31,12 +29,24 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             continue
         if next(calls_in(seeding.visited, program, "trainers"), None) is not None:
             continue  # TRP602 says at the Trainer what it takes there
-        kernel = first_kernel(seeding.visited, program)
-        if kernel is None:
-            kernel = first_kernel(files_chosen_by_name(seeding.visited, program), program)
-        kernel = kernel or imported_kernel(seeding.visited, program)
+        kernel = _kernel_on_gpu(seeding, program)
         if kernel is not None:
             yield _draft(module, seeding, seeds[0].node, seeds[0].scope.facts, kernel[0], kernel[1].facts)
+
+
+def _kernel_on_gpu(seeding: Seeding, program: Program) -> tuple[ast.AST, Scope] | None:
+    """The first call whose kernel is chosen at run time, in a program that uses a GPU."""
+    from torchrepro_lint.program.kernels.chosen_by_name import files_chosen_by_name  # few files get this far
+    from torchrepro_lint.program.kernels.convolutions import first_kernel, imported_kernel, uses_gpu
+
+    files = seeding.visited
+    if not uses_gpu(files):
+        return None
+    return (
+        first_kernel(files, program)
+        or first_kernel(files_chosen_by_name(files, program), program)
+        or imported_kernel(files, program)
+    )
 
 
 def _draft(

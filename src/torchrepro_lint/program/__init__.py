@@ -6,18 +6,9 @@ What rules share on top of that has three rooms: `randomness` (seeds and draws),
 
 from torchrepro_lint.program.calls import UNKNOWN, Argument, Call, Opaque
 from torchrepro_lint.program.names import Variable
+from torchrepro_lint.program.origins import Constant, Display, Element, Origin, Parameter, Reference, Result, Unknown
 from torchrepro_lint.program.program import Module, Program
 from torchrepro_lint.program.randomness import FAMILIES
-from torchrepro_lint.program.values import (
-    Constant,
-    Display,
-    Element,
-    Origin,
-    Parameter,
-    Reference,
-    Result,
-    Unknown,
-)
 
 __all__ = [
     "FAMILIES",

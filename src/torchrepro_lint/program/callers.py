@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.program.importers import importers
-from torchrepro_lint.program.values import Display, Result, Values
+from torchrepro_lint.program.origins import Display, Result
+from torchrepro_lint.program.values import Values
 
 if TYPE_CHECKING:
     from torchrepro_lint.program.program import Program

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.program.values import Constant, Display, Unknown
+from torchrepro_lint.program.origins import Constant, Display, Unknown
 
 if TYPE_CHECKING:
     from torchrepro_lint.program.program import Program

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.program.calls import UNKNOWN, Opaque
 from torchrepro_lint.program.declarations import Declared, Default, constant, declared_options
+from torchrepro_lint.program.origins import Constant, Parameter
 from torchrepro_lint.program.truth import COMPARE, Truth, joined, truth_of
-from torchrepro_lint.program.values import Constant, Parameter, argument_for
+from torchrepro_lint.program.values import argument_for
 
 if TYPE_CHECKING:
     from torchrepro_lint.program.program import Program

@@ -21,9 +21,10 @@ from torchrepro_lint.program.importers import imported, reachable, users
 from torchrepro_lint.program.module import Module
 from torchrepro_lint.program.modules import ModuleFinder
 from torchrepro_lint.program.names import Names, Target
+from torchrepro_lint.program.origins import Constant, Display, Origin, Reference, Result
 from torchrepro_lint.program.project import ProjectText
 from torchrepro_lint.program.randomness.seeds import Seeds
-from torchrepro_lint.program.values import Constant, Display, Origin, Reference, Result, Values
+from torchrepro_lint.program.values import Values
 
 if TYPE_CHECKING:
     from torchrepro_lint.evidence import Evidence, Measured

@@ -12,8 +12,9 @@ from collections.abc import Collection
 
 from torchrepro_lint.index import Binding, Scope
 from torchrepro_lint.program.names import Variable
+from torchrepro_lint.program.origins import Result
 from torchrepro_lint.program.program import Program
-from torchrepro_lint.program.values import Result, argument_for
+from torchrepro_lint.program.values import argument_for
 
 MAX_DEPTH = 8
 _STAYS = re.compile(r"seed|rank|worker|world_size", re.IGNORECASE)

@@ -8,70 +8,30 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from torchrepro_lint.index import Binding, Scope
 from torchrepro_lint.program.names import Names, Variable
+from torchrepro_lint.program.origins import (
+    Constant,
+    Display,
+    Element,
+    Origin,
+    Parameter,
+    Reference,
+    Result,
+    Unknown,
+    display_items,
+    unpacked,
+)
 
 MAX_DEPTH = 16
 MAX_STEPS = 120
-MAX_ITEMS = 24  # of a dict whose key is not known
 # Methods of modules and tensors that give back the object itself, moved or switched.
 _SELF_METHODS = frozenset({"to", "cuda", "cpu", "train", "eval", "half", "float", "double", "bfloat16",
                            "requires_grad_", "share_memory", "to_empty"})  # fmt: skip
 
 
-class Constant(NamedTuple):
-    """A literal."""
-
-    value: object
-    node: ast.expr
-    scope: Scope
-
-
-class Reference(NamedTuple):
-    """A function, class or module: external (a dotted name) or the project's own (its scope)."""
-
-    target: str | Scope
-
-
-class Result(NamedTuple):
-    """What a call returned; an instance when `callee` is a class."""
-
-    callee: str | Scope | None
-    node: ast.Call
-    scope: Scope
-
-
-class Display(NamedTuple):
-    """A tuple, list, set or dict written out; `node` has the items, to be evaluated in `scope`."""
-
-    node: ast.Tuple | ast.List | ast.Set | ast.Dict | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
-    scope: Scope
-
-
-class Element(NamedTuple):
-    """One item of what is iterated: the loop variable over `iterable`."""
-
-    iterable: ast.expr
-    scope: Scope
-
-
-class Parameter(NamedTuple):
-    """A parameter whose callers are not known."""
-
-    name: str
-    scope: Scope
-
-
-class Unknown(NamedTuple):
-    """Anything else; `node` is where the trail was lost."""
-
-    node: ast.AST | None = None
-    scope: Scope | None = None
-
-
-Origin: TypeAlias = "Constant | Reference | Result | Display | Element | Parameter | Unknown"
 CallersOf = Callable[[Scope], "list[tuple[ast.Call, Scope]] | None"]
 
 
@@ -240,7 +200,7 @@ class Values:
     def _unpack(self, value: ast.expr, path: tuple[int, ...], scope: Scope, depth: int) -> list[Origin]:
         found: list[Origin] = []
         for origin in self._expression(value, scope, depth + 1):
-            item = _unpacked(origin, path[0])
+            item = unpacked(origin, path[0])
             if item is None or not isinstance(origin, Display):
                 found.append(Unknown(value, scope))
             elif path[1:]:
@@ -287,7 +247,7 @@ class Values:
     def _item(self, value: ast.expr, key: ast.expr, scope: Scope, depth: int) -> list[Origin]:
         found: list[Origin] = []
         for origin in self._expression(value, scope, depth + 1):
-            items = _display_items(origin, key)
+            items = display_items(origin, key)
             if items and isinstance(origin, Display):
                 found += [o for item in items for o in self._expression(item, origin.scope, depth + 1)]
             else:
@@ -335,40 +295,6 @@ class Values:
                     last = base.bindings[function.attr][-1]
                     return base.children.get(last.node)
         return None
-
-
-def _unpacked(origin: Origin, place: int) -> ast.expr | None:
-    """The item at `place` of a tuple or list that is written out."""
-    if not isinstance(origin, Display) or not isinstance(origin.node, ast.Tuple | ast.List):
-        return None
-    items = origin.node.elts
-    is_known = place < len(items) and not any(isinstance(i, ast.Starred) for i in items)
-    return items[place] if is_known else None
-
-
-def _display_items(origin: Origin, key: ast.expr) -> list[ast.expr]:
-    """The item of a display that a literal key means; of a table of functions, all that another key may mean."""
-    if isinstance(key, ast.Constant):
-        item = _display_item(origin, key)
-        return [item] if item is not None else []
-    if isinstance(origin, Display) and isinstance(origin.node, ast.Dict) and None not in origin.node.keys:
-        values = origin.node.values
-        is_table = all(isinstance(v, ast.Name | ast.Attribute | ast.Lambda) for v in values)
-        return values if is_table and len(values) <= MAX_ITEMS else []
-    return []
-
-
-def _display_item(origin: Origin, key: ast.Constant) -> ast.expr | None:
-    if not isinstance(origin, Display):
-        return None
-    match origin.node:
-        case ast.Tuple(elts=items) | ast.List(elts=items) if isinstance(key.value, int):
-            return items[key.value] if -len(items) <= key.value < len(items) else None
-        case ast.Dict(keys=keys, values=values):
-            for k, v in zip(keys, values, strict=True):
-                if isinstance(k, ast.Constant) and k.value == key.value:
-                    return v
-    return None
 
 
 def is_super(node: ast.expr) -> bool:

@@ -8,8 +8,8 @@ from typing import Any
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import Scope
+from torchrepro_lint.program.origins import Display, Result
 from torchrepro_lint.program.program import Program
-from torchrepro_lint.program.values import Display, Result
 
 
 def draws_by_itself(name: str, call: ast.Call, scope: Scope, program: Program) -> bool | None:

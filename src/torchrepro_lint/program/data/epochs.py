@@ -17,8 +17,8 @@ from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.program.calls import Call
 from torchrepro_lint.program.data.samplers import is_evaluation
 from torchrepro_lint.program.flow import Flow, follow
+from torchrepro_lint.program.origins import Constant, Result
 from torchrepro_lint.program.program import Program
-from torchrepro_lint.program.values import Constant, Result
 
 MAX_CALLERS = 6
 _EPOCH = re.compile(r"epoch", re.IGNORECASE)

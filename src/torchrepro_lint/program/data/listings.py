@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import Scope
+from torchrepro_lint.program.origins import Result
 from torchrepro_lint.program.program import Module, Program
-from torchrepro_lint.program.values import Result
 
 # Other objects that have a `glob`: they are asked for a remote store, and sort by themselves or not.
 _OTHER_STORES = ("fs", "filesystem", "storage", "client", "bucket", "hdfs", "s3", "gcs", "api", "gfile")

@@ -14,8 +14,8 @@ from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.model import Certainty
 from torchrepro_lint.program.calls import UNKNOWN, Argument, Call, Opaque
 from torchrepro_lint.program.data.mappings import possible_entries
+from torchrepro_lint.program.origins import Constant, Parameter, Unknown
 from torchrepro_lint.program.program import Module, Program
-from torchrepro_lint.program.values import Constant, Parameter, Unknown
 
 _GLOBAL_GENERATORS = ("torch.default_generator", "torch._C.default_generator")
 

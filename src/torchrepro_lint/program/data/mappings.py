@@ -9,9 +9,9 @@ import ast
 
 from torchrepro_lint.index import FunctionNode, Scope
 from torchrepro_lint.program.calls import Argument, entries_of
+from torchrepro_lint.program.origins import Display, Origin, Result
 from torchrepro_lint.program.program import Program
 from torchrepro_lint.program.reads import variable_reads
-from torchrepro_lint.program.values import Display, Origin, Result
 
 MAX_DEPTH = 3  # functions that hand their `**kwargs` on
 

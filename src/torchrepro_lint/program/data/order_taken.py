@@ -11,8 +11,8 @@ from torchrepro_lint.program.data import order_loops
 from torchrepro_lint.program.data.decisions import Decision, Holder
 from torchrepro_lint.program.data.loops import names_a_file
 from torchrepro_lint.program.data.singles import is_shared, is_single, unwrapped
+from torchrepro_lint.program.origins import Result
 from torchrepro_lint.program.uses import Site
-from torchrepro_lint.program.values import Result
 
 if TYPE_CHECKING:
     from torchrepro_lint.program.data.order import Order

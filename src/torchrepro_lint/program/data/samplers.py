@@ -15,8 +15,8 @@ from typing import Any
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import Scope
 from torchrepro_lint.program.calls import Argument, Call
+from torchrepro_lint.program.origins import Constant, Result
 from torchrepro_lint.program.program import Module, Program
-from torchrepro_lint.program.values import Constant, Result
 
 _EVALUATION = re.compile(
     r"(?:^|[^a-z])(?:val|valid|test|testing|eval|dev|infer|inference)(?:[^a-z]|set|$)|evaluat|validat|predict",

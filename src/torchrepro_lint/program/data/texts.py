@@ -13,8 +13,8 @@ from typing import Any
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import Binding, Scope
+from torchrepro_lint.program.origins import Constant, Display, Element, Origin, Result, Unknown
 from torchrepro_lint.program.program import Program
-from torchrepro_lint.program.values import Constant, Display, Element, Origin, Result, Unknown
 
 MAX_STEPS = 120
 _SAME_ITEMS = frozenset({"list", "tuple", "set", "frozenset", "sorted", "reversed", "iter", "filter",

@@ -15,18 +15,10 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope
 from torchrepro_lint.program.calls import Argument
 from torchrepro_lint.program.data.augmentations import draws_by_itself
+from torchrepro_lint.program.origins import Display, Element, Origin, Parameter, Reference, Result, Unknown
 from torchrepro_lint.program.program import Program
 from torchrepro_lint.program.randomness.rng import draw_of
-from torchrepro_lint.program.values import (
-    Display,
-    Element,
-    Origin,
-    Parameter,
-    Reference,
-    Result,
-    Unknown,
-    argument_for,
-)
+from torchrepro_lint.program.values import argument_for
 
 MAX_CALLS = 1500
 _RESEEDING = ("seed", "manual_seed", "setstate", "set_state")

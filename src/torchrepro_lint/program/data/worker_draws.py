@@ -9,7 +9,7 @@ from torchrepro_lint.index import Scope
 from torchrepro_lint.program.calls import Argument, Call
 from torchrepro_lint.program.data.loaders import argument
 from torchrepro_lint.program.data.worker_calls import DrawKind, WorkerCalls, WorkerDraw
-from torchrepro_lint.program.values import Display, Result, Unknown
+from torchrepro_lint.program.origins import Display, Result, Unknown
 
 _ITEMS = ("__getitem__", "__getitems__", "__iter__")
 _SPLITS = ("torch.utils.data.Subset", "torch.utils.data.random_split", "torch.utils.data.ConcatDataset",

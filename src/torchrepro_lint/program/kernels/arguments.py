@@ -18,7 +18,7 @@ from torchrepro_lint.program.kernels.operations import Signature
 from torchrepro_lint.program.kernels.tensors import Tensors
 from torchrepro_lint.program.kernels.traits import Traits
 from torchrepro_lint.program.kernels.triggers import METHOD
-from torchrepro_lint.program.values import Constant, Display, Origin, Parameter, Unknown
+from torchrepro_lint.program.origins import Constant, Display, Origin, Parameter, Unknown
 
 
 class Unreadable:

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from torchrepro_lint.index import Scope
 from torchrepro_lint.program.calls import UNKNOWN
 from torchrepro_lint.program.names import Variable
+from torchrepro_lint.program.origins import Parameter
 from torchrepro_lint.program.program import Program
-from torchrepro_lint.program.values import Parameter, argument_for
+from torchrepro_lint.program.values import argument_for
 
 
 def field_default(field: ast.Attribute, scope: Scope, program: Program) -> object:

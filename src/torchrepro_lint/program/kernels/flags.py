@@ -15,8 +15,8 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.program.calls import Argument
 from torchrepro_lint.program.intent import asked, block_of, exclusive, mentions_flag, requested
+from torchrepro_lint.program.origins import Reference
 from torchrepro_lint.program.program import Module, Program
-from torchrepro_lint.program.values import Reference
 
 _QUIET = frozenset({"torch", "numpy", "random", "os", "builtins", "logging", "warnings"})
 _PAIRED = frozenset({"__enter__", "__exit__", "setUp", "tearDown", "setUpClass", "tearDownClass",

@@ -14,11 +14,11 @@ from typing import Literal
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.model import Location
 from torchrepro_lint.program.entries import Entry
+from torchrepro_lint.program.origins import Constant, Display, Result
 from torchrepro_lint.program.program import Program
 from torchrepro_lint.program.randomness import FAMILIES
 from torchrepro_lint.program.randomness.seeding import MAYBE, SEEDED, UNSEEDED, Seeding, SeedMet, Step, Witness
 from torchrepro_lint.program.truth import Truth
-from torchrepro_lint.program.values import Constant, Display, Result
 
 MAX_UNFOLLOWED = 10
 Certainty = Literal["certain", "conditional", "none"]

@@ -9,10 +9,11 @@ from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.program.calls import Call
 from torchrepro_lint.program.data.worker_draws import worker_draws
 from torchrepro_lint.program.options import Frame
+from torchrepro_lint.program.origins import Result
 from torchrepro_lint.program.program import Program
 from torchrepro_lint.program.randomness.run_by import Decorated, Run, commands, decorated_in, run_by
 from torchrepro_lint.program.randomness.unpickled import methods_of_unpickled
-from torchrepro_lint.program.values import Result, is_super
+from torchrepro_lint.program.values import is_super
 
 MAX_OWNERS = 4
 _HANDS_ON = frozenset({"builtins.enumerate", "builtins.iter", "itertools.islice", "tqdm.tqdm", "tqdm.auto.tqdm"})

@@ -13,8 +13,8 @@ from typing import Any
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import Scope
 from torchrepro_lint.program.calls import Call
+from torchrepro_lint.program.origins import Result
 from torchrepro_lint.program.program import Program
-from torchrepro_lint.program.values import Result
 
 MAX_DEPTH = 6  # names between a data set and the call that made it
 

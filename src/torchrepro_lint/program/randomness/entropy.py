@@ -14,13 +14,13 @@ from functools import cache
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import Scope
+from torchrepro_lint.program.origins import Result, Unknown
 from torchrepro_lint.program.program import Program
 from torchrepro_lint.program.randomness.rng import draw_of
 from torchrepro_lint.program.randomness.salted import salted
 from torchrepro_lint.program.randomness.seeded_before import may_be_seeded_before
 from torchrepro_lint.program.reached import reached_by_default
 from torchrepro_lint.program.uses import Site
-from torchrepro_lint.program.values import Result, Unknown
 
 MAX_DEPTH = 12
 _PLAIN = frozenset({"builtins.len", "builtins.bool", "builtins.type", "builtins.isinstance", "builtins.print"})

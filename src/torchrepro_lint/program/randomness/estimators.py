@@ -13,8 +13,8 @@ from typing import Any
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.program.calls import UNKNOWN, Argument, Call
+from torchrepro_lint.program.origins import Constant, Result
 from torchrepro_lint.program.program import Module, Program
-from torchrepro_lint.program.values import Constant, Result
 
 SEED = "random_state"
 MOST_POSITIONAL = 2  # of a class; more are the shape of an older version

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import Scope
 from torchrepro_lint.program.calls import Argument, Call
+from torchrepro_lint.program.origins import Result
 from torchrepro_lint.program.program import Program
-from torchrepro_lint.program.values import Result
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope
+from torchrepro_lint.program.origins import Display, Result
 from torchrepro_lint.program.program import Program
-from torchrepro_lint.program.values import Display, Result
 
 if TYPE_CHECKING:
     from torchrepro_lint.program.randomness.seeding import Seeding

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import Scope
 from torchrepro_lint.program.calls import UNKNOWN, Call
+from torchrepro_lint.program.origins import Result
 from torchrepro_lint.program.program import Program
 from torchrepro_lint.program.randomness.data_sets import data_set_draw
-from torchrepro_lint.program.values import Result
 
 _LOADER = "torch.utils.data.DataLoader"
 

@@ -12,8 +12,8 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope
 from torchrepro_lint.index.facts import dotted
 from torchrepro_lint.program.names import Variable
+from torchrepro_lint.program.origins import Display, Reference, Result
 from torchrepro_lint.program.program import Program
-from torchrepro_lint.program.values import Display, Reference, Result
 
 Run: TypeAlias = "tuple[Scope, Scope | None]"
 """A function, and the class of the object that it is a method of."""

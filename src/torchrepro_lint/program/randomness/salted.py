@@ -17,8 +17,8 @@ from typing import Any
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import Scope
 from torchrepro_lint.model import Certainty
+from torchrepro_lint.program.origins import Constant, Display, Element, Parameter, Result
 from torchrepro_lint.program.program import Program
-from torchrepro_lint.program.values import Constant, Display, Element, Parameter, Result
 
 HASH = "builtins.hash"
 _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")

@@ -14,6 +14,7 @@ from torchrepro_lint.index.facts import FunctionNode
 from torchrepro_lint.program.configured import is_named
 from torchrepro_lint.program.entries import Entry
 from torchrepro_lint.program.options import Frame, Options
+from torchrepro_lint.program.origins import Result
 from torchrepro_lint.program.picked import picked
 from torchrepro_lint.program.program import Program
 from torchrepro_lint.program.randomness import FAMILIES
@@ -25,7 +26,7 @@ from torchrepro_lint.program.randomness.seed_effects import Effects
 from torchrepro_lint.program.randomness.seed_state import FRESH, State, by_default, either, replayed
 from torchrepro_lint.program.randomness.seeding import Seeding, Step
 from torchrepro_lint.program.truth import Truth
-from torchrepro_lint.program.values import Result, argument_for
+from torchrepro_lint.program.values import argument_for
 
 MAX_DEPTH = 40  # calls within calls
 MAX_CALLS = 30_000

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from torchrepro_lint.index import Binding, ModuleFacts, Scope
 from torchrepro_lint.program.declarations import declared_options
-from torchrepro_lint.program.values import Result
+from torchrepro_lint.program.origins import Result
 
 if TYPE_CHECKING:
     from torchrepro_lint.program.program import Program

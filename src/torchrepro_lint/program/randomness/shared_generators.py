@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from torchrepro_lint.index import FunctionNode, Scope
 from torchrepro_lint.program.calls import Argument, Call
 from torchrepro_lint.program.data.loaders import argument, loaders, workers
+from torchrepro_lint.program.origins import Result
 from torchrepro_lint.program.program import Program
 from torchrepro_lint.program.randomness.generators import is_given_a_state
 from torchrepro_lint.program.uses import Site, Uses
-from torchrepro_lint.program.values import Result
 
 MAX_DEPTH = 3
 _DATASETS = ("torch.utils.data.Dataset", "torch.utils.data.IterableDataset", "torchvision.datasets.",

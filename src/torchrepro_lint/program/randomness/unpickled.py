@@ -8,8 +8,8 @@ from __future__ import annotations
 import ast
 
 from torchrepro_lint.index import Scope
+from torchrepro_lint.program.origins import Origin, Result, Unknown
 from torchrepro_lint.program.program import Program
-from torchrepro_lint.program.values import Origin, Result, Unknown
 
 MAX_CALLS = 6  # between the model and the call that loads it
 MAX_METHODS = 3

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import Scope
+from torchrepro_lint.program.origins import Result
 from torchrepro_lint.program.program import Module, Program
 from torchrepro_lint.program.uses import Site, Uses
-from torchrepro_lint.program.values import Result
 
 MAX_DEPTH = 5
 _SYSTEM = "random.SystemRandom"
