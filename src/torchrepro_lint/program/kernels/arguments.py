@@ -213,6 +213,8 @@ class CallSite:
             return
         place, default = self.signature.called[name]
         for use, scope in self.uses():
+            if len(use.args) > len(self.signature.called):
+                continue  # more than it takes: the name stands for another object there
             passed = Call(use, scope, self.call.name, self.call.program).argument(name, place)
             node = passed.node if isinstance(passed, Argument) else default
             yield node, Witness(use, scope, "called here")
