@@ -26,6 +26,7 @@ class ProjectText:
         self._containing: dict[str, list[Path]] = {}
         self._words: dict[bytes, list[Path]] | None = None
         self._matches: dict[re.Pattern[bytes], bool] = {}
+        self.changes = 0  # how often a file was changed: what is kept of the text holds for one number
         self.imports: dict[Path, frozenset[str]] = {}  # the files that a file imports, as far as `importers` was asked
 
     @cached_property
@@ -44,6 +45,7 @@ class ProjectText:
 
     def change(self, path: Path, text: str | None) -> None:
         """Let `text` stand in for the file from now on; None for what is on disk."""
+        self.changes += 1
         self._mentions.clear()
         self._containing.clear()
         self._words = None

@@ -20,11 +20,11 @@ _BY_NAME = ("import_module", "__import__", "instantiate")  # what these reach is
 
 def only_evaluated(path: Path, program: Program) -> bool:
     """Whether programs use the file `path`, and none of them trains or imports what does."""
-    return path in _only_evaluated(program)
+    return path in _only_evaluated(program, program.text.changes)
 
 
 @lru_cache(maxsize=1)
-def _only_evaluated(program: Program) -> frozenset[Path]:
+def _only_evaluated(program: Program, changes: int) -> frozenset[Path]:  # noqa: ARG001 - part of the key
     """The files that evaluating programs import, without those that a training one reaches, too."""
     starts = program.text.containing("__main__") or ()
     if len(starts) > MAX_PROGRAMS or any(program.text.containing(word) for word in _BY_NAME):

@@ -1,0 +1,23 @@
+"""Files that only evaluating programs use, also after a file has changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from small_project import SmallProject
+
+from torchrepro_lint.program.kernels.evaluated import only_evaluated
+
+GUARD = 'if __name__ == "__main__":\n    main()\n'
+FILES = {
+    "metric.py": "def distance(x):\n    return x\n",
+    "score.py": f"from metric import distance\n\n\ndef main():\n    distance(1)\n\n\n{GUARD}",
+    "train.py": f"def main():\n    loss.backward()\n\n\n{GUARD}",
+}
+
+
+def test_what_a_training_program_imports_is_trained_from_then_on(tmp_path: Path) -> None:
+    project = SmallProject(tmp_path, FILES)
+    assert only_evaluated(tmp_path / "metric.py", project.program)
+    project.program.change(tmp_path / "train.py", f"from metric import distance\n{FILES['train.py']}")
+    assert not only_evaluated(tmp_path / "metric.py", project.program)
