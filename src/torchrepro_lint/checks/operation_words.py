@@ -26,7 +26,7 @@ def values_of(verdict: Verdict) -> Mapping[str, str]:
     operation = verdict.operation
     given = operation.condition or listed(verdict.decided)
     with_given = given if operation.condition or not given else f"with {given}"
-    call = f"`{verdict.call.written}` {with_given}".strip()
+    call = f"`{_written(verdict)}` {with_given}".strip()
     return {
         "call": call,
         "site": f"{call} for {listed(verdict.open)}" if verdict.open else call,
@@ -37,6 +37,12 @@ def values_of(verdict: Verdict) -> Mapping[str, str]:
         "open": listed(verdict.open),
         "switched": f"`torch.use_deterministic_algorithms(True)` is set{_release(verdict)}",
     }
+
+
+def _written(verdict: Verdict) -> str:
+    """What is called; of `super().__init__`, the class whose constructor that is."""
+    written = verdict.call.written
+    return verdict.call.name.rpartition(".")[2] if written.endswith(".__init__") else written
 
 
 def _release(verdict: Verdict) -> str:
