@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from torchrepro_lint.index.fstrings import repair_positions
 from torchrepro_lint.index.parents import Parents
@@ -154,9 +154,7 @@ class ModuleFacts:
     guard: ast.If | None = None
     lines: int = field(init=False)
     _parents: Parents | None = None
-    evaluated: dict[ast.AST, Any] = field(default_factory=dict)  # kept by `execution`
     _reads: dict[ast.AST, Reads] = field(default_factory=dict)
-    steps: dict[ast.stmt, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.scope = Scope("module", "", self.tree, None, self)
@@ -172,7 +170,7 @@ class ModuleFacts:
         self.tree = gone
         self.calls, self.attribute_sets, self.subscript_sets, self._parents = {}, {}, {}, None
         self.imports, self.star_imports, self.guard = [], [], None
-        self.evaluated, self._reads, self.steps = {}, {}, {}
+        self._reads = {}
 
     def in_handler(self, node: ast.AST) -> bool:
         """Whether `node` lies in an `except` clause."""

@@ -1,7 +1,8 @@
-"""Functions that no seeding walk has to enter: nothing that they can run draws, seeds, ends the program, starts a
-process or imports a module of the project.
+"""Summaries of what functions and modules do to the random generators, worked out once for all programs: their term,
+and what is to be known of the calls that were left out of it because nothing that they run has an effect.
 
-Whatever their arguments and the tests in them, so it is worked out once for all programs.
+A call has no effect where nothing that it can run draws, seeds, ends the program, starts a process or imports a module
+that does: whatever its arguments and the tests on the way.
 """
 
 from __future__ import annotations
@@ -20,56 +21,98 @@ from torchrepro_lint.project.configured import is_named
 from torchrepro_lint.seeding.callees import EXITS, Callees, is_parameter
 from torchrepro_lint.seeding.imports import Imports
 from torchrepro_lint.seeding.run_by import IMPORTS, Run, wrappers
-from torchrepro_lint.seeding.seed_effects import has_effect
 from torchrepro_lint.seeding.seeding import LOADS, TRAINS, Step
+from torchrepro_lint.seeding.terms import NOTHING, Term, TermBuilder
+from torchrepro_lint.seeding.transfer import has_effect
 
 MAX_DEPTH = 30  # calls within calls
 
 
-class Quiet(NamedTuple):
-    """What a quiet function does itself: the names that it calls, the calls that cannot be followed, and what it
-    runs."""
+class Notes(NamedTuple):
+    """What is known of code without effect: the names it calls, the calls that cannot be followed, what it runs."""
 
-    reached: frozenset[str]
-    unfollowed: tuple[Step, ...]
-    runs: tuple[Run, ...]
+    called: frozenset[str] = frozenset()
+    unfollowed: tuple[Step, ...] = ()
+    runs: tuple[Run, ...] = ()
 
 
-class QuietCall(NamedTuple):
-    """What a quiet call runs, and whether it is known what is called."""
+class Summary(NamedTuple):
+    """A function or module: its term, and the notes of what is not in it."""
+
+    term: Term
+    notes: Notes
+
+
+class _Effectless(NamedTuple):
+    """What a call without effect runs, and whether it is known what is called."""
 
     runs: tuple[Run, ...]
     is_followed: bool
 
 
 @remembered
-def quiet_functions(program: Program) -> QuietFunctions:
-    """The functions of a program that an interpreter need not enter."""
-    return QuietFunctions(program)
+def summaries(program: Program) -> Summaries:
+    """The summaries of a program's functions and modules."""
+    return Summaries(program)
 
 
-class QuietFunctions:
+class Summaries:
     """Answers for one program, as long as its files are held."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
         self.callees = Callees(program)
-        self.imports = Imports(program.project.finder)
-        self._calls: dict[tuple[ast.Call, Scope, Scope, Scope | None], QuietCall | None] = {}
-        self._known: dict[Run, Quiet | None] = {}
+        self.imports = Imports(program.project.finder, program.project.files)
+        self._summaries: dict[Run, Summary] = {}
+        self._known: dict[Run, Notes | None] = {}
         self._open: dict[Run, int] = {}  # those looked into, and how deep
-        self._supposed: dict[Run, Quiet] = {}  # quiet if what is looked into is
+        self._supposed: dict[Run, Notes] = {}  # without effect if what is looked into is
         self._lowest = 0  # the outermost of those that something rests on
         self._is_cut = False
 
-    def of(self, run: Run) -> Quiet | None:
-        """What a function does, if it is quiet."""
+    def of(self, run: Run) -> Summary:
+        """The summary of a function as a method of a class, or of a module. Not to be asked while one is built."""
+        if run not in self._summaries:
+            notes = self.without_effect(run) if run[0].kind != "module" else None
+            self._summaries[run] = self._build(run) if notes is None else Summary(NOTHING, notes)
+        return self._summaries[run]
+
+    def _build(self, run: Run) -> Summary:
+        function, owner = run
+        frame = Frame(function, owner=owner)
+        called: set[str] = set()
+        unfollowed: list[Step] = []
+        runs: dict[Run, None] = {}
+
+        def has_effect(call: ast.Call, scope: Scope) -> bool:
+            found = self._look_at(call, scope, frame)
+            if found is None:
+                return True
+            called.add(last_name(call))
+            if not found.is_followed:
+                unfollowed.append(Step(call, scope))
+            runs.update(dict.fromkeys(found.runs))
+            return False
+
+        def iterated(items: ast.expr, scope: Scope) -> tuple[Run, ...]:
+            found = tuple(self.callees.iterated(items, scope))
+            if any(self.without_effect(inner) is None for inner in found):
+                return found
+            runs.update(dict.fromkeys(found))
+            return ()
+
+        term = TermBuilder(has_effect, iterated, self.imports.by).of(function)
+        return Summary(term, Notes(frozenset(called), tuple(unfollowed), tuple(runs)))
+
+    # -- code without effect --------------------------------------------------------------------------------------
+    def without_effect(self, run: Run) -> Notes | None:
+        """The notes of a function that nothing needs to enter; None for any other."""
         if run in self._known:
             return self._known[run]
         depth = len(self._open)
         if run in self._open:
             self._lowest = min(self._lowest, self._open[run])
-            return _NOTHING
+            return _NOTES_OF_NOTHING
         if run in self._supposed:
             self._lowest = 0
             return self._supposed[run]
@@ -85,7 +128,7 @@ class QuietFunctions:
         self._is_cut = self._is_cut and depth > 0
         return found
 
-    def _settle(self, run: Run, found: Quiet | None, before: int, *, rests_on_outer: bool) -> None:
+    def _settle(self, run: Run, found: Notes | None, before: int, *, rests_on_outer: bool) -> None:
         """Keep the answer, and those supposed since, unless they rest on a function that is still looked into."""
         if found is not None:
             self._supposed[run] = found
@@ -93,45 +136,40 @@ class QuietFunctions:
             self._known[run] = None
         if found is None or not rests_on_outer:
             while len(self._supposed) > before:
-                inner, quiet = self._supposed.popitem()
+                inner, notes = self._supposed.popitem()
                 if found is not None:
-                    self._known[inner] = quiet
-
-    def call(self, call: ast.Call, scope: Scope, frame: Frame) -> QuietCall | None:
-        """What a call does that `frame` runs, if it is quiet. Not to be asked while a function is looked into."""
-        key = (call, scope, frame.function, frame.owner)
-        if key not in self._calls:
-            self._calls[key] = self._look_at(call, scope, frame)
-        return self._calls[key]
+                    self._known[inner] = notes
 
     # -- one function -------------------------------------------------------------------------------------------
-    def _look(self, run: Run) -> Quiet | None:
+    def _look(self, run: Run) -> Notes | None:
         function, owner = run
         frame = Frame(function, owner=owner)
-        reached: set[str] = set()
+        called: set[str] = set()
         unfollowed: list[Step] = []
         runs: dict[Run, None] = {}
         for node, scope in _run_in(function):
             if isinstance(node, ast.Import | ast.ImportFrom):
-                if self._imports_project(node, scope):
+                if self.imports.by(node, scope):
                     return None
                 continue
             if isinstance(node, ast.For | ast.AsyncFor):
                 iterated = self.callees.iterated(node.iter, scope)
-                if any(self.of(inner) is None for inner in iterated):
+                if any(self.without_effect(inner) is None for inner in iterated):
                     return None
                 runs.update(dict.fromkeys(iterated))
                 continue
-            reached.add(getattr(node.func, "attr", getattr(node.func, "id", "")))
-            called = self._look_at(node, scope, frame) if reached.isdisjoint(_TELLING) else None
-            if called is None:
+            called.add(last_name(node))
+            found = self._look_at(node, scope, frame)
+            if found is None:
                 return None
-            if not called.is_followed:
+            if not found.is_followed:
                 unfollowed.append(Step(node, scope))
-            runs.update(dict.fromkeys(called.runs))
-        return Quiet(frozenset(reached), tuple(unfollowed), tuple(runs))
+            runs.update(dict.fromkeys(found.runs))
+        return Notes(frozenset(called), tuple(unfollowed), tuple(runs))
 
-    def _look_at(self, call: ast.Call, scope: Scope, frame: Frame) -> QuietCall | None:
+    def _look_at(self, call: ast.Call, scope: Scope, frame: Frame) -> _Effectless | None:
+        if last_name(call) in _TELLING:
+            return None
         if isinstance(call.func, ast.Name) and is_parameter(call.func, scope, frame.function):
             return None  # what is called is the caller's choice
         callees = self.callees.of(call, scope, frame)
@@ -140,10 +178,10 @@ class QuietFunctions:
         runs: dict[Run, None] = {}
         for callee in callees or (None,):
             entered = self._entered(callee, call, scope, frame)
-            if entered is None or any(self.of(inner) is None for inner in entered):
+            if entered is None or any(self.without_effect(inner) is None for inner in entered):
                 return None
             runs.update(dict.fromkeys(entered))
-        return QuietCall(tuple(runs), is_followed=bool(callees))
+        return _Effectless(tuple(runs), is_followed=bool(callees))
 
     def _entered(self, callee: str | Scope | None, call: ast.Call, scope: Scope, frame: Frame) -> list[Run] | None:
         """The functions that a call enters; None where it has an effect itself."""
@@ -173,15 +211,14 @@ class QuietFunctions:
             return None
         return [(callee, owner) for owner in callees.owners(callee, call, scope, frame)]
 
-    def _imports_project(self, node: ast.Import | ast.ImportFrom, scope: Scope) -> bool:
-        importer = str(scope.facts.source.path)
-        if isinstance(node, ast.ImportFrom):
-            return bool(node.level) or self._program.project.finder.find(node.module or "", 0, importer) is not None
-        return any(self._program.project.finder.find(a.name, 0, importer) is not None for a in node.names)
+
+_NOTES_OF_NOTHING = Notes()
+_TELLING = frozenset((*TRAINS, *LOADS))  # calls that tell what a program is for: noted only where they are reached
 
 
-_NOTHING = Quiet(frozenset(), (), ())
-_TELLING = frozenset((*TRAINS, *LOADS))  # what a walk wants to come by itself
+def last_name(call: ast.Call) -> str:
+    """The last part of the written name of what is called."""
+    return str(getattr(call.func, "attr", getattr(call.func, "id", "")))
 
 
 def _runs_workers(name: str | None) -> bool:

@@ -14,8 +14,8 @@ from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.rng.draws import Draw, Seeder, draw_of, seeder_of
 from torchrepro_lint.rng.training_mode import only_in_training
-from torchrepro_lint.seeding.seed_state import Family, State, seeded
 from torchrepro_lint.seeding.seeding import MAYBE, SEEDED, UNSEEDED, Late, Seeding, SeedMet, Step, Witness
+from torchrepro_lint.seeding.state import Family, State, seeded
 
 _SEEDS_BY_NAME = r"(?i)seed|determinis|reproduc"
 _READS = ("get_", "is_", "has_", "add_", "to_", "initial_", "print", "log", "manual_seed")
