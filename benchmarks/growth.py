@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from pathlib import Path
 from zlib import crc32
 
 import corpus
-from speed import PARSE_ALL, check
+from measuring import Process, check, measure, parse
 
 PARTS = (8, 4, 2, 1)
 
@@ -30,8 +29,8 @@ class Row:
 
     files: int
     lines: int
-    parse: corpus.Process
-    check: corpus.Process
+    parse: Process
+    check: Process
 
     def __str__(self) -> str:
         ratio = self.check.cpu / self.parse.cpu
@@ -63,9 +62,7 @@ def grown(folder: Path, scratch: Path) -> Iterator[Row]:
 def _measured(folder: Path) -> Row:
     paths = corpus.sources([folder])
     lines = sum(path.read_bytes().count(b"\n") for path in paths)
-    modules = [str(path) for path in paths if path.suffix == ".py"]
-    parse = corpus.measure([sys.executable, "-W", "ignore", "-c", PARSE_ALL, *modules])
-    return Row(len(paths), lines, parse, corpus.measure(check(folder)))
+    return Row(len(paths), lines, measure(parse(paths)), measure(check(folder)))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
