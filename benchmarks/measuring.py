@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 
 # The paths come one a line on the standard input: thousands of them are too long for a command line. What is no
 # Python of this version (a template, say) is read as far as it goes, as the linter does.
@@ -108,3 +109,39 @@ def checked(folder: Path) -> list[Path]:
     command = [*linter(), "check", "--show-files", "."]
     shown = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
     return [Path(line) for line in shown.stdout.splitlines()]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a check of some files cost, round by round, beside `ast.parse` of the same files."""
+
+    files: int
+    parses: list[Process]
+    checks: list[Process]
+
+    @property
+    def parse_time(self) -> float:
+        """CPU seconds, the median of the rounds."""
+        return median(run.cpu for run in self.parses)
+
+    @property
+    def check_time(self) -> float:
+        """CPU seconds, the median of the rounds."""
+        return median(run.cpu for run in self.checks)
+
+    @property
+    def ratio(self) -> float:
+        """Of the CPU times within a round, the median of the rounds."""
+        return median(ours.cpu / theirs.cpu for theirs, ours in zip(self.parses, self.checks, strict=True))
+
+    @property
+    def peak(self) -> float:
+        """The most memory that a check took, in MiB."""
+        return max(run.peak for run in self.checks) / 2**20
+
+
+def cost(folder: Path, rounds: int, code: int = 0) -> Cost:
+    """Parse and check what is in `folder`, in turn; the check ends with `code`."""
+    files = checked(folder)
+    parses, checks = in_turn(rounds, parse(files, folder), check(".", folder=folder, code=code))
+    return Cost(len(files), parses, checks)
