@@ -1,4 +1,4 @@
-"""Turns what a check yields into a finding: the card gives name, level, message and fix title."""
+"""Turns what a check yields into a finding: the card gives name, level, message, help and fix title."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ def complete(code: str, draft: Draft, facts: ModuleFacts) -> Finding:
         dict(draft.properties),
         tuple(Related(p.facts.source.location(shown_range(p.facts, p.node)), p.message) for p in draft.related),
         _fix(card, draft),
+        help=fill(card.help_for.get(draft.message or "", card.help), draft.values),
     )
 
 
@@ -38,7 +39,7 @@ def tool_finding(code: str, rel: str, where: Position, message: str) -> Finding:
     """A finding of the tool itself (TRP001, TRP003), at a place that may have no syntax tree."""
     card = load_card(code)
     place = Range(where, Position(where.line, where.column + 1))
-    return Finding(code, card.name, card.level, card.certainty, message, Location(rel, place))
+    return Finding(code, card.name, card.level, card.certainty, message, Location(rel, place), help=card.help)
 
 
 def unused_suppression(source: SourceFile, unused: Unused) -> Finding:
@@ -52,7 +53,7 @@ def unused_suppression(source: SourceFile, unused: Unused) -> Finding:
     message = fill(card.message, {"problem": "; ".join(parts) or "it silenced nothing here"})
     fix = Fix(Safety.SAFE, card.fix_title, (removal(source, unused),))
     where = source.location(unused.item.range)
-    return Finding("TRP002", card.name, card.level, card.certainty, message, where, fix=fix)
+    return Finding("TRP002", card.name, card.level, card.certainty, message, where, fix=fix, help=card.help)
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:

@@ -92,7 +92,8 @@ class Fix(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """One thing wrong at one place. `fingerprint` survives edits elsewhere in the file."""
+    """One thing wrong at one place. `fingerprint` survives edits elsewhere in the file; `help` says what to do by hand,
+    with a fix or without."""
 
     code: str
     name: str
@@ -104,6 +105,7 @@ class Finding(NamedTuple):
     related: tuple[Related, ...] = ()
     fix: Fix | None = None
     fingerprint: str = ""
+    help: str | None = None
 
     @property
     def measured(self) -> str:

@@ -20,6 +20,7 @@ fix = "safe"
 since = "0.1.0"
 default = false
 message = "m"
+help = "h"
 fix_title = "t"
 references = ["https://example.org/seen", "https://example.org/more"]
 +++

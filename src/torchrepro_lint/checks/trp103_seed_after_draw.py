@@ -29,8 +29,10 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
 def _draft(seeding: Seeding, family: str, late: Late) -> Draft:
     steps = late.witness.chain
     here = max((i for i, s in enumerate(steps) if s.scope.facts is seeding.entry.facts), default=0)
-    drawn = tuple(Place(s.scope.facts, s.node, f"{family} is drawn from here") for s in steps[here + 1 :][-1:])
-    seeded = Place(late.seeder.scope.facts, late.seeder.node, f"{family} is seeded only here")
+    drawn = tuple(
+        Place(s.scope.facts, s.node, f"the {family} generator is drawn from here") for s in steps[here + 1 :][-1:]
+    )
+    seeded = Place(late.seeder.scope.facts, late.seeder.node, f"the {family} generator is seeded only here")
     return Draft(
         steps[here].node,
         {"family": family, "draw": late.witness.draw.what, "seed": seeded.facts.text(late.seeder.node)},

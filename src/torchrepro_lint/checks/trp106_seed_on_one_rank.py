@@ -32,7 +32,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             yield Draft(
                 seeding.node,
                 {"call": seeding.written, "test": text},
-                related=(Place(module.facts, guard, "only the first process gets here"),),
+                related=(Place(module.facts, guard, "only the first process runs this"),),
             )
 
 

@@ -36,7 +36,7 @@ def _draft(call: Call, drawn: Drawn) -> Draft:
     holder = facts.statement(call.node)
     target = holder.targets[0] if isinstance(holder, ast.Assign) else getattr(holder, "target", call.node)
     loader = drawn.loader
-    places = [Place(drawn.scope.facts, drawn.node, "drawn from here")]
+    places = [Place(drawn.scope.facts, drawn.node, "a worker draws from its copy here")]
     if loader is not None:
         places.append(Place(loader.facts, loader.node, "its workers get the copies"))
     return Draft(

@@ -33,6 +33,6 @@ def _draft(listing: Listing, decision: Decision, edits: tuple[Edit, ...]) -> Dra
     return Draft(
         listing.node,
         {"listing": listing.scope.facts.text(listing.node), "why": decision.why},
-        related=(Place(decision.facts, decision.node, f"its order {decision.why} here"),),
+        related=(Place(decision.facts, decision.node, f"the order {decision.why} here"),),
         edits=edits,
     )

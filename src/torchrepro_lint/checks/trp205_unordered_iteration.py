@@ -1,4 +1,4 @@
-"""TRP205: the order of a set of strings, which changes from run to run, decides something."""
+"""TRP205: something depends on the order of a set of strings, which differs from run to run."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _judged(found: Iterable[TextSet], module: Module, program: Program, uses: Us
             yield Draft(
                 site.node,
                 {"set": module.facts.text(site.node), "why": decision.why},
-                related=(Place(decision.facts, decision.node, f"its order {decision.why} here"),),
+                related=(Place(decision.facts, decision.node, f"the order {decision.why} here"),),
                 edits=_at_binding(held.made, taken, uses) or _edits(module.facts, taken),
                 unsafe=held.evidence is not Evidence.SURE or not holds_only_text(held.made, program, uses),
             )

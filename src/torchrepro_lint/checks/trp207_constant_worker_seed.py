@@ -105,7 +105,7 @@ def _draft(function: Scope, seedings: Sequence[SeedCall], loader: Call) -> Draft
         first.node,
         {"call": first.written, "seed": first.seed.scope.facts.text(first.seed.node)},
         None if numbered else "same",
-        related=(Place(loader.facts, loader.node, "each of its epochs starts workers with this function"),),
+        related=(Place(loader.facts, loader.node, "every epoch starts new workers with this function"),),
         edits=tuple(dict.fromkeys(e for s in seedings for e in _edits(s, function))),
     )
 

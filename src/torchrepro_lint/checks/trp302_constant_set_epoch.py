@@ -62,7 +62,7 @@ def _draft(program: Program, site: ast.Call, scope: Scope, call: Call, flow: Flo
     assert number is not None
     inside = epoch_loop(program, site, scope, flow)
     values = {"call": scope.facts.text(site), "number": scope.facts.text(number)}
-    place = Place(loop.scope.facts, loop.node, "the epochs are counted here")
+    place = Place(loop.scope.facts, loop.node, "the epoch loop")
     if inside is None:
         return Draft(site, values, "outside", related=(place,), edits=set_epoch(program, call, flow, loop))
     edits: tuple[Edit, ...] = ()

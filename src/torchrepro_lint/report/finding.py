@@ -63,6 +63,8 @@ def _footer(finding: Finding, gutter: int, paint: Paint, *, explain: bool) -> It
     edge = paint("frame", " " * (gutter + 1) + "=")
     if finding.fix:
         yield f"{edge} {paint('strong', 'help')}: {_help(finding.fix, paint)}\n"
+    elif finding.help:
+        yield f"{edge} {paint('strong', 'help')}: {visible(finding.help)}\n"
     if finding.measured:
         yield f"{edge} {paint('strong', 'evidence')}: {visible(finding.measured)}\n"
     if explain:
