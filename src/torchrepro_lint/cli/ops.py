@@ -54,7 +54,7 @@ def ops(
     output_format: str,
     color: str,
 ) -> int:
-    """Look operations up: which give other bits on every run, on which device, in which PyTorch, under which
+    """Look operations up: which give different bits on every run, on which device, in which PyTorch, under which
     conditions, and what to use instead.
 
     Without NAME, a table of all of them; with NAME, the whole story.

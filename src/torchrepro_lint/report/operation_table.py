@@ -39,7 +39,7 @@ def render_table(
     shown = {word for op in operations for words in by_device(op, devices, release) for word in words.split(" or ")}
     yield "\n"
     yield from (f"{word}: {meaning}\n" for word, meaning in MEANINGS.items() if word in shown)
-    yield f"In PyTorch {'.'.join(map(str, release))}. `torchrepro-lint ops NAME` tells the whole story of one.\n"
+    yield f"In PyTorch {'.'.join(map(str, release))}. `torchrepro-lint ops NAME` shows everything about one.\n"
 
 
 def _cells(operation: Operation, devices: Sequence[str], release: Sequence[int]) -> tuple[str, ...]:

@@ -83,7 +83,7 @@ def _flag(row: Row) -> Iterator[str]:
         case Outcome.RAISES:
             yield f"deterministic algorithms raise: {alert}"
         case Outcome.SWITCHES:
-            yield f"deterministic algorithms agree in every run{_pace(slow)}"
+            yield f"deterministic algorithms agree on every run{_pace(slow)}"
         case Outcome.SAME:
             yield f"deterministic algorithms change no bit{_pace(slow)}"
 
