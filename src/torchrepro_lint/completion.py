@@ -43,7 +43,7 @@ def tool_finding(code: str, rel: str, where: Position, message: str) -> Finding:
 
 
 def unused_suppression(source: SourceFile, unused: Unused) -> Finding:
-    """TRP002: what of this suppression silenced nothing, and the edit that takes it out."""
+    """TRP002: which parts of a suppression silenced nothing, and the edit that removes them."""
     card = load_card("TRP002")
     parts = [f"no rule is called {', '.join(unused.unknown)}"] if unused.unknown else []
     if unused.alone and not unused.unknown:

@@ -1,4 +1,4 @@
-"""What every layer speaks: places in files, edits, fixes and findings.
+"""The data types of every layer: places in files, edits, fixes and findings.
 
 Frozen data only. Imports nothing of ours, knows nothing of files, rules or output formats.
 Lines and columns are 1-based, columns count characters (not bytes), ends are exclusive.
@@ -69,7 +69,7 @@ class Location(NamedTuple):
 
 
 class Related(NamedTuple):
-    """Another place that a finding rests on, e.g. "seeded here"."""
+    """Another place that a finding is based on, e.g. "seeded here"."""
 
     location: Location
     message: str

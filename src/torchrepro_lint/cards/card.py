@@ -1,6 +1,6 @@
 """One card: the typed form of its front matter, and the reading of it from its file.
 
-Refuses a card that strays from the form; does not know what any rule means or how a card is shown.
+Rejects a card that does not have this form; does not know what any rule means or how a card is shown.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ def _is_strings(value: object) -> TypeGuard[list[str]]:
 
 
 def _check_body(card: Card) -> None:
-    card.examples()  # first: a fence left open swallows headings
+    card.examples()  # first, because an open fence hides headings
     lines = card.body.split("\n")
     found = headings(lines)
     for position, title in enumerate(HEADINGS):

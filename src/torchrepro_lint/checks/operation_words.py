@@ -53,7 +53,7 @@ def _release(verdict: Verdict) -> str:
 
 def properties_of(verdict: Verdict) -> Mapping[str, Property]:
     """What it takes to run the operation as it runs at this place."""
-    from torchrepro_lint.kernels.literals import literals  # much code, which any verdict has imported
+    from torchrepro_lint.kernels.literals import literals  # imported late: large
 
     operation = verdict.operation
     return {

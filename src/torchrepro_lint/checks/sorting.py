@@ -36,7 +36,7 @@ def sorted_items(facts: ModuleFacts, node: ast.expr) -> tuple[Edit, ...]:
 
 
 def _may_be_min(facts: ModuleFacts) -> bool:
-    """Where there is none, `next` raises an error of its own, which the file may wait for."""
+    """For an empty iterator `next` raises StopIteration, which the file may catch."""
     return "min" not in facts.scope.bindings and "StopIteration" not in facts.source.text
 
 
@@ -54,7 +54,7 @@ def sorted_listing(listing: Listing, uses: Uses) -> tuple[Edit, ...]:
 
 
 def _sorted_entries(listing: Listing, uses: Uses) -> tuple[Edit, ...]:
-    """Entries have no order of their own; inside `with`, they are sorted where they are read."""
+    """Entries cannot be compared, so they are sorted by name; inside `with`, where they are read."""
     facts, node = listing.scope.facts, listing.node
     parent = facts.parents[node]
     names = facts.parents[parent]

@@ -66,7 +66,7 @@ def _chosen(value: ast.expr, source: Source, seedings: list[Seeding], program: P
 
 
 def _is_meant(facts: ModuleFacts, value: ast.expr) -> bool:
-    """Whether a comment says that the seed is to be another one each time: then a person has to decide."""
+    """Whether a comment says that the seed is meant to differ each time: then a person has to decide."""
     line = facts.statement(value).lineno
     comments = [facts.source.line(line).partition("#")[2]]
     while line > 1 and facts.source.line(line - 1).lstrip().startswith("#"):

@@ -67,7 +67,7 @@ def _edits(late: Late, seeding: Seeding) -> tuple[Edit, ...]:
 
 
 def _move(late: Late) -> _Move | None:
-    """None where the two do not stand in one body, or the helper does more than to set things up."""
+    """None where the two are not in one body, or the helper does more than set things up."""
     pairs = zip(late.witness.chain, late.chain, strict=False)
     drawn, seeded = next((pair for pair in pairs if pair[0].node is not pair[1].node), (None, None))
     if drawn is None or seeded is None or seeded.scope is not drawn.scope:
@@ -84,7 +84,7 @@ def _move(late: Late) -> _Move | None:
 
 
 def _only_sets_up(helper: Scope) -> bool:
-    """Whether a function does what can be done earlier: it calls and sets, and gives nothing back."""
+    """Whether a function can run earlier: it only calls and sets, and returns nothing."""
     return isinstance(helper.node, ast.FunctionDef) and not any(
         isinstance(node, ast.Global | ast.Nonlocal | ast.Yield | ast.YieldFrom)
         or (isinstance(node, ast.Return) and node.value is not None)

@@ -1,6 +1,6 @@
 """TRP108: a data set draws from a generator object, of which every worker has the same copy.
 
-Where the loader is in sight and starts its workers without `worker_init_fn`, TRP202 says so there, with a fix.
+Where the loader is known and has no `worker_init_fn`, TRP202 reports it there, with a fix.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""TRP204: the order in which the file system lists files decides something."""
+"""TRP204: files are used in the arbitrary order in which the file system lists them."""
 
 from __future__ import annotations
 

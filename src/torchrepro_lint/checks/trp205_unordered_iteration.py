@@ -19,7 +19,7 @@ _KEEPING = frozenset({"dump", "dumps", "save"})
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
-    """Report each place where an order that matters comes out of a set of strings."""
+    """Report each place where the order of a set of strings matters."""
     uses = Uses(program)
     found = list(text_sets(module, program, uses))
     return _judged(found, module, program, uses) if found else iter(())
@@ -50,7 +50,7 @@ def _judged(found: Iterable[TextSet], module: Module, program: Program, uses: Us
 
 
 def _is_loop(site: Site) -> bool:
-    """Whether the items are gone through, so that the order may have to agree with that of another loop."""
+    """Whether the items are iterated over, so that the order may have to agree with that of another loop."""
     node, parents = site.node, site.scope.facts.parents
     match parents[node]:
         case ast.Call(func=ast.Name(id="enumerate" | "list" | "tuple" | "zip")) as call:
@@ -61,7 +61,7 @@ def _is_loop(site: Site) -> bool:
 
 
 def _becomes_list(node: ast.expr, facts: ModuleFacts) -> bool:
-    """Whether a list does as well as the set here. What is pickled or returned should stay a set."""
+    """Whether a list can replace the set here. What is pickled or returned should stay a set."""
     match facts.parents[node]:
         case ast.Call(func=function):
             return getattr(function, "attr", getattr(function, "id", "")) not in _KEEPING
@@ -86,7 +86,7 @@ def _at_binding(made: Site, taken: Sequence[ast.expr], uses: Uses) -> tuple[Edit
 
 
 def _asks_for_items(site: Site) -> bool:
-    """Whether a list does here: it is gone through, counted, or searched."""
+    """Whether a list can replace the set here: it is iterated over, counted, or searched."""
     match site.scope.facts.parents[site.node]:
         case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[found]):
             return found is site.node
@@ -96,8 +96,8 @@ def _asks_for_items(site: Site) -> bool:
 
 
 def _edits(facts: ModuleFacts, taken: Iterable[ast.expr]) -> tuple[Edit, ...]:
-    """Sort all of them: two loops over one set go through it in the same order, and have to go on doing so."""
-    from torchrepro_lint.checks.sorting import sorted_items  # much code, for the files that need it
+    """Sort all of them: two loops over one set iterate in the same order, and must continue to."""
+    from torchrepro_lint.checks.sorting import sorted_items  # imported late: large, and few files need it
 
     nodes = list(taken)
     if not all(_becomes_list(node, facts) for node in nodes):

@@ -34,7 +34,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
 
 
 def _own_seed(call: Call) -> bool:
-    """A sampler made anew with a seed that is worked out (`seed=args.seed + epoch`) orders each epoch
-    itself."""
+    """A sampler that is made again with a computed seed (`seed=args.seed + epoch`) has a different order in
+    each epoch."""
     seed = call.argument("seed")
     return isinstance(seed, Site) and isinstance(seed.node, ast.BinOp)

@@ -1,4 +1,4 @@
-"""TRP302: a distributed sampler is told an epoch that never changes."""
+"""TRP302: a distributed sampler is given an epoch number that never changes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from torchrepro_lint.syntax import replace
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
-    """`set_epoch` calls that are all a sampler is told, and tell it one number only."""
+    """`set_epoch` calls that are the only ones of a sampler, and pass a constant."""
     for site, scope in module.facts.calls.get("set_epoch", ()):
         if not isinstance(site.func, ast.Attribute) or _number(site) is None:
             continue
@@ -38,8 +38,8 @@ def _number(site: ast.Call) -> ast.expr | None:
 
 
 def _told_well(program: Program, flow: Flow, loop: EpochLoop) -> bool:
-    """Whether some `set_epoch` gets a number that changes, in an epoch loop, or is called from who knows
-    where."""
+    """Whether some `set_epoch` gets a number that changes, in an epoch loop, or is called from an
+    unknown place."""
     for attribute, scope in flow.called.get("set_epoch", ()):
         site = scope.facts.parents[attribute]
         number = _number(site) if isinstance(site, ast.Call) else None

@@ -1,4 +1,4 @@
-"""`torchrepro-lint explain`: what is believed about the programs in some files, on which findings rest."""
+"""`torchrepro-lint explain`: what was found out about the programs in some files, on which findings are based."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Exit codes:
 def explain(paths: tuple[Path, ...], output_format: str, color: str, config: Path | None, isolated: bool) -> int:
     """Show what was found out about each program: where it starts, what it seeds and when, what it draws first.
 
-    For whoever doubts a finding on seeds, or misses one. PATHS are files and folders, by default the current
+    Useful where a finding on seeds is doubtful or missing. PATHS are files and folders, by default the current
     folder; imports are followed through the whole project.
     """
     if isolated and config:

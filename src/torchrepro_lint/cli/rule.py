@@ -68,7 +68,7 @@ def rule(names: tuple[str, ...], every: bool, full: bool, output_format: str, co
 
 
 def _measured(code: str) -> list[str]:
-    """What ships of measurements of the operations that a rule reports."""
+    """The shipped measurements of the operations that a rule reports."""
     if not code.startswith("TRP5"):
         return []
     from torchrepro_lint.evidence import shipped
@@ -78,7 +78,7 @@ def _measured(code: str) -> list[str]:
 
 
 def _codes(text: str) -> list[str]:
-    """The rule that a code or a name means, or the rules whose codes begin so."""
+    """The rule with that code or name, or the rules whose codes begin with it."""
     from torchrepro_lint.cards import codes
 
     known = codes()

@@ -112,7 +112,7 @@ def _show_diff(options: Options, result: Result) -> None:
 def _show_report(options: Options, result: Result) -> None:
     output_format = options.output_format or ("concise" if os.environ.get("PRE_COMMIT") == "1" else "full")
     if not result.files and output_format not in _FOR_PROGRAMS:
-        return  # "No problems in 0 files" is no good news; what went wrong is told on the standard error
+        return  # "No problems in 0 files" would be misleading; the standard error says what went wrong
     err = options.stdin and options.fixing
     context = Context(
         color=_colored(options, err=err),
@@ -150,7 +150,7 @@ def _shown_from(output_format: str) -> Path:
 
 
 def _tell(options: Options, result: Result) -> None:
-    """What is not a finding: what was done, and what could not be."""
+    """Messages that are not findings: what was done, and what could not be."""
     for path in result.missing:
         complain(f"no such file or folder: {path}")
     for problem in result.problems:

@@ -1,4 +1,4 @@
-"""Conditions of the catalogue in words: all that they ask, where a finding's message says only what a call decides."""
+"""Conditions of the catalogue in words: all of them; a finding's message has only those that the call decides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is believed about programs, for a person who doubts a finding on seeds, or as JSON."""
+"""What was found out about programs, for a person who doubts a finding on seeds, or as JSON."""
 
 from __future__ import annotations
 

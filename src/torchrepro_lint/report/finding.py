@@ -29,7 +29,7 @@ _Part = tuple[str, int | None]  # a file, or one cell of it
 def drawn(
     result: Result, context: Context, verified: Callable[[Finding], Iterable[str]] = lambda finding: ()
 ) -> Iterator[str]:
-    """Each finding with its snippets, and the lines that `verified` has on it. A rule is pointed to once."""
+    """Each finding with its snippets, and the lines that `verified` has on it; a rule's page is named once."""
     explained: set[str] = set()
     paint = Paint(context.color)
     lines_of = lru_cache(maxsize=16)(partial(_lines, result))
@@ -108,7 +108,7 @@ def _gutter(finding: Finding) -> int:
 
 
 def _lines(result: Result, part: _Part) -> Sequence[str]:
-    """The lines of the file, or of its cell; none where the source cannot be had."""
+    """The lines of the file, or of its cell; none where the source cannot be read."""
     source = result.source(part[0])
     if source is None:
         return ()

@@ -1,4 +1,4 @@
-"""What is said of an operation of the catalogue, the same in every form: a table, a page, JSON, the documentation."""
+"""Facts about an operation of the catalogue, shared by the table, the page, JSON and the documentation."""
 
 from __future__ import annotations
 

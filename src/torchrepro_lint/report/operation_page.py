@@ -1,4 +1,4 @@
-"""All that the catalogue knows of one operation, for a person at a terminal."""
+"""Everything that the catalogue says about one operation, for a person at a terminal."""
 
 from __future__ import annotations
 

@@ -24,8 +24,8 @@ def render_table(
     color: bool,
     width: int,
 ) -> Iterator[str]:
-    """The operations that one of `devices` runs, by family; what the words mean stands below. Where anything was
-    `measured`, by id, it takes the place of what to use instead."""
+    """The operations that one of `devices` runs, by family; a legend of the words is below. Where anything was
+    `measured`, by id, it replaces the column of what to use instead."""
     paint = Paint(color)
     head = ("operation", "pass", "behaviour", "written", "measured" if any(measured.values()) else "instead")
     last = {op.id: _measured(measured[op.id]) if any(measured.values()) else op.alternative for op in operations}

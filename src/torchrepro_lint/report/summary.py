@@ -20,7 +20,7 @@ def summary(result: Result, context: Context) -> str:
 
 
 def after_fixing(result: Result) -> str:
-    """How many problems were fixed, how many remain, and how many of these only unsafe fixes would mend."""
+    """How many problems were fixed, how many remain, and how many of these have only an unsafe fix."""
     where = len({finding.location.path for finding in result.findings})
     of = counted(len(result.files), "file")
     parts = [counted(result.fixed, "problem")]
