@@ -144,7 +144,7 @@ class Order:
         """
         calls = self.entered.get(id(scope.function)) or self.uses.results(scope.function)
         if not calls and holder == "sequence" and self._gives_data(scope.function):
-            return Decision(scope.facts, node, "is the order of the data that it returns")
+            return Decision(scope.facts, node, "becomes the order of the data that is returned")
         return self.follow_all(calls, holder)
 
     def _gives_data(self, function: Scope) -> bool:

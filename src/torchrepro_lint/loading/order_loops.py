@@ -31,7 +31,7 @@ def comprehension(order: Order, generator: ast.comprehension, scope: Scope) -> D
         return order.follow(Site(owner, outer), "sequence")
     index = index_name(generator.target, generator.iter)
     if index and any(isinstance(n, ast.Name) and n.id == index for e in elements for n in ast.walk(e)):
-        return Decision(facts, owner, "decides the numbering")
+        return Decision(facts, owner, "decides the number of each item")
     return order.follow(Site(owner, outer), "mapping")
 
 
@@ -95,7 +95,7 @@ def _yielded(order: Order, node: ast.AST, scope: Scope) -> Decision | None:
     owner = function.parent
     if owner is not None and owner.kind == "class" and function.name.endswith(".__iter__"):
         is_data = any("Data" in base for base in order.program.external_bases(owner))
-        return Decision(scope.facts, node, "is the order of the samples") if is_data else None
+        return Decision(scope.facts, node, "becomes the order of the samples") if is_data else None
     return order.returned(node, scope, "sequence")
 
 

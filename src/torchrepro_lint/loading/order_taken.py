@@ -31,14 +31,14 @@ def indexed(order: Order, parent: ast.Subscript, scope: Scope, holder: Holder) -
         case ast.Slice(lower=None, upper=None, step=None):
             return order.follow(Site(parent, scope), holder)
         case ast.Slice():
-            return Decision(scope.facts, parent, "decides what is in which part")
+            return Decision(scope.facts, parent, "decides which items each part gets")
         case ast.Constant(value=str()) | ast.Tuple():
             return None
         case ast.Constant() | ast.UnaryOp():
             if is_single(parent.value, scope) or is_shared(parent, scope.facts) or _is_complaint(parent, scope):
                 return None
             return Decision(scope.facts, parent, "decides which item is taken")
-    return Decision(scope.facts, parent, "decides which item an index means")
+    return Decision(scope.facts, parent, "decides which item each index refers to")
 
 
 def _is_complaint(node: ast.expr, scope: Scope) -> bool:
@@ -50,7 +50,7 @@ def method(order: Order, parent: ast.Attribute, scope: Scope, holder: Holder) ->
     """`items.something`."""
     call = scope.facts.parents[parent]
     if parent.attr == "iloc" and isinstance(call, ast.Subscript):
-        return Decision(scope.facts, call, "decides which item an index means")
+        return Decision(scope.facts, call, "decides which item each index refers to")
     if not (isinstance(call, ast.Call) and call.func is parent):
         return None
     if parent.attr == "copy":
@@ -65,7 +65,7 @@ def method(order: Order, parent: ast.Attribute, scope: Scope, holder: Holder) ->
     if parent.attr in order.table["keeps_methods"]:
         return order.follow(Site(call, scope), holder)
     if parent.attr == "index":
-        return Decision(scope.facts, call, "decides the numbering")
+        return Decision(scope.facts, call, "decides the number of each item")
     if parent.attr in ("pop", "popleft") and not is_single(parent.value, scope):
         emptied = _emptied_by(parent, scope)
         if emptied is not None:
@@ -155,7 +155,7 @@ def _passed_to_method(order: Order, site: Site, call: ast.Call, function: ast.At
         case "map" | "imap" | "starmap" if site.node in call.args[1:]:
             return order.follow(Site(call, scope), "sequence")
         case "writelines" | "writerows":
-            return Decision(scope.facts, call, "is the order in which they are written")
+            return Decision(scope.facts, call, "becomes the order in which the items are written")
         case "join":
             return _written(order, Site(call, scope))
     return None
@@ -172,7 +172,7 @@ def _written(order: Order, text: Site) -> Decision | None:
         return order.first(_written(order, s) for s in read if order.is_new(s.node, "text"))
     match outer:
         case ast.Call(func=ast.Attribute(value=handle, attr=name)) if _is_written(name, handle):
-            return Decision(facts, outer, "is the order in which they are written")
+            return Decision(facts, outer, "becomes the order in which the items are written")
     return None
 
 
@@ -187,7 +187,7 @@ def _made_dict(order: Order, call: ast.Call, scope: Scope) -> Decision | None:
     """`dict(items)`, where the items may be pairs with their numbers."""
     match call.args:
         case [ast.Call(func=ast.Name(id=name), args=paired)] if name == "enumerate" or any(map(_counts, paired)):
-            return Decision(scope.facts, call, "decides the numbering")
+            return Decision(scope.facts, call, "decides the number of each item")
     return order.follow(Site(call, scope), "mapping")
 
 
@@ -200,5 +200,5 @@ def _zipped(order: Order, site: Site, call: ast.Call) -> Decision | None:
     fixed = {"builtins.sorted", *catalogue.names("order", "listings")}
     others = [o for a in call.args if a is not site.node for o in order.program.origins(a, site.scope)]
     if any(isinstance(o, Result) and o.callee in fixed and o.node is not order.asked for o in others):
-        return Decision(site.scope.facts, call, "decides what is paired with what")
+        return Decision(site.scope.facts, call, "decides which items are paired")
     return order.follow(Site(call, site.scope), "sequence")
