@@ -109,7 +109,7 @@ class _Interpreter:
         if state is None:
             return state
         term, notes = self._summaries.of((function, owner))
-        if not term:
+        if not term or self._adds_nothing((function, owner), state):
             self._note_run((function, owner))
             return state
         self.found.entered.add(function)
@@ -133,6 +133,11 @@ class _Interpreter:
             self._memo[signature] = after
         return after
 
+    def _adds_nothing(self, run: Run, state: State) -> bool:
+        """Whether a function only draws, and only what this program is already known to draw in this state."""
+        known = self._summaries.only_draws(run)
+        return known is not None and self.effects.adds_nothing(self._summaries.draws_of(run), state)
+
     def _note(self, notes: Notes) -> None:
         """What is to be known of code that is not run."""
         self.found.reached |= notes.called
@@ -150,7 +155,8 @@ class _Interpreter:
             self._noted.add(run)
             self._see(run[0].facts)
             self.found.entered.add(run[0])
-            notes = self._summaries.of(run).notes
+            notes = self._summaries.only_draws(run)
+            assert notes is not None
             self.found.reached |= notes.called
             self.found.unfollowed += notes.unfollowed
             pending += reversed(notes.runs)
