@@ -296,7 +296,7 @@ def _uses(name: str, scope: Scope) -> bool:
 def is_besides(draw: Draw) -> bool:
     """`args.seed = random.randint(...)` picks a seed, it is not drawn after one; a port, an address or the name of a
     run is no result, and runs that share it get into each other's way."""
-    if _is_in_address(draw):
+    if _is_in_address(draw) or _is_given_as_seed(draw):
         return True
     statement = draw.scope.facts.statement(draw.node)
     targets = statement.targets if isinstance(statement, ast.Assign) else []
@@ -323,6 +323,14 @@ def _is_in_address(draw: Draw) -> bool:
         if any("://" in text for text in texts):
             return True
     return False
+
+
+def _is_given_as_seed(draw: Draw) -> bool:
+    """`set_seed(random.randint(0, 99))`."""
+    outer = draw.scope.facts.parents.get(draw.node)
+    return isinstance(outer, ast.Call) and bool(
+        re.search(_SEEDS_BY_NAME, getattr(outer.func, "attr", getattr(outer.func, "id", "")))
+    )
 
 
 def _makes_text(node: ast.AST) -> bool:
