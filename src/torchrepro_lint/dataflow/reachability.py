@@ -1,20 +1,18 @@
-"""Whether a place in a program is reached when it runs as configured by default, as far as seeds are
-concerned.
+"""Whether a place in a program is reached when it runs as configured by default, as far as one matter is concerned.
 
-Looks at the tests around the place that ask for a seed (`if args.seed is None`); other tests are taken to
-hold. A test whose outcome cannot be known is taken to fail.
+Looks at the tests that are about the matter (`if args.seed is None`); others are taken to come out as they must. A test
+whose outcome cannot be known is taken to fail.
 """
 
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, TypeAlias
 
 from torchrepro_lint.dataflow.binding import argument_for
-from torchrepro_lint.dataflow.intent import branches
+from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.options import Options
 from torchrepro_lint.dataflow.outcomes import COMPARE, Truth
 from torchrepro_lint.dataflow.program import Program
@@ -23,29 +21,11 @@ from torchrepro_lint.project.declarations import constant, declared_options
 from torchrepro_lint.project.unknown import UNKNOWN
 
 Holds: TypeAlias = Callable[[object], bool]
-_SEEDS = re.compile(r"seed", re.IGNORECASE)
 
 
-def reached_by_default(node: ast.AST, scope: Scope, program: Program) -> bool:
-    """Whether every test around `node` that is about a seed comes out so that `node` runs."""
-    tests = [(owner.test, taken) for owner, taken in branches(scope.facts, node)]
-    tests += [(test, False) for test in _tried_before(scope.facts, node)]
-    return all(_comes_out(test, taken, scope, program) for test, taken in tests if _is_about_seed(test))
-
-
-def _is_about_seed(test: ast.expr) -> bool:
-    return any(_SEEDS.search(getattr(n, "attr", getattr(n, "id", ""))) for n in ast.walk(test))
-
-
-def _tried_before(facts: ModuleFacts, node: ast.AST) -> Iterator[ast.expr]:
-    """`a` in `a or node`."""
-    child = node
-    for parent in facts.ancestors(node):
-        if isinstance(parent, ast.stmt):
-            return
-        if isinstance(parent, ast.BoolOp) and isinstance(parent.op, ast.Or):
-            yield from (v for v in parent.values[: parent.values.index(child)])  # type: ignore[arg-type]
-        child = parent
+def reached_by_default(node: ast.AST, scope: Scope, program: Program, about: Callable[[ast.expr], bool]) -> bool:
+    """Whether every test that `about` accepts comes out so that `node` runs."""
+    return all(_comes_out(c.test, c.holds, scope, program) for c in conditions(node, scope) if about(c.test))
 
 
 def _comes_out(test: ast.expr, taken: bool, scope: Scope, program: Program) -> bool:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 from typing import NamedTuple
 
-from torchrepro_lint.dataflow.enclosing import ancestors, arm_of, parent
+from torchrepro_lint.dataflow.conditions import Predicate, conditions
+from torchrepro_lint.dataflow.enclosing import ancestors, parent
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import FunctionNode, Scope
@@ -17,6 +18,7 @@ from torchrepro_lint.kernels.layers import CALLED_UNSEEN
 from torchrepro_lint.kernels.signatures import listed
 from torchrepro_lint.project import roles
 from torchrepro_lint.project.roles import Role
+from torchrepro_lint.rng import predicates
 
 MAX_CALLERS = 4  # functions between the code and the one that says what it is for
 _OFF = frozenset({
@@ -28,8 +30,14 @@ _HOOKS = frozenset({"validation_step", "test_step", "predict_step", "validation_
 
 
 _LEFT_OUT = frozenset({"torch.jit.ignore", "torch.jit.unused"})  # no part of what the scripted model computes
-_EXPORTING = frozenset({"is_scripting", "is_tracing", "is_exporting", "is_in_onnx_export"})
-_EXPORTED_TO = frozenset({"coreml", "onnx", "openvino", "tensorrt", "tflite", "torchscript"})
+_ROLES: tuple[tuple[Predicate, bool, Role], ...] = (
+    (predicates.training_mode, False, "evaluation"),
+    (predicates.gradients, False, "evaluation"),
+    (predicates.export, True, "evaluation"),
+    (predicates.cpu, True, "cpu"),
+    (predicates.older_release, True, "old"),
+    (predicates.deterministic_kernels, True, "flag"),
+)
 _OPERATORS = ("custom_op", "triton_op")  # their bodies run below autograd, whose formula is registered apart
 
 
@@ -69,33 +77,33 @@ def context(node: ast.AST, scope: Scope, program: Program, depth: int = 0) -> Co
     return _callers(function, depth, program)
 
 
-# -- blocks -----------------------------------------------------------------------------------------------------
+# -- blocks and tests -------------------------------------------------------------------------------------------
 def _blocks(node: ast.AST, scope: Scope, program: Program) -> Context:
-    """`with torch.no_grad():` and the arms of `if self.training:` around `node`, within its function."""
-    child: ast.AST = node
+    """What surrounds `node` within its function: `with torch.no_grad():`, `if self.training:`."""
+    gradient = False if _is_without_gradient(node, scope, program) else None
+    return Context(gradient, _tested(node, scope))
+
+
+def _tested(node: ast.AST, scope: Scope) -> Role | None:
+    """What the innermost test says that speaks of what runs the code."""
+    for condition in conditions(node, scope):
+        for says, answer, role in _ROLES:
+            if says(condition.test) is (answer is condition.holds):
+                return role
+    return None
+
+
+def _is_without_gradient(node: ast.AST, scope: Scope, program: Program) -> bool:
     for block in ancestors(node, scope):
         match block:
             case ast.With() | ast.AsyncWith():
                 if any(_switches_off(item.context_expr, scope, program) for item in block.items):
-                    return NO_GRADIENT
-            case ast.If(test=test) if child is not test:
-                in_body = child in block.body
-                if _in_evaluation_arm(test, in_body):
-                    return Context(None, "evaluation")
-                if in_body and _for_older_releases(test):
-                    return Context(None, "old")
-                if (where := _elsewhere(test, in_body)) is not None:
-                    return Context(None, where)
-            case ast.IfExp(test=test) if child is not test and _in_evaluation_arm(test, child is block.body):
-                return Context(None, "evaluation")
+                    return True
             case ast.Compare():
-                return NO_GRADIENT
+                return True
             case ast.Attribute(attr=name) if name in _without_gradient() and _is_called(block, scope):
-                return NO_GRADIENT
-        if isinstance(child, ast.stmt) and _left_in_training(child, block):
-            return Context(None, "evaluation")
-        child = block
-    return NOTHING
+                return True
+    return False
 
 
 def _switches_off(expr: ast.expr, scope: Scope, program: Program) -> bool:
@@ -116,19 +124,6 @@ def _says_off(decorator: ast.expr) -> bool:
     return name.endswith(("_inference_mode", "_no_grad", *_OPERATORS))
 
 
-def _asks_for_training(test: ast.expr) -> bool | None:
-    """Whether the test asks for training mode (True), for evaluation mode (False), or for neither."""
-    match test:
-        case ast.UnaryOp(op=ast.Not(), operand=inner):
-            asked = _asks_for_training(inner)
-            return None if asked is None else not asked
-        case ast.Attribute(attr="training") | ast.Name(id="training"):
-            return True
-        case ast.Call(func=ast.Attribute(attr="is_grad_enabled")):
-            return True
-    return None
-
-
 def _without_gradient() -> frozenset[str]:
     """Methods of a tensor that pass no gradient on: `logits.argmax(1)`, `mask.gt(0.5)`."""
     return listed("methods", "integer") | listed("methods", "without_gradient")
@@ -137,56 +132,6 @@ def _without_gradient() -> frozenset[str]:
 def _is_called(function: ast.expr, scope: Scope) -> bool:
     holder = parent(function, scope)
     return isinstance(holder, ast.Call) and holder.func is function
-
-
-def _elsewhere(test: ast.expr, in_body: bool) -> Role | None:
-    """Whether the arm runs on the CPU, in a model that is exported, or where the program has asked which algorithms
-    it runs under."""
-    tests = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) and in_body else [test]
-    for part in tests:
-        match part:
-            case ast.Compare(left=ast.Attribute(attr="type"), ops=[op], comparators=[ast.Constant(value="cpu")]):
-                if isinstance(op, ast.Eq) is in_body:
-                    return "cpu"
-            case ast.Compare(ops=[ast.Eq()], comparators=[ast.Constant(value=str() as target)]) if in_body:
-                if target in _EXPORTED_TO:
-                    return "evaluation"
-            case ast.UnaryOp(op=ast.Not(), operand=ast.Attribute(attr="is_cuda")) if in_body:
-                return "cpu"
-            case ast.Attribute(attr="is_cuda") if not in_body:
-                return "cpu"
-            case ast.Call(func=ast.Attribute(attr="are_deterministic_algorithms_enabled")) if in_body:
-                return "flag"
-            case ast.Call(func=ast.Attribute(attr=name)) if name in _EXPORTING and in_body:
-                return "evaluation"
-    return None
-
-
-def _in_evaluation_arm(test: ast.expr, in_body: bool) -> bool:
-    if isinstance(test, ast.BoolOp):  # `not self.training and x`: true only in evaluation, false in either
-        asked = [_asks_for_training(value) for value in test.values]
-        return in_body and isinstance(test.op, ast.And) and False in asked
-    wanted = _asks_for_training(test)
-    return wanted is not None and wanted != in_body
-
-
-def _left_in_training(statement: ast.stmt, block: ast.AST) -> bool:
-    """Whether an earlier `if self.training: ... return` keeps training away from `statement`."""
-    name = arm_of(block, statement)
-    arm: list[ast.stmt] = getattr(block, name) if name is not None else []
-    for earlier in arm[: arm.index(statement)] if arm else ():
-        if isinstance(earlier, ast.If) and (wanted := _asks_for_training(earlier.test)) is not None:
-            leaving = earlier.body if wanted else earlier.orelse
-            if leaving and isinstance(leaving[-1], ast.Return | ast.Raise):
-                return True
-    return False
-
-
-def _for_older_releases(test: ast.expr) -> bool:
-    """`version.parse(torchvision.__version__) < version.parse("0.7")`: not the release that runs today."""
-    if not (isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Lt | ast.LtE)):
-        return False
-    return any(isinstance(n, ast.Attribute) and n.attr == "__version__" for n in ast.walk(test.left))
 
 
 # -- functions ----------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.mappings import possible_entries
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index import Scope
 from torchrepro_lint.model import Certainty
 from torchrepro_lint.project.unknown import UNKNOWN, Opaque
 
@@ -165,16 +165,3 @@ def lacks_worker_init(call: Call) -> bool:
         return False
     passed = argument(call, "worker_init_fn")
     return passed is None or (isinstance(passed, Site) and _is_given(passed, call.program) is False)
-
-
-# -- where a call stands ------------------------------------------------------------------------------------------
-def is_dead(facts: ModuleFacts, node: ast.AST) -> bool:
-    """Whether `node` lies in the arm of a constant test that never runs, e.g. the `else` of `if True:`."""
-    child = node
-    for parent in facts.ancestors(node):
-        match parent:
-            case ast.If(test=ast.Constant(value=value), body=body, orelse=orelse):
-                if child in (orelse if value else body):
-                    return True
-        child = parent
-    return False
