@@ -40,8 +40,9 @@ def differs_by_rank(call: Call) -> bool:
     """
     shuffle = _shuffle(call)
     always = shuffle is None or isinstance(shuffle.node, ast.Constant)
-    drawn = call.name != _SPLIT and always and not conditions(call.node, call.scope)
-    return drawn and has_ranks(call.facts, call.program)
+    around = set(call.facts.ancestors(call.node))
+    chosen = any(condition.owner in around for condition in conditions(call.node, call.scope))
+    return call.name != _SPLIT and always and not chosen and has_ranks(call.facts, call.program)
 
 
 def number_beside(call: Call) -> int:
