@@ -10,7 +10,7 @@ from collections.abc import Collection
 from itertools import islice
 from typing import NamedTuple
 
-from torchrepro_lint.dataflow.abstract_values import Constant, Parameter
+from torchrepro_lint.dataflow.abstract_values import Constant, Display, Parameter, Result
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.outcomes import COMPARE, Truth, joined, truth_of
 from torchrepro_lint.dataflow.program import Program
@@ -125,16 +125,29 @@ class Options:
                 return self.truth(operand, scope, frame).inverted()
             case ast.BoolOp(op=op, values=values):
                 return joined([self.truth(v, scope, frame) for v in values], any_of=isinstance(op, ast.Or))
+            case ast.IfExp():
+                return self._chosen(test, scope, frame)
+            case ast.NamedExpr(value=value):
+                return self.truth(value, scope, frame)
             case ast.Compare(left=left, ops=[op], comparators=[right]):
                 return self._compared(left, op, right, scope, frame)
             case _:
                 return truth_of(self.values(test, scope, frame), bool)
+
+    def _chosen(self, choice: ast.IfExp, scope: Scope, frame: Frame | None) -> Truth:
+        body, orelse = (self.truth(arm, scope, frame) for arm in (choice.body, choice.orelse))
+        chosen = self.truth(choice.test, scope, frame).certain
+        if chosen is None:
+            return body if body is orelse else Truth.UNKNOWN
+        return body if chosen else orelse
 
     def _compared(self, left: ast.expr, op: ast.cmpop, right: ast.expr, scope: Scope, frame: Frame | None) -> Truth:
         other = constant(right)
         compare = COMPARE.get(type(op))
         if other is UNKNOWN or compare is None:
             return Truth.UNKNOWN
+        if other is None and self._is_made(left, scope):
+            return Truth.ALWAYS if isinstance(op, ast.IsNot | ast.NotEq) else Truth.NEVER
 
         def holds(value: object) -> bool:
             return bool(compare(value, other))
@@ -143,3 +156,21 @@ class Options:
             return truth_of(self.values(left, scope, frame), holds)
         except TypeError:
             return Truth.UNKNOWN
+
+    def _is_made(self, expr: ast.expr, scope: Scope) -> bool:
+        """Whether a value is a container or an object, whichever constructor makes it: then it is not None."""
+        origins = self._program.origins(expr, scope)
+        return bool(origins) and all(
+            isinstance(o, Display) or (isinstance(o, Result) and _is_class(o.callee)) for o in origins
+        )
+
+
+def outcome(expr: ast.expr, scope: Scope, program: Program) -> Truth:
+    """How an expression comes out as a test, wherever in the program it is evaluated."""
+    return Options(program, [scope.facts]).truth(expr, scope, None)
+
+
+def _is_class(callee: str | Scope | None) -> bool:
+    if isinstance(callee, Scope):
+        return callee.kind == "class"
+    return callee is not None and callee.rpartition(".")[2][:1].isupper()

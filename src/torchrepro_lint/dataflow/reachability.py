@@ -12,11 +12,11 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from torchrepro_lint.dataflow.binding import argument_for
-from torchrepro_lint.dataflow.conditions import conditions
-from torchrepro_lint.dataflow.options import Options
+from torchrepro_lint.dataflow.conditions import Condition, conditions
+from torchrepro_lint.dataflow.options import Options, outcome
 from torchrepro_lint.dataflow.outcomes import COMPARE, Truth
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index import Scope
 from torchrepro_lint.project.declarations import constant, declared_options
 from torchrepro_lint.project.unknown import UNKNOWN
 
@@ -25,20 +25,16 @@ Holds: TypeAlias = Callable[[object], bool]
 
 def reached_by_default(node: ast.AST, scope: Scope, program: Program, about: Callable[[ast.expr], bool]) -> bool:
     """Whether every test that `about` accepts comes out so that `node` runs."""
-    return all(_comes_out(c.test, c.holds, scope, program) for c in conditions(node, scope) if about(c.test))
+    return all(comes_out(c, scope, program) for c in conditions(node, scope) if about(c.test))
 
 
-def _comes_out(test: ast.expr, taken: bool, scope: Scope, program: Program) -> bool:
-    """Whether `test` is `taken` by default, or for some call of the function that it stands in."""
-    truth = _options(scope.facts, program).truth(test, scope, None)
+def comes_out(condition: Condition, scope: Scope, program: Program) -> bool:
+    """Whether a test comes out so by default, or for some call of the function that it stands in."""
+    truth = outcome(condition.test, scope, program)
     if truth is not Truth.UNKNOWN:
-        return truth in ((Truth.ALWAYS, Truth.USUALLY) if taken else (Truth.NEVER, Truth.RARELY))
-    subject, holds = _question(test)
-    return any(holds(value) is taken for value in _first_values(subject, scope, program))
-
-
-def _options(facts: ModuleFacts, program: Program) -> Options:
-    return Options(program, [facts])
+        return truth in ((Truth.ALWAYS, Truth.USUALLY) if condition.holds else (Truth.NEVER, Truth.RARELY))
+    subject, holds = _question(condition.test)
+    return any(holds(value) is condition.holds for value in _first_values(subject, scope, program))
 
 
 def _question(test: ast.expr) -> tuple[ast.expr, Holds]:
@@ -81,5 +77,5 @@ def _first_values(subject: ast.expr, scope: Scope, program: Program) -> Iterator
         if passed is None and isinstance(default, ast.Constant):
             yield default.value
         elif isinstance(passed, ast.expr):
-            known = _options(caller.facts, program).values(passed, caller, None)
+            known = Options(program, [caller.facts]).values(passed, caller, None)
             yield from (value.value for value in known or ())

@@ -16,6 +16,7 @@ from torchrepro_lint.dataflow.abstract_values import Reference
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.conditions import are_exclusive
 from torchrepro_lint.dataflow.enclosing import block_of
+from torchrepro_lint.dataflow.options import outcome
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import ModuleFacts, Scope
@@ -121,11 +122,9 @@ def passed(module: Module, rows: Mapping[str, Mapping[str, Any]]) -> Iterator[Se
 
 def state(program: Program, setting: Setting) -> bool | None:
     """Whether the switch is set to something true; None when that is only known when the program runs."""
-    values = program.constants(setting.value, setting.value_scope)
-    if not values or any(v is None for v in values):
+    if None in (program.constants(setting.value, setting.value_scope) or ()):
         return None
-    truths = {bool(v) for v in values}
-    return truths.pop() if len(truths) == 1 else None
+    return outcome(setting.value, setting.value_scope, program).certain
 
 
 def follows_request(program: Program, setting: Setting) -> bool:
