@@ -7,7 +7,7 @@ function where it says nothing itself. Knows nothing of operations.
 from __future__ import annotations
 
 import ast
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from torchrepro_lint.dataflow.conditions import Predicate, conditions
 from torchrepro_lint.dataflow.enclosing import ancestors, parent
@@ -38,7 +38,6 @@ _ROLES: tuple[tuple[Predicate, bool, Role], ...] = (
     (predicates.older_release, True, "old"),
     (predicates.deterministic_kernels, True, "flag"),
 )
-_OPERATORS = ("custom_op", "triton_op")  # their bodies run below autograd, whose formula is registered apart
 
 
 class Context(NamedTuple):
@@ -53,28 +52,41 @@ class Context(NamedTuple):
         return self.gradient is False or self.role is not None
 
 
+class Named(NamedTuple):
+    """A file, class or function whose name, or that of its parameters, says what it is for."""
+
+    kind: Literal["file", "class", "function"]
+    name: str
+    role: Role
+
+
 NOTHING = Context(None, None)
 NO_GRADIENT = Context(False, None)
 
 
 def context(node: ast.AST, scope: Scope, program: Program, depth: int = 0) -> Context:
-    """What is known of how `node` runs."""
-    trains = bool(scope.facts.calls.get("backward"))
-    if (role := roles.of_file(scope.facts.source.rel, trains=trains)) is not None:
-        return Context(None, role)
+    """What is known of how `node` runs: by what surrounds it, by its functions, by their callers, and last by names."""
+    functions = _functions(scope)
     found = _blocks(node, scope, program)
+    for function in functions:
+        found = found if found.idle else _declared(function, program)
+    if functions and not found.idle:
+        found = _callers(functions[-1], depth, program)
+    if found.role is None and (named := _by_name(scope, program)) is not None:
+        program.store.decided_by_name(f"what a {named.kind} is for", (scope.facts.source.rel, named.name, named.role))
+        return Context(found.gradient, named.role)
+    at_import = not functions and not found.idle and not _runs_backward(scope.function)
+    return Context(None, "import") if at_import else found
+
+
+def _functions(scope: Scope) -> list[Scope]:
+    """The functions that code lies in, the innermost first."""
+    found: list[Scope] = []
     function = scope.function
-    while not found.idle and function.kind == "function":
-        found = _function(function, program)
-        outer = function.parent.function if function.parent is not None else function
-        if outer.kind != "function":
-            break
-        function = outer
-    if found.idle:
-        return found
-    if function.kind == "module":
-        return NOTHING if _runs_backward(function) else Context(None, "import")
-    return _callers(function, depth, program)
+    while function.kind == "function":
+        found.append(function)
+        function = function.parent.function if function.parent is not None else scope.facts.scope
+    return found
 
 
 # -- blocks and tests -------------------------------------------------------------------------------------------
@@ -113,17 +125,6 @@ def _switches_off(expr: ast.expr, scope: Scope, program: Program) -> bool:
     return (name in _OFF and first is not False) or (name in _SWITCHES and first is False)
 
 
-def _name_of(decorator: ast.expr, scope: Scope, program: Program) -> str | None:
-    return program.qualified(decorator.func if isinstance(decorator, ast.Call) else decorator, scope)
-
-
-def _says_off(decorator: ast.expr) -> bool:
-    """A decorator that is called after what it does: `@smart_inference_mode()`, `@custom_op("mylib::attend")`."""
-    written = decorator.func if isinstance(decorator, ast.Call) else decorator
-    name = written.attr if isinstance(written, ast.Attribute) else getattr(written, "id", "")
-    return name.endswith(("_inference_mode", "_no_grad", *_OPERATORS))
-
-
 def _without_gradient() -> frozenset[str]:
     """Methods of a tensor that pass no gradient on: `logits.argmax(1)`, `mask.gt(0.5)`."""
     return listed("methods", "integer") | listed("methods", "without_gradient")
@@ -136,37 +137,55 @@ def _is_called(function: ast.expr, scope: Scope) -> bool:
 
 # -- functions ----------------------------------------------------------------------------------------------------
 @remembered
-def _function(function: Scope, program: Program) -> Context:
-    """What a function's own name, decorators, parameters and class say."""
-    node = function.node
+def _declared(function: Scope, program: Program) -> Context:
+    """What a function's decorators and class say."""
+    node, outer = function.node, function.parent or function
     if not isinstance(node, FunctionNode):
         return NOTHING
-    if any(_says_off(d) or _switches_off(d, function.parent or function, program) for d in node.decorator_list):
-        return Context(False, _named(node))
-    if any(_name_of(d, function.parent or function, program) in _LEFT_OUT for d in node.decorator_list):
-        return Context(None, "evaluation")
-    owner = function.parent if function.parent is not None and function.parent.kind == "class" else None
-    found = _method(node.name, owner, program) if owner is not None else NOTHING
-    return found if found.idle or _runs_backward(function) else Context(None, _named(node))
-
-
-def _named(function: FunctionNode) -> Role | None:
-    """What a function is for, by its name and those of its parameters."""
-    arguments = function.args
-    parameters = [a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
-    return roles.of_function(function.name, parameters)
-
-
-def _method(name: str, owner: Scope, program: Program) -> Context:
-    """What the class of a method says about it."""
-    bases = program.external_bases(owner)
-    if any(b.endswith("autograd.Function") or b == "torch.autograd.function.Function" for b in bases):
+    decorators = [d.func if isinstance(d, ast.Call) else d for d in node.decorator_list]
+    if any(_switches_off(decorator, outer, program) for decorator in node.decorator_list):
         return NO_GRADIENT
-    if name in _HOOKS and any("Lightning" in b for b in bases):
+    if any(program.qualified(decorator, outer) in _LEFT_OUT for decorator in decorators):
+        return Context(None, "evaluation")
+    for name in (getattr(d, "attr", getattr(d, "id", "")) for d in decorators):
+        if roles.is_without_gradient(name):
+            program.store.decided_by_name("what a decorator does", (function.facts.source.rel, function.name, name))
+            return NO_GRADIENT
+    bases = program.external_bases(outer) if outer.kind == "class" else []
+    if any(base.endswith("autograd.Function") or base == "torch.autograd.function.Function" for base in bases):
+        return NO_GRADIENT
+    if node.name in _HOOKS and any("Lightning" in base for base in bases):
         return Context(False, "evaluation")
-    if any(b.startswith("torch.nn.") for b in bases):
-        return NOTHING
-    return Context(None, roles.of_class([n.rpartition(".")[2] for n in (owner.name, *bases)]))
+    return NOTHING
+
+
+@remembered
+def _by_name(scope: Scope, program: Program) -> Named | None:
+    """What the names of the file, and of the functions and classes around a place, suggest."""
+    facts = scope.facts
+    role = roles.of_file(facts.source.rel, trains=bool(facts.calls.get("backward")))
+    if role is not None:
+        return Named("file", facts.source.rel, role)
+    found = (_function_by_name(function, program) for function in _functions(scope))
+    return next((named for named in found if named is not None), None)
+
+
+def _function_by_name(function: Scope, program: Program) -> Named | None:
+    node, owner = function.node, function.parent
+    assert isinstance(node, FunctionNode) and owner is not None
+    role = _class_by_name(owner, program) if owner.kind == "class" else None
+    if role is not None:
+        return Named("class", owner.name, role)
+    parameters = [a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+    role = roles.of_function(node.name, parameters) if not _runs_backward(function) else None
+    return Named("function", function.name, role) if role is not None else None
+
+
+def _class_by_name(owner: Scope, program: Program) -> Role | None:
+    bases = program.external_bases(owner)
+    if any(base.startswith("torch.nn.") for base in bases):
+        return None
+    return roles.of_class([name.rpartition(".")[2] for name in (owner.name, *bases)])
 
 
 def _runs_backward(function: Scope) -> bool:
@@ -178,7 +197,7 @@ def _runs_backward(function: Scope) -> bool:
 def _callers(function: Scope, depth: int, program: Program) -> Context:
     """What all known callers of a function agree on; a module's `forward` has callers that nobody sees."""
     name = function.name.rpartition(".")[2]
-    if depth >= MAX_CALLERS or name in CALLED_UNSEEN or "train" in name:  # a trainer nobody sees calls `train_step`
+    if depth >= MAX_CALLERS or name in CALLED_UNSEEN or roles.is_training(name):
         return NOTHING
     near = {context(call, scope, program, depth + 1) for call, scope in _calls_nearby(function, program)}
     near.discard(Context(None, "import"))
