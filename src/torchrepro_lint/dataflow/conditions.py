@@ -3,7 +3,8 @@
 A test is known at a place through the blocks around it (`if`, `while`, `case`), through what left earlier (`if not x:
 return`, `assert x`), and through the expressions it is part of (`x and f()`, `f() if x else y`, `[f() for ... if x]`).
 Reads the syntax of one function, and asks its callers where `everywhere` says so. What a test means is for the
-predicates that are passed in; that a name may be bound anew between a test and the place is not looked at.
+predicates that are passed in. Except in what tests say of a value, it is not looked at whether a name is bound anew
+between a test and the place.
 """
 
 from __future__ import annotations
@@ -13,15 +14,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import NamedTuple, TypeAlias, TypeVar
 
-from torchrepro_lint.dataflow.enclosing import BLOCKS, ancestors, arm_of
+from torchrepro_lint.dataflow.enclosing import ancestors, arm_of
+from torchrepro_lint.dataflow.exits import breaks, is_exhaustive, is_irrefutable, leaves
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.index.facts import dotted
+from torchrepro_lint.dataflow.reaching_definitions import reaching
+from torchrepro_lint.index import Binding, ModuleFacts, Scope
 
 MAX_CALLERS = 2  # how far up the calls a test is looked for
-_EXITS: frozenset[str | None] = frozenset({"sys.exit", "exit", "quit", "os._exit", "os.abort"})
-_LOOPS = (ast.For, ast.AsyncFor, ast.While)
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 Node = TypeVar("Node", bound=ast.AST)
@@ -121,11 +120,32 @@ def unequal_to(node: ast.expr, place: ast.AST, scope: Scope) -> list[object]:
 
 
 def _comparisons(node: ast.expr, place: ast.AST, scope: Scope) -> Iterator[tuple[ast.Compare, bool]]:
-    written = ast.dump(node)
+    """The tests that compare what `node` still is at `place`."""
+    text = ast.dump(node)
     for condition in conditions(place, scope):
         match condition.test:
-            case ast.Compare(left=left, ops=[_]) as test if ast.dump(left) == written:
+            case ast.Compare(left=left, ops=[_]) as test if ast.dump(left) == text and _is_kept(left, node, scope):
                 yield test, condition.holds
+
+
+def _is_kept(before: ast.expr, after: ast.expr, scope: Scope) -> bool:
+    """Whether nothing gives the name or attribute another value between two reads of it."""
+    first, last = before.lineno, after.lineno
+    while isinstance(before, ast.Attribute | ast.Subscript) and isinstance(after, ast.Attribute | ast.Subscript):
+        sets = scope.facts.attribute_sets.get(after.attr, ()) if isinstance(after, ast.Attribute) else ()
+        if any(s.scope.function is scope.function and first <= s.statement.lineno < last for s in sets):
+            return False
+        before, after = before.value, after.value
+    return _bindings(before, scope) == _bindings(after, scope)
+
+
+def _bindings(read: ast.expr, scope: Scope) -> list[Binding]:
+    """The bindings whose value a read of a name may see."""
+    owner = scope.binding_scope(read.id) if isinstance(read, ast.Name) else None
+    if owner is None or not isinstance(read, ast.Name):
+        return []
+    found = reaching(owner.bindings[read.id], read, owner, scope)
+    return [b for b in found if not are_exclusive((b.node, owner), (read, scope))]
 
 
 def contradict(first: Place, second: Place) -> bool:
@@ -177,13 +197,13 @@ def _of_arm(holder: ast.AST, child: ast.AST, scope: Scope) -> Iterator[Condition
 
 
 def _of_case(cases: ast.Match, chosen: ast.match_case, *, inside_guard: bool) -> Iterator[Condition]:
-    """No earlier case was taken, and the pattern matches, and its guard holds."""
-    for case in _before(cases.cases, chosen):
-        yield from _tested(cases.subject, case, False)
+    """The pattern matches and its guard holds, and no earlier case was taken."""
     if not inside_guard:
         yield from _tested(cases.subject, chosen, True)
     elif (pattern := _pattern(cases.subject, chosen.pattern)) is not None:
         yield _came_out(chosen, pattern, True)
+    for case in _before(cases.cases, chosen):
+        yield from _tested(cases.subject, case, False)
 
 
 def _left_before(holder: ast.AST, child: ast.AST) -> Iterator[Condition]:
@@ -227,11 +247,11 @@ def _after(statement: ast.stmt, caught: bool) -> Iterator[Condition]:
             yield _came_out(statement, test, True)
         case ast.If(test=test, body=body, orelse=orelse):
             yield from _after_choice(statement, test, body, orelse, caught)
-        case ast.While(test=test, body=body) if not _breaks(body):
+        case ast.While(test=test, body=body) if not breaks(body):
             yield _came_out(statement, test, False)
         case ast.With(body=body) | ast.AsyncWith(body=body):
             yield from _after_block(body, caught=True)
-        case ast.Try(handlers=handlers) if all(_leaves(h.body, caught) for h in handlers):
+        case ast.Try(handlers=handlers) if all(leaves(h.body, caught) for h in handlers):
             yield from _after_block([*statement.body, *statement.orelse, *statement.finalbody], caught)
         case ast.Match(subject=subject, cases=cases):
             yield from _after_cases(subject, cases, caught)
@@ -240,10 +260,10 @@ def _after(statement: ast.stmt, caught: bool) -> Iterator[Condition]:
 def _after_choice(
     owner: ast.AST, test: ast.expr, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt], caught: bool
 ) -> Iterator[Condition]:
-    if _leaves(body, caught):
+    if leaves(body, caught):
         yield _came_out(owner, test, False)
         yield from _after_block(orelse, caught)
-    elif _leaves(orelse, caught):
+    elif leaves(orelse, caught):
         yield _came_out(owner, test, True)
         yield from _after_block(body, caught)
 
@@ -251,47 +271,11 @@ def _after_choice(
 def _after_cases(subject: ast.expr, cases: Sequence[ast.match_case], caught: bool) -> Iterator[Condition]:
     """The first cases leave, or all but the first that does not."""
     for number, case in enumerate(cases):
-        if not _leaves(case.body, caught):
-            if _is_exhaustive(cases) and all(_leaves(other.body, caught) for other in cases[number + 1 :]):
+        if not leaves(case.body, caught):
+            if is_exhaustive(cases) and all(leaves(other.body, caught) for other in cases[number + 1 :]):
                 yield from _tested(subject, case, True)
             return
         yield from _tested(subject, case, False)
-
-
-def _leaves(block: Sequence[ast.stmt], caught: bool) -> bool:
-    """Whether a block never runs to its end."""
-    return any(_is_exit(statement, caught) for statement in block)
-
-
-def _is_exit(statement: ast.stmt, caught: bool) -> bool:
-    match statement:
-        case ast.Return() | ast.Continue() | ast.Break():
-            return True
-        case ast.Raise():
-            return not caught
-        case ast.Expr(value=ast.Call(func=function)):
-            return not caught and dotted(function) in _EXITS
-        case ast.If(body=body, orelse=orelse):
-            return _leaves(body, caught) and _leaves(orelse, caught)
-        case ast.With(body=body) | ast.AsyncWith(body=body):
-            return _leaves(body, caught=True)
-        case ast.Try(body=body, handlers=handlers, orelse=orelse, finalbody=last):
-            handled = all(_leaves(handler.body, caught) for handler in handlers)
-            return _leaves(last, caught) or (handled and _leaves([*body, *orelse], caught))
-        case ast.Match(cases=cases):
-            return _is_exhaustive(cases) and all(_leaves(case.body, caught) for case in cases)
-    return False
-
-
-def _breaks(body: Sequence[ast.stmt]) -> bool:
-    """Whether the loop that has this body is left by a `break`."""
-    for statement in body:
-        if isinstance(statement, ast.Break):
-            return True
-        inner = ("orelse",) if isinstance(statement, _LOOPS) else () if isinstance(statement, _DEFINITIONS) else BLOCKS
-        if any(_breaks(getattr(statement, name, ())) for name in inner):
-            return True
-    return False
 
 
 # -- match --------------------------------------------------------------------------------------------------------
@@ -305,25 +289,18 @@ def _tested(subject: ast.expr, case: ast.match_case, taken: bool) -> Iterator[Co
 
 def _pattern(subject: ast.expr, pattern: ast.pattern) -> ast.expr | None:
     """The expression that is true where a pattern matches; None where every value does."""
+    if is_irrefutable(pattern):
+        return None
     test: ast.expr
     match pattern:
-        case ast.MatchAs(pattern=None):
-            return None
         case ast.MatchAs(pattern=ast.pattern() as inner):
             return _pattern(subject, inner)
         case ast.MatchValue(value=value):
             test = ast.Compare(subject, [ast.Eq()], [value])
         case ast.MatchSingleton(value=value):
             test = ast.Compare(subject, [ast.Is()], [ast.copy_location(ast.Constant(value), pattern)])
-        case ast.MatchOr(patterns=patterns) if None not in (tests := [_pattern(subject, p) for p in patterns]):
-            test = ast.BoolOp(ast.Or(), [t for t in tests if t is not None])
-        case ast.MatchOr():
-            return None
+        case ast.MatchOr(patterns=patterns):
+            test = ast.BoolOp(ast.Or(), [t for p in patterns if (t := _pattern(subject, p)) is not None])
         case _:  # what nobody can tell the outcome of
             test = ast.Call(ast.copy_location(ast.Name("match", ast.Load()), pattern), [subject], [])
     return ast.copy_location(test, pattern)
-
-
-def _is_exhaustive(cases: Sequence[ast.match_case]) -> bool:
-    last = cases[-1]
-    return last.guard is None and _pattern(ast.Name("_", ast.Load()), last.pattern) is None
