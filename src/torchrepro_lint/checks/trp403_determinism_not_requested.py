@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.seeding.frameworks import calls_in
 from torchrepro_lint.seeding.seedings import seedings
@@ -27,7 +28,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             continue
         if seeding.is_launcher:
             continue
-        if any(_requests(facts) for facts in seeding.visited):
+        if any(_requests(facts, program) for facts in seeding.visited):
             continue
         if next(calls_in(seeding.visited, program, "trainers"), None) is not None:
             continue  # TRP602 says at the Trainer what it takes there
@@ -42,7 +43,7 @@ def _kernel_on_gpu(seeding: Seeding, program: Program) -> tuple[ast.AST, Scope] 
     from torchrepro_lint.kernels.convolutions import first_kernel, imported_kernel, uses_gpu
 
     files = seeding.visited
-    if not uses_gpu(files):
+    if not uses_gpu(files, program):
         return None
     return (
         first_kernel(files, program)
@@ -63,7 +64,8 @@ def _draft(
     )
 
 
-def _requests(facts: ModuleFacts) -> bool:
+@remembered
+def _requests(facts: ModuleFacts, _: Program) -> bool:
     """Whether a file asks for determinism, by a flag or a call, or hands the question to an argument."""
     if any(_may_be_on(s.value) for s in facts.attribute_sets.get("deterministic", ())):
         return True

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from torchrepro_lint.evidence import Evidence, Measured
 
 MAX_CALLEES = 4  # that one call is taken to run
+_BUILTIN_METHODS = frozenset(name for kind in (str, list, dict, set, tuple) for name in dir(kind)) - {"__init__"}
 
 
 class Program:
@@ -126,11 +127,18 @@ class Program:
             target = self.names.resolve(call.func, scope)
             if isinstance(target, str | Scope):
                 known[key] = (target,)
+            elif isinstance(call.func, ast.Attribute) and self._is_of_builtin(call.func.attr):
+                known[key] = ()
             else:
                 called = dict.fromkeys(c for c in self.values.callees(call, scope) if c is not None)
                 known[key] = tuple(called or self._calls_of_object(call, scope))[:MAX_CALLEES]
         found: tuple[str | Scope, ...] = known[key]
         return found
+
+    def _is_of_builtin(self, method: str) -> bool:
+        """Whether a method is one of texts, lists, dicts or sets, and of nothing that the project defines: then what
+        it is called on need not be worked out."""
+        return method in _BUILTIN_METHODS and not self.project.text.defines_function(method)
 
     def given(self, call: ast.Call, scope: Scope) -> tuple[tuple[str | None, Scope], ...]:
         """The project's functions and classes that are arguments of a call, each with its keyword."""

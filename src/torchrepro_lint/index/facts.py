@@ -154,9 +154,7 @@ class ModuleFacts:
     guard: ast.If | None = None
     lines: int = field(init=False)
     _parents: Parents | None = None
-    evaluated: dict[ast.AST, Any] = field(default_factory=dict)  # kept by `execution`
     _reads: dict[ast.AST, Reads] = field(default_factory=dict)
-    steps: dict[ast.stmt, Any] = field(default_factory=dict)
     conditions: dict[ast.AST, Any] = field(default_factory=dict)  # kept by `dataflow.conditions`
 
     def __post_init__(self) -> None:
@@ -173,7 +171,7 @@ class ModuleFacts:
         self.tree = gone
         self.calls, self.attribute_sets, self.subscript_sets, self._parents = {}, {}, {}, None
         self.imports, self.star_imports, self.guard = [], [], None
-        self.evaluated, self._reads, self.steps, self.conditions = {}, {}, {}, {}
+        self._reads, self.conditions = {}, {}
 
     def in_handler(self, node: ast.AST) -> bool:
         """Whether `node` lies in an `except` clause."""

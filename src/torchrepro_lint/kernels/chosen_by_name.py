@@ -11,6 +11,7 @@ from pathlib import Path
 
 from torchrepro_lint.dataflow.dynamic_lookup import picked
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts
 
 MAX_FILES = 60
@@ -26,7 +27,12 @@ def files_chosen_by_name(files: Iterable[ModuleFacts], program: Program) -> Iter
             yield found
 
 
-def _paths(facts: ModuleFacts, program: Program) -> Iterator[str]:
+@remembered
+def _paths(facts: ModuleFacts, program: Program) -> tuple[str, ...]:
+    return tuple(_found_in(facts, program))
+
+
+def _found_in(facts: ModuleFacts, program: Program) -> Iterator[str]:
     if not any(hint in facts.source.text for hint in _HINTS):
         return
     for node in ast.walk(facts.tree):

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 
 _LAYERS = frozenset(
@@ -24,27 +25,36 @@ _MODELS = (
     r"|segmentation_models_pytorch"
 )
 _DOTTED = r"[a-zA-Z_]\w*(?:\.\w+)+"
+_QUOTED = rf"""["']{_DOTTED}["']"""
 _OTHER_LAYERS = ("Linear", "Embedding", "LSTM", "GRU", "LayerNorm", "BatchNorm1d", "BatchNorm2d")
 MAX_FILES = 64
 _GPU = r"(?i)cuda|accelerat|gpu"
 
 
-def uses_gpu(files: Iterable[ModuleFacts]) -> bool:
+def uses_gpu(files: Iterable[ModuleFacts], program: Program) -> bool:
     """Whether any of the files speaks of a GPU."""
-    return any(re.search(_GPU, facts.source.text) for facts in files)
+    return any(_speaks_of_gpu(facts, program) for facts in files)
+
+
+@remembered
+def _speaks_of_gpu(facts: ModuleFacts, _: Program) -> bool:
+    return re.search(_GPU, facts.source.text) is not None
 
 
 def first_kernel(files: Iterable[ModuleFacts], program: Program) -> tuple[ast.AST, Scope] | None:
     """The first convolution or fused attention in the files, or the import of a library of models."""
     files = list(files)
-    for facts in chain(files, _named_in(files, program)):
-        for node, scope in _calls(facts, program):
-            return node, scope
-        if re.search(_MODELS, facts.source.text):
-            imported = (b.node for b in facts.imports if b.target.partition(".")[0] in _LIBRARIES)
-            found = next(imported, None)
-            if found is not None:
-                return found, facts.scope
+    named = (facts for file in files for path in _named_in(file, program) if (facts := program.load(path)) is not None)
+    return next((found for facts in chain(files, named) if (found := _first_in(facts, program)) is not None), None)
+
+
+@remembered
+def _first_in(facts: ModuleFacts, program: Program) -> tuple[ast.AST, Scope] | None:
+    for node, scope in _calls(facts, program):
+        return node, scope
+    if re.search(_MODELS, facts.source.text):
+        imported = (b.node for b in facts.imports if b.target.partition(".")[0] in _LIBRARIES)
+        return next(((node, facts.scope) for node in imported), None)
     return None
 
 
@@ -69,15 +79,15 @@ def _layers(facts: ModuleFacts, program: Program) -> bool:
     )
 
 
-def _named_in(files: Iterable[ModuleFacts], program: Program) -> Iterator[ModuleFacts]:
-    """The files of the project that others name in a text, as `class_name="training.networks.UNet"` does."""
-    for facts in files:
-        texts = (n.value for n in ast.walk(facts.tree) if isinstance(n, ast.Constant) and isinstance(n.value, str))
-        for text in dict.fromkeys(t for t in texts if re.fullmatch(_DOTTED, t)):
-            found = program.project.finder.find(text, 0, str(facts.source.path))
-            named = program.load(found[0]) if found is not None and found[1] else None
-            if named is not None:
-                yield named
+@remembered
+def _named_in(facts: ModuleFacts, program: Program) -> tuple[str, ...]:
+    """The files of the project that a file names in a text, as `class_name="training.networks.UNet"` does."""
+    if not re.search(_QUOTED, facts.source.text):
+        return ()
+    constants = (n.value for n in ast.walk(facts.tree) if isinstance(n, ast.Constant))
+    texts = dict.fromkeys(c for c in constants if isinstance(c, str) and re.fullmatch(_DOTTED, c))
+    found = (program.project.finder.find(text, 0, str(facts.source.path)) for text in texts)
+    return tuple(place[0] for place in found if place is not None and place[1])
 
 
 _LIBRARIES = frozenset({"torchvision", "timm", "segmentation_models_pytorch"})

@@ -12,6 +12,7 @@ from pathlib import Path
 
 MAX_BYTES = 24_000_000  # beyond this a search by text costs more than its answer is worth: unknown
 MAX_SEARCHES = 16  # then all words are listed, which costs as much as 50 searches: most projects ask for more
+_DEFINITION = re.compile(rb"\b(?:def|class)\s+(\w+)")
 _IN_WORDS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") | frozenset(range(128, 256))
 _ONLY_WORDS = bytes(byte if byte in _IN_WORDS else ord(" ") for byte in range(256))  # a table for `translate`
 
@@ -25,6 +26,7 @@ class ProjectText:
         self._mentions: dict[str, list[Path]] = {}
         self._containing: dict[str, list[Path]] = {}
         self._words: dict[bytes, list[Path]] | None = None
+        self._defined: set[bytes] | None = None
         self._matches: dict[re.Pattern[bytes], bool] = {}
         self.changes = 0  # how often a file was changed: what is kept of the text holds for one number
         self.imports: dict[Path, frozenset[str]] = {}  # the files that a file imports, as far as `importers` was asked
@@ -48,7 +50,7 @@ class ProjectText:
         self.changes += 1
         self._mentions.clear()
         self._containing.clear()
-        self._words = None
+        self._words = self._defined = None
         self._matches.clear()
         self.imports.clear()
         if text is None:
@@ -93,6 +95,14 @@ class ProjectText:
         if word not in self._mentions:
             self._mentions[word] = self._find(word.encode(errors="surrogateescape"))
         return self._mentions[word]
+
+    def defines_function(self, name: str) -> bool:
+        """Whether any file has a function or class of this name; True when the project is too large to tell."""
+        if self._contents is None:
+            return True
+        if self._defined is None:
+            self._defined = {n for content in self._contents.values() for n in _DEFINITION.findall(content)}
+        return name.encode(errors="surrogateescape") in self._defined
 
     def _search(self, needle: bytes) -> list[Path]:
         return [path for path, content in (self._contents or {}).items() if needle in content]

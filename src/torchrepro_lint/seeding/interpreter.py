@@ -1,7 +1,7 @@
-"""The seeding walk: from an entry point through everything it runs, in order.
+"""The abstract interpreter: runs the term of an entry point, and of everything that it calls, in order.
 
-An abstract run over the syntax trees: statements, calls into project functions, constructors and imported
-modules. What a call does to the state, and what is noted of it, is the effects' business.
+Keeps which generators are seeded on each path, and notes in a `Seeding` what was drawn before. What one call does to
+that state is told by `transfer`; what needs not be run is left out by `summaries`.
 """
 
 from __future__ import annotations
@@ -16,18 +16,17 @@ from torchrepro_lint.dataflow.options import Frame, Options
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.index.execution import evaluated, steps
-from torchrepro_lint.index.facts import FunctionNode
 from torchrepro_lint.project.configured import is_named
 from torchrepro_lint.project.entries import Entry
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.rng.draws import Seeder
 from torchrepro_lint.seeding.callees import EXITS, is_parameter
-from torchrepro_lint.seeding.effect_summaries import QuietCall, quiet_functions
 from torchrepro_lint.seeding.run_by import IMPORTS, Run, wrappers
-from torchrepro_lint.seeding.seed_effects import Effects
-from torchrepro_lint.seeding.seed_state import FRESH, State, by_default, either, replayed
 from torchrepro_lint.seeding.seeding import Seeding, Step
+from torchrepro_lint.seeding.state import FRESH, State, by_default, either, replayed
+from torchrepro_lint.seeding.summaries import Notes, last_name, summaries
+from torchrepro_lint.seeding.terms import Attempt, Branch, Fail, Guard, Import, Invoke, Leave, Loop, Select, Term
+from torchrepro_lint.seeding.transfer import Effects
 
 MAX_DEPTH = 40  # calls within calls
 MAX_CALLS = 30_000
@@ -37,24 +36,24 @@ _FRESH_STARTS = ("spawn", "forkserver")
 
 
 def seeding_of(entry: Entry, program: Program) -> Seeding:
-    """Walk one entry."""
-    walk = _Walk(entry, program)
+    """Interpret one entry."""
+    interpreter = _Interpreter(entry, program)
     try:
-        walk.run()
+        interpreter.run()
     except RecursionError:  # an expression nested a thousand deep
-        walk.found.bounds.add("nesting")
-    return walk.found
+        interpreter.found.bounds.add("nesting")
+    return interpreter.found
 
 
-class _Walk:
+class _Interpreter:
     def __init__(self, entry: Entry, program: Program) -> None:
         self.program = program
         self.found = Seeding(entry)
         self.options = Options(program, self.found.files)
         self.effects = Effects(program, self.found, self.options)
-        self._callees = quiet_functions(program).callees
-        self._imports = quiet_functions(program).imports
-        self._quiet: set[Run] = set()
+        self._summaries = summaries(program)
+        self._callees = self._summaries.callees
+        self._noted: set[Run] = set()
         self._imported: set[str] = set()
         self._active: set[tuple[Scope, bool]] = set()
         self._memo: dict[object, State] = {}
@@ -66,18 +65,17 @@ class _Walk:
     def run(self) -> None:
         entry = self.found.entry
         self._imported.add(str(entry.facts.source.path))
-        state = self._module(entry.facts, FRESH, guard=True)
+        state = self._module(entry.facts, FRESH)
         if entry.function is not None:
             self._function(entry.function, None, Frame(entry.facts.scope), state)
 
     # -- modules and functions --------------------------------------------------------------------------------
-    def _module(self, facts: ModuleFacts, state: State, *, guard: bool) -> State:
+    def _module(self, facts: ModuleFacts, state: State) -> State:
         self._see(facts)
-        frame = Frame(facts.scope)
+        term, notes = self._summaries.of((facts.scope, None))
+        self._note(notes)
         self._exits.append([])
-        for statement in steps(facts.tree.body, facts.scope):
-            if state is not None and (guard or statement is not facts.guard):
-                state = self._statement(statement, state, facts.scope, frame)
+        state = self._term(term, state, Frame(facts.scope))
         self._exits.pop()
         return state
 
@@ -88,28 +86,18 @@ class _Walk:
             if self._lines > MAX_LINES:
                 self.found.bounds.add("files")
 
-    def _import(self, node: ast.Import | ast.ImportFrom, scope: Scope, state: State) -> State:
-        """Run the top level of a project module the first time it is imported."""
-        return self._run_imports(self._imports.by(node, scope), Step(node, scope), state)
-
     def _run_imports(self, paths: Iterable[str], step: Step, state: State) -> State:
-        """A module that does nothing at its top level is passed by, but not what it imports."""
+        """Run the top level of project modules the first time that they are imported."""
         for path in paths:
             if path in self._imported or state is None:
                 continue
             self._imported.add(path)
             if len(self._imported) > MAX_FILES:
                 self.found.bounds.add("files")
-            outline = self.program.project.files.outline(path) if self.found.complete else None
-            if outline is None:
-                continue
-            if not outline.active:
-                state = self._run_imports(self._imports.by_file(path, outline), step, state)
-                continue
-            facts = self.program.load(path)
+            facts = self.program.load(path) if self.found.complete else None
             if facts is not None:
                 self._chain.append(step)
-                state = self._module(facts, state, guard=False) or state
+                state = self._module(facts, state) or state
                 self._chain.pop()
         return state
 
@@ -118,7 +106,11 @@ class _Walk:
     ) -> State:
         """Run a project function, or take the result of an equal run from the memo. `owner` is the class of the
         object that a method is called on."""
-        if state is None or self._is_quiet((function, owner)):
+        if state is None:
+            return state
+        term, notes = self._summaries.of((function, owner))
+        if not term or self._adds_nothing((function, owner), state):
+            self._note_run((function, owner))
             return state
         self.found.entered.add(function)
         key = (function, call is None)
@@ -130,45 +122,44 @@ class _Walk:
         depending = self.effects.depending
         self._active.add(key)
         self._see(function.facts)
-        after = self._body(function, Frame(function, call, frame, owner), state)
+        if (function, owner) not in self._noted:
+            self._noted.add((function, owner))
+            self._note(notes)
+        self._exits.append([])
+        ended = self._term(term, state, Frame(function, call, frame, owner))
+        after = either([ended, *self._exits.pop()]) or state
         self._active.discard(key)
         if depending == self.effects.depending:
             self._memo[signature] = after
         return after
 
-    def _note(self, quiet: QuietCall, call: ast.Call, scope: Scope) -> None:
-        """A call that need not be followed: what is to be known of it."""
-        if not quiet.is_followed:
-            self.found.unfollowed.append(Step(call, scope))
-        for run in quiet.runs:
-            self._is_quiet(run)
+    def _adds_nothing(self, run: Run, state: State) -> bool:
+        """Whether a function only draws, and only what this program is already known to draw in this state."""
+        known = self._summaries.only_draws(run)
+        return known is not None and self.effects.adds_nothing(self._summaries.draws_of(run), state)
 
-    def _is_quiet(self, run: Run) -> bool:
-        """Whether a function need not be entered; what is to be known of it is noted."""
+    def _note(self, notes: Notes) -> None:
+        """What is to be known of code that is not run."""
+        self.found.reached |= notes.called
+        self.found.unfollowed += notes.unfollowed
+        for run in notes.runs:
+            self._note_run(run)
+
+    def _note_run(self, run: Run) -> None:
+        """The same of a function without effect, and of those that it runs."""
         pending = [run]
         while pending:
             run = pending.pop()
-            if run in self._quiet:
+            if run in self._noted:
                 continue
-            quiet = quiet_functions(self.program).of(run)
-            if quiet is None:
-                return False
-            self._quiet.add(run)
+            self._noted.add(run)
             self._see(run[0].facts)
             self.found.entered.add(run[0])
-            self.found.reached |= quiet.reached
-            self.found.unfollowed += quiet.unfollowed
-            pending += reversed(quiet.runs)
-        return True
-
-    def _body(self, function: Scope, frame: Frame, state: State) -> State:
-        node = function.node
-        if not isinstance(node, FunctionNode):
-            assert isinstance(node, ast.Lambda)
-            return self._expression(node.body, state, function, frame) or state
-        self._exits.append([])
-        after = self._block(node.body, state, function, frame)
-        return either([after, *self._exits.pop()]) or state
+            notes = self._summaries.only_draws(run)
+            assert notes is not None
+            self.found.reached |= notes.called
+            self.found.unfollowed += notes.unfollowed
+            pending += reversed(notes.runs)
 
     def _within_bounds(self) -> bool:
         self._calls += 1
@@ -190,70 +181,49 @@ class _Walk:
         effects = self.effects
         return function, levels, tuple(passed), effects.process, effects.in_workers, effects.doubts > 0
 
-    # -- statements ---------------------------------------------------------------------------------------------
-    def _block(self, body: list[ast.stmt], state: State, scope: Scope, frame: Frame) -> State:
-        for statement in steps(body, scope):
+    # -- terms --------------------------------------------------------------------------------------------------
+    def _term(self, term: Term, state: State, frame: Frame) -> State:
+        """Run the items of a term one after the other, until the path ends."""
+        for item in term:
             if state is None:
                 break
-            state = self._statement(statement, state, scope, frame)
+            match item:
+                case Invoke(node=node, scope=scope):
+                    state = self._call(node, state, scope, frame)
+                case Branch():
+                    state = self._branch(item, state, frame)
+                case Import(node=statement, scope=scope, paths=paths):
+                    state = self._run_imports(paths, Step(statement, scope), state)
+                case Loop():
+                    state = self._loop(item, state, frame)
+                case Attempt():
+                    state = self._attempt(item, state, frame)
+                case Select(arms=arms):
+                    state = either([*(self._term(arm, state, frame) for arm in arms), state])
+                case Guard(body=body):
+                    if frame.function.facts is self.found.entry.facts:
+                        state = self._term(body, state, frame)
+                case Leave():
+                    self._exits[-1].append(state)
+                    state = None
+                case Fail():
+                    state = None
         return state
 
-    def _statement(self, node: ast.stmt, state: State, scope: Scope, frame: Frame) -> State:
-        match node:
-            case ast.Expr() | ast.Assign():
-                return self._expression(node, state, scope, frame)
-            case ast.Import() | ast.ImportFrom():
-                return self._import(node, scope, state)
-            case ast.If():
-                return self._if(node, state, scope, frame)
-            case ast.For() | ast.AsyncFor():
-                return self._loop(node.iter, node, state, scope, frame)
-            case ast.While():
-                return self._loop(node.test, node, state, scope, frame)
-            case ast.Try():
-                return self._try(node, state, scope, frame)
-            case ast.With() | ast.AsyncWith():
-                state = self._expressions([i.context_expr for i in node.items], state, scope, frame)
-                return self._block(node.body, state, scope, frame)
-            case ast.Match():
-                state = self._expression(node.subject, state, scope, frame)
-                return either([self._block(c.body, state, scope, frame) for c in node.cases] + [state])
-            case ast.Return():
-                self._exits[-1].append(self._expression(node.value, state, scope, frame))
-                return None
-            case ast.Raise():
-                return None
-            case ast.FunctionDef() | ast.AsyncFunctionDef():
-                return self._expressions([*node.decorator_list, *node.args.defaults], state, scope, frame)
-            case ast.ClassDef():
-                inner = scope.children.get(node)
-                return self._block(node.body, state, inner, frame) if inner is not None else state
-        return self._expression(node, state, scope, frame)
-
-    def _loop(
-        self, head: ast.expr, node: ast.For | ast.AsyncFor | ast.While, state: State, scope: Scope, frame: Frame
-    ) -> State:
-        state = self._expression(head, state, scope, frame)
-        if not isinstance(node, ast.While):
-            for method, owner in self._callees.iterated(head, scope):
-                self._chain.append(Step(head, scope))
-                state = self._function(method, None, frame, state, owner)
-                self._chain.pop()
-        body = self._block(node.body, state, scope, frame)
-        return self._block(node.orelse, body if body is not None else state, scope, frame)
-
-    def _if(self, node: ast.If, state: State, scope: Scope, frame: Frame) -> State:
-        if node is scope.facts.guard:
-            return self._block(node.body, state, scope, frame)
-        state = self._expression(node.test, state, scope, frame)
-        truth = self.found.tests[node] = self.options.truth(node.test, scope, frame)
+    def _branch(self, item: Branch, state: State, frame: Frame) -> State:
+        test = item.node.test
+        truth = self.options.truth(test, item.scope, frame)
+        if isinstance(item.node, ast.If):
+            self.found.tests[item.node] = truth
         if truth is Truth.ALWAYS:
-            return self._block(node.body, state, scope, frame)
+            return self._term(item.body, state, frame)
         if truth is Truth.NEVER:
-            return self._block(node.orelse, state, scope, frame)
-        with self.effects.in_doubt(_is_case(node.test)):
-            body = self._block(node.body, state, scope, frame)
-            orelse = self._block(node.orelse, state, scope, frame)
+            return self._term(item.orelse, state, frame)
+        if isinstance(item.node, ast.IfExp):
+            return either([self._term(item.body, state, frame), self._term(item.orelse, state, frame)])
+        with self.effects.in_doubt(_is_case(test)):
+            body = self._term(item.body, state, frame)
+            orelse = self._term(item.orelse, state, frame)
         match truth:
             case Truth.USUALLY:
                 return by_default(body, orelse)
@@ -261,48 +231,24 @@ class _Walk:
                 return by_default(orelse, body)
         return either([body, orelse])
 
-    def _try(self, node: ast.Try, state: State, scope: Scope, frame: Frame) -> State:
-        body = self._block(node.body, state, scope, frame)
-        ended = self._block(node.orelse, body, scope, frame)
-        handled = [self._block(h.body, state, scope, frame) for h in node.handlers]
+    def _loop(self, item: Loop, state: State, frame: Frame) -> State:
+        for method, owner in item.iterated:
+            self._chain.append(Step(item.head, item.scope))
+            state = self._function(method, None, frame, state, owner)
+            self._chain.pop()
+        body = self._term(item.body, state, frame)
+        return self._term(item.orelse, body if body is not None else state, frame)
+
+    def _attempt(self, item: Attempt, state: State, frame: Frame) -> State:
+        body = self._term(item.body, state, frame)
+        ended = self._term(item.orelse, body, frame)
+        handled = [self._term(handler, state, frame) for handler in item.handlers]
         after = ended if ended is not None else either(handled)
-        return self._block(node.finalbody, after, scope, frame) if after is not None else None
-
-    # -- expressions ----------------------------------------------------------------------------------------------
-    def _expressions(self, nodes: Iterable[ast.AST | None], state: State, scope: Scope, frame: Frame) -> State:
-        for node in nodes:
-            state = self._expression(node, state, scope, frame)
-        return state
-
-    def _expression(self, node: ast.AST | None, state: State, scope: Scope, frame: Frame) -> State:
-        """Run the calls in a node, innermost first; lambdas and comprehensions in their own scopes."""
-        if node is None:
-            return state
-        for item, inner in evaluated(node, scope):
-            if state is None:
-                break
-            if isinstance(item, ast.Call):
-                state = self._call(item, state, inner, frame)
-            else:
-                state = self._choice(item, state, inner, frame)
-        return state
-
-    def _choice(self, node: ast.IfExp, state: State, scope: Scope, frame: Frame) -> State:
-        state = self._expression(node.test, state, scope, frame)
-        match self.options.truth(node.test, scope, frame):
-            case Truth.ALWAYS:
-                return self._expression(node.body, state, scope, frame)
-            case Truth.NEVER:
-                return self._expression(node.orelse, state, scope, frame)
-        return either([self._expression(arm, state, scope, frame) for arm in (node.body, node.orelse)])
+        return self._term(item.finalbody, after, frame) if after is not None else None
 
     # -- calls --------------------------------------------------------------------------------------------------
     def _call(self, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
-        self.found.reached.add(getattr(call.func, "attr", getattr(call.func, "id", "")))
-        quiet = quiet_functions(self.program).call(call, scope, frame)
-        if quiet is not None:
-            self._note(quiet, call, scope)
-            return state
+        self.found.reached.add(last_name(call))
         callees = self._targets(call, scope, frame)
         if not callees:
             self.found.unfollowed.append(Step(call, scope))
@@ -383,7 +329,7 @@ class _Walk:
         if name in EXITS:
             return None
         if name == IMPORTS and call.args and isinstance(call.args[0], ast.Constant):
-            paths = self._imports.named([(str(call.args[0].value), 0)], str(scope.facts.source.path))
+            paths = self._summaries.imports.named([(str(call.args[0].value), 0)], str(scope.facts.source.path))
             return self._run_imports(paths, Step(call, scope), state)
         state = self.effects.apply(name, call, state, scope, frame)
         for function in self._callees.given(name, call, scope):

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from torchrepro_lint.dataflow.abstract_values import Display, Result
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import CallSite
+from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope
 
 if TYPE_CHECKING:
@@ -46,7 +48,7 @@ class Resuming(NamedTuple):
 def resuming(seeding: Seeding, program: Program) -> Resuming | None:
     """The save and the resume that a program runs; None when it lacks one, or keeps RNG states."""
     files = seeding.visited
-    if any(_keeps_states(facts) for facts in files):
+    if any(_keeps_states(facts, program) for facts in files):
         return None
     save = next((site for facts in files for site in _saves(facts, program) if seeding.runs(*site)), None)
     if save is None:
@@ -55,12 +57,13 @@ def resuming(seeding: Seeding, program: Program) -> Resuming | None:
     return Resuming(save, load) if load is not None else None
 
 
-def _keeps_states(facts: ModuleFacts) -> bool:
+@remembered
+def _keeps_states(facts: ModuleFacts, _: Program) -> bool:
     """Whether a file speaks of RNG states, but for functions that take one, draw, and put it back."""
     text = facts.source.text
-    lines = {text.count("\n", 0, match.start()) + 1 for match in re.finditer(_RNG_STATE, text)}
-    if not lines or not re.search(_PUT_BACK, text):
+    if not re.search(_RNG_STATE, text) or not re.search(_PUT_BACK, text):
         return False
+    lines = {number for number, line in enumerate(text.split("\n"), 1) if re.search(_RNG_STATE, line)}
     functions = (node for node in ast.walk(facts.tree) if isinstance(node, FunctionNode))
     return not lines <= {line for function in functions for line in _set_aside(function)}
 
@@ -83,13 +86,16 @@ def _set_aside(function: ast.AST) -> Iterator[int]:
                     yield from (taken[name], node.lineno)
 
 
-def _saves(facts: ModuleFacts, program: Program) -> Iterator[tuple[ast.Call, Scope]]:
+@remembered
+def _saves(facts: ModuleFacts, program: Program) -> tuple[CallSite, ...]:
     """Calls that save a dict or a list with an optimizer, an epoch or a step in it."""
-    for name in _SAVERS:
-        for call, scope in facts.calls.get(name, ()):
-            known = program.callee(call, scope) in _SAVES or name != "save"
-            if known and any(_has_progress(a, scope, program) for a in (*call.args, *(k.value for k in call.keywords))):
-                yield call, scope
+    return tuple(
+        (call, scope)
+        for name in _SAVERS
+        for call, scope in facts.calls.get(name, ())
+        if (name != "save" or program.callee(call, scope) in _SAVES)
+        and any(_has_progress(a, scope, program) for a in (*call.args, *(k.value for k in call.keywords)))
+    )
 
 
 def _has_progress(expr: ast.expr, scope: Scope, program: Program, depth: int = 0) -> bool:
@@ -126,9 +132,14 @@ def _is_of_optimizer(call: ast.Call, scope: Scope) -> bool:
     return bool(re.search(_OPTIMIZER, scope.facts.text(call)) or re.search(_SHORT, receiver))
 
 
-def _resumes(facts: ModuleFacts, program: Program) -> Iterator[tuple[ast.AST, Scope]]:
+@remembered
+def _resumes(facts: ModuleFacts, program: Program) -> tuple[tuple[ast.AST, Scope], ...]:
     """Where an optimizer's, scheduler's or scaler's state is put back (the load of the file, if it is in sight), or
     a file is read and the training goes on from the epoch or step in it."""
+    return tuple(_put_back(facts, program))
+
+
+def _put_back(facts: ModuleFacts, program: Program) -> Iterator[tuple[ast.AST, Scope]]:
     for name in ("load_state_dict", *_RESUMERS):
         for call, scope in facts.calls.get(name, ()):
             if name in _RESUMERS or _is_of_optimizer(call, scope):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from torchrepro_lint import catalogue
@@ -15,8 +15,8 @@ from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.rng.draws import Draw, Seeder, draw_of, seeder_of
 from torchrepro_lint.rng.predicates import training_mode
-from torchrepro_lint.seeding.seed_state import Family, State, seeded
 from torchrepro_lint.seeding.seeding import MAYBE, SEEDED, UNSEEDED, Late, Seeding, SeedMet, Step, Witness
+from torchrepro_lint.seeding.state import Family, State, seeded
 
 _SEEDS_BY_NAME = r"(?i)seed|determinis|reproduc"
 _READS = ("get_", "is_", "has_", "add_", "to_", "initial_", "print", "log", "manual_seed")
@@ -125,9 +125,9 @@ class Effects:
             old = old._replace(level=max(old.level, state[FAMILIES.index("torch")].level))
             self.drawn_in_workers += 1
         is_seeded = old.level == SEEDED
-        if (is_seeded and draw.family in self.found.drawn) or _is_besides(draw):
+        if (is_seeded and draw.family in self.found.drawn) or is_besides(draw):
             return state
-        kind = "init" if draw.kind == "sample" and _initialises(draw.scope) else draw.kind
+        kind = kind_of(draw)
         if self.in_workers and draw.family != "torch":
             kind = "in workers"
         if kind == "init" and self._overwritten(draw):
@@ -153,6 +153,25 @@ class Effects:
             return (*state[:i], old._replace(early=witness), *state[i + 1 :])
         return state
 
+    def adds_nothing(self, draws: Iterable[tuple[str, str]], state: State) -> bool:
+        """Whether draws of these families and kinds would change neither the state nor what was found."""
+        if state is None or self.in_workers or self.process is not None:
+            return False
+        return all(self._is_known(family, kind, state[FAMILIES.index(family)]) for family, kind in draws)
+
+    def _is_known(self, family: str, kind: str, now: Family) -> bool:
+        if now.level == SEEDED:
+            return family in self.found.drawn
+        if kind not in self.found.kinds.get(family, ()):
+            return False
+        tables = [self.found.maybe]
+        if now.level == UNSEEDED:
+            is_sample = kind in ("sample", "order")
+            tables = [self.found.unseeded, self.found.sampled] if is_sample else [self.found.unseeded]
+            if now.early is None or not now.early.sure:
+                return False
+        return all(family in table and table[family].sure for table in tables)
+
     def _overwritten(self, draw: Draw) -> bool:
         """Initial weights do not matter in a function that loads others over them and does not train."""
         return any(
@@ -162,14 +181,18 @@ class Effects:
         )
 
 
-def has_effect(program: Program, name: str | None, call: ast.Call, scope: Scope) -> bool:
-    """Whether a call of the external `name`, or of an unknown object, can matter: it seeds or draws."""
+def seeds(program: Program, name: str | None, call: ast.Call, scope: Scope) -> bool:
+    """Whether a call of the external `name`, or of an unknown object, seeds, or is believed to for its name."""
     return (
         name in program.project.seed_functions
         or (name is not None and seeder_of(program, name, call, scope) is not None)
-        or draw_of(program, name, call, scope) is not None
-        or _may_seed(name, call)
+        or (_may_seed(name, call) and draw_of(program, name, call, scope) is None)
     )
+
+
+def kind_of(draw: Draw) -> str:
+    """The kind of a draw by the catalogue; a sample in a function that initialises makes initial weights."""
+    return "init" if draw.kind == "sample" and _initialises(draw.scope) else draw.kind
 
 
 def _may_seed(name: str | None, call: ast.Call) -> bool:
@@ -248,7 +271,7 @@ def _uses(name: str, scope: Scope) -> bool:
     return any(where.function is scope for _, where in scope.facts.calls.get(name, ()))
 
 
-def _is_besides(draw: Draw) -> bool:
+def is_besides(draw: Draw) -> bool:
     """`args.seed = random.randint(...)` picks a seed, it is not drawn after one; a port, an address or the name of a
     run is no result, and runs that share it get into each other's way."""
     if _is_in_address(draw):
