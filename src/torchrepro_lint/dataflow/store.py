@@ -15,7 +15,8 @@ Answer = TypeVar("Answer")
 
 
 class Store:
-    """Tables of answers, by what is asked; and how often a bound kept a question from being answered."""
+    """Tables of answers, by what is asked; how often a bound kept a question from being answered; and what rests on
+    names alone, by what they decided."""
 
     def __init__(self) -> None:
         self._of_trees: dict[Hashable, dict[Any, Any]] = {}
@@ -39,6 +40,7 @@ class Store:
         """A file has changed."""
         self._of_trees.clear()
         self._of_texts.clear()
+        self.names.clear()
 
     def cut(self, what: str, where: Hashable) -> None:
         """A bound was hit: `what` was not worked out to the end at `where`, which is counted once."""

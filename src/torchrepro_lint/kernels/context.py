@@ -1,7 +1,7 @@
 """What runs a piece of code: training or evaluation, with gradients or without, or the loading of weights and data.
 
-Reads decorators, `with` blocks, branches on `self.training`, framework hooks and names, and asks the callers of a
-function where it says nothing itself. Knows nothing of operations.
+Reads the tests around a place, `with` blocks, decorators and framework hooks, and asks the callers of a function where
+it says nothing itself; what names suggest comes last. Knows nothing of operations.
 """
 
 from __future__ import annotations
