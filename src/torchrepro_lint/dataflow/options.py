@@ -35,11 +35,15 @@ def _declared(facts: ModuleFacts, program: Program) -> Declared:  # noqa: ARG001
 
 
 class Options:
-    """Evaluates expressions under the defaults declared in `files`, which may grow; the first one that knows wins."""
+    """Evaluates expressions under the defaults declared in `files`, which may grow; the first one that knows wins.
 
-    def __init__(self, program: Program, files: Collection[ModuleFacts]) -> None:
+    With `first`, options and parameters have the values that they come with, before the program chooses others.
+    """
+
+    def __init__(self, program: Program, files: Collection[ModuleFacts], *, first: bool = False) -> None:
         self._program = program
         self._files = files
+        self._first = first
         self._count = 0  # of the files that the tables have
         self._with_option: dict[str, Declared] = {}
         self._with_setting: dict[str, Declared] = {}
@@ -71,7 +75,7 @@ class Options:
         if owner is not frame.function or owner.kind != "function" or frame.call is None or frame.caller is None:
             return UNKNOWN
         bindings = owner.bindings[name]
-        if len(bindings) != 1 or bindings[0].kind != "parameter":
+        if (len(bindings) != 1 and not self._first) or bindings[0].kind != "parameter":
             return UNKNOWN
         given = argument_for(frame.call, owner, name)
         if isinstance(given, ast.expr):
@@ -92,8 +96,9 @@ class Options:
         """A local name: assigned from an option, or a parameter that click or hydra fills in."""
         owner = scope.binding_scope(expr.id)
         bindings = owner.bindings[expr.id] if owner is not None else []
-        if owner is not None and len(bindings) == 1 and bindings[0].kind == "assign" and bindings[0].value is not None:
-            return self.values(bindings[0].value, owner, frame, depth + 1)
+        binding = bindings[0] if len(bindings) == 1 or (bindings and self._first) else None
+        if owner is not None and binding is not None and binding.kind == "assign" and binding.value is not None:
+            return self.values(binding.value, owner, frame, depth + 1)
         if expr.id in parameters and owner is not None:
             option = _declared(owner.facts, self._program).options.get(expr.id)
             return [option] if option is not None else None
@@ -105,7 +110,7 @@ class Options:
         self._take_in_new_files()
         first = own if name in own.options else self._with_option.get(name)
         if first is not None:
-            return [first.options[name]] if name not in first.chosen else None
+            return [first.options[name]] if name not in first.chosen or self._first else None
         first = own if name in own.settings else self._with_setting.get(name)
         return first.settings[name] if first is not None else None
 

@@ -7,20 +7,15 @@ whose outcome cannot be known is taken to fail.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
-from functools import partial
-from typing import Any, TypeAlias
+from collections.abc import Callable
 
-from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.conditions import Condition, conditions
-from torchrepro_lint.dataflow.options import Options, outcome
-from torchrepro_lint.dataflow.outcomes import COMPARE, Truth
+from torchrepro_lint.dataflow.options import Frame, Options
+from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import Scope
-from torchrepro_lint.project.declarations import constant, declared_options
-from torchrepro_lint.project.unknown import UNKNOWN
 
-Holds: TypeAlias = Callable[[object], bool]
+_WANTED = {True: (Truth.ALWAYS, Truth.USUALLY), False: (Truth.NEVER, Truth.RARELY)}
 
 
 def reached_by_default(node: ast.AST, scope: Scope, program: Program, about: Callable[[ast.expr], bool]) -> bool:
@@ -30,52 +25,11 @@ def reached_by_default(node: ast.AST, scope: Scope, program: Program, about: Cal
 
 def comes_out(condition: Condition, scope: Scope, program: Program) -> bool:
     """Whether a test comes out so by default, or for some call of the function that it stands in."""
-    truth = outcome(condition.test, scope, program)
+    options = Options(program, [scope.facts], first=True)
+    truth = options.truth(condition.test, scope, None)
     if truth is not Truth.UNKNOWN:
-        return truth in ((Truth.ALWAYS, Truth.USUALLY) if condition.holds else (Truth.NEVER, Truth.RARELY))
-    subject, holds = _question(condition.test)
-    return any(holds(value) is condition.holds for value in _first_values(subject, scope, program))
-
-
-def _question(test: ast.expr) -> tuple[ast.expr, Holds]:
-    """What a test is about, and whether it holds for a value of it."""
-    match test:
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            subject, holds = _question(operand)
-            return subject, partial(_fails, holds)
-        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in COMPARE:
-            wanted = constant(right)
-            if wanted is not UNKNOWN:
-                return left, partial(_compares, COMPARE[type(op)], wanted)
-    return test, bool
-
-
-def _fails(holds: Holds, value: object) -> bool:
-    return not holds(value)
-
-
-def _compares(compare: Callable[[Any, Any], bool], wanted: object, value: object) -> bool:
-    try:
-        return bool(compare(value, wanted))
-    except TypeError:  # None < 0
-        return False
-
-
-def _first_values(subject: ast.expr, scope: Scope, program: Program) -> Iterator[object]:
-    """The values that an option or parameter has before the program itself chooses one for it."""
-    name = getattr(subject, "attr", getattr(subject, "id", ""))
-    option = declared_options(scope.facts).get(name)
-    if option is not None:
-        yield option.value
-        return
-    owner = scope.binding_scope(name) if isinstance(subject, ast.Name) else None
-    if owner is None or owner.bindings[name][0].kind != "parameter":
-        return
-    default = owner.bindings[name][0].value
-    for call, caller in program.callers_of(owner) or ():
-        passed = argument_for(call, owner, name)
-        if passed is None and isinstance(default, ast.Constant):
-            yield default.value
-        elif isinstance(passed, ast.expr):
-            known = Options(program, [caller.facts]).values(passed, caller, None)
-            yield from (value.value for value in known or ())
+        return truth in _WANTED[condition.holds]
+    function = scope.function
+    calls = program.callers_of(function) or () if function.kind == "function" else ()
+    frames = (Frame(function, call, Frame(caller)) for call, caller in calls)
+    return any(options.truth(condition.test, scope, frame) in _WANTED[condition.holds] for frame in frames)
