@@ -65,7 +65,7 @@ def everywhere(
     if function.kind != "function":
         return False
     if depth >= MAX_CALLERS:
-        program.store.cut("conditions of callers", function)
+        program.store.cut("conditions of callers", (function.facts.source.rel, function.name))
         return False
     calls = program.callers_of(function)
     return bool(calls) and all(everywhere(holds, *call, program, depth + 1) for call in calls or ())
