@@ -68,6 +68,7 @@ class _Interpreter:
         state = self._module(entry.facts, FRESH)
         if entry.function is not None:
             self._function(entry.function, None, Frame(entry.facts.scope), state)
+        self.effects.finish()
 
     # -- modules and functions --------------------------------------------------------------------------------
     def _module(self, facts: ModuleFacts, state: State) -> State:
@@ -367,9 +368,15 @@ class _Interpreter:
         return any(isinstance(a, ast.Constant) and a.value in _FRESH_STARTS for c in chosen for a in c.args)
 
     def _worker_code(self, name: str | None, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
-        """What a loader's data set, and objects given to a transform, draw when they are called."""
+        """What a loader's data set, and objects given to a transform, draw when they are used."""
         if name is None or state is None:
             return state
+        outer, self.effects.in_use = self.effects.in_use, True
+        state = self._used_later(name, call, state, scope, frame)
+        self.effects.in_use = outer
+        return state
+
+    def _used_later(self, name: str, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
         if name == "torch.utils.data.DataLoader" and call.args:
             samplers = [k.value for k in call.keywords if k.arg in ("sampler", "batch_sampler")]
             drawing = self._callees.classes(samplers, scope)

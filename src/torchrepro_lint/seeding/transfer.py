@@ -42,6 +42,8 @@ class Effects:
         self.doubts = 0  # how many tests that are not worked out lie between the entry and here
         self.cases = 0  # how many of them choose by a setting's value
         self.drawn_in_workers = 0  # by other generators than torch's
+        self.in_use = False  # inside code that runs when an object is used, which is only made here
+        self._deferred: list[Witness] = []  # draws of objects that were made, and not seeded since
         self.depending = 0  # how often what a call does depended on the calls that lead to it
 
     @contextmanager
@@ -53,8 +55,10 @@ class Effects:
             if own and seeder.scope.kind == "module" and not _is_guarded(seeder):
                 levels.update(dict.fromkeys(seeder.families, SEEDED))
         outer, self.process = self.process, function
+        made, self._deferred = self._deferred, []
         yield tuple(Family(level) for level in levels.values())
-        self.process = outer
+        self.finish()
+        self.process, self._deferred = outer, made
 
     @contextmanager
     def in_doubt(self, is_case: bool = False) -> Iterator[None]:
@@ -99,7 +103,16 @@ class Effects:
             if level == MAYBE:
                 self.found.conditional.setdefault(name, seeder)
             families[i] = old._replace(level=max(old.level, level))
+        self._deferred = [w._replace(level=max(w.level, level)) if w.draw.family in seeder.families else w
+                          for w in self._deferred]  # fmt: skip
         return tuple(families)
+
+    def finish(self) -> None:
+        """The process has ended: what it made was used with the seeds that it set in the meantime."""
+        for witness in self._deferred:
+            if witness.level < SEEDED:
+                self._record(witness)
+        self._deferred = []
 
     def _seed_level(self, seeder: Seeder, frame: Frame) -> int:
         """Seeded, unless the seed is None for certain or by default."""
@@ -116,7 +129,8 @@ class Effects:
     def seed_workers(self, loader: ast.Call, scope: Scope, state: State) -> State:
         """After the workers of a loader, which drew, were seeded by a number that torch drew."""
         what = scope.facts.text(loader.func)
-        return self._draw(Draw("torch", "in workers", loader, scope, what), state) if state is not None else None
+        draw = Draw("torch", "in workers", loader, scope, what, deferred=True)
+        return self._draw(draw, state) if state is not None else None
 
     def _draw(self, draw: Draw, state: tuple[Family, ...]) -> State:
         i = FAMILIES.index(draw.family)
@@ -143,15 +157,23 @@ class Effects:
         self.found.drawn.setdefault(draw.family, witness)
         if is_seeded:
             return state
-        table = self.found.unseeded if old.level == UNSEEDED else self.found.maybe
-        tables = [table, self.found.sampled] if kind in ("sample", "order") and old.level == UNSEEDED else [table]
-        for first in tables:
-            if draw.family not in first or (witness.sure and not first[draw.family].sure):
-                first[draw.family] = witness
-        self.found.kinds.setdefault(draw.family, set()).add(kind)
+        if draw.deferred or self.in_use:
+            self._deferred.append(witness)
+            return state
+        self._record(witness)
         if (old.early is None or (witness.sure and not old.early.sure)) and old.level == UNSEEDED:
             return (*state[:i], old._replace(early=witness), *state[i + 1 :])
         return state
+
+    def _record(self, witness: Witness) -> None:
+        """Note a draw that no seed dominates."""
+        family, kind = witness.draw.family, witness.draw.kind
+        table = self.found.unseeded if witness.level == UNSEEDED else self.found.maybe
+        tables = [table, self.found.sampled] if kind in ("sample", "order") and witness.level == UNSEEDED else [table]
+        for first in tables:
+            if family not in first or (witness.sure and not first[family].sure):
+                first[family] = witness
+        self.found.kinds.setdefault(family, set()).add(kind)
 
     def adds_nothing(self, draws: Iterable[tuple[str, str]], state: State) -> bool:
         """Whether draws of these families and kinds would change neither the state nor what was found."""
