@@ -111,6 +111,15 @@ DECIDES = {
         "x = os.listdir(d)\ny = []\nwhile len(x) > 0:\n    y.append(x.pop())\nz = y[0]",
         "decides which item is taken",
     ),
+    "others are skipped": (
+        "for f in os.listdir(d):\n    if not f.endswith('.pt'):\n        continue\n    best = f\nload(best)",
+        "decides which item is kept",
+    ),
+    "any but one": (
+        "for f in os.listdir(d):\n    if f == 'a.pt':\n        continue\n    if f.endswith('.pt'):\n        best = f\n"
+        "load(best)",
+        "decides which item is kept",
+    ),
     "more than one": (
         "x = os.listdir(d)\nif len(x) == 1:\n    y = 1\nelse:\n    y = x[0]",
         "decides which item is taken",
@@ -155,6 +164,10 @@ FREE = {
     "shown as text": "print(json.dumps({'files': os.listdir(d)}))",
     "sent": "self.wfile.write(json.dumps(os.listdir(d)))",
     "own list": "x = {}\nfor k in os.listdir(d):\n    x[k] = []\n    for i in y:\n        x[k].append(i)\nz = x[1][0]",
+    "all but one are skipped": (
+        "for f in os.listdir(d):\n    if f != 'a.pt' or not f.endswith('t'):\n        continue\n"
+        "    best = f\nload(best)"
+    ),
     "one only": "x = os.listdir(d)\nassert len(x) == 1, x\ny = x[0]",
     "one only, else raised": "x = os.listdir(d)\nif len(x) != 1:\n    raise ValueError\ny = x[0]",
     "no more than one": "x = os.listdir(d)\nif len(x) > 1:\n    raise ValueError\ny = x[0]",
