@@ -23,7 +23,7 @@ from torchrepro_lint.rng.draws import Seeder
 from torchrepro_lint.seeding.callees import EXITS, is_parameter
 from torchrepro_lint.seeding.run_by import IMPORTS, Run, wrappers
 from torchrepro_lint.seeding.seeding import Seeding, Step
-from torchrepro_lint.seeding.state import FRESH, State, by_default, either, replayed
+from torchrepro_lint.seeding.state import FRESH, State, by_default, either, joined, level_by_default, replayed
 from torchrepro_lint.seeding.summaries import Notes, last_name, summaries
 from torchrepro_lint.seeding.terms import Attempt, Branch, Fail, Guard, Import, Invoke, Leave, Loop, Select, Term
 from torchrepro_lint.seeding.transfer import Effects
@@ -222,15 +222,18 @@ class _Interpreter:
             return self._term(item.orelse, state, frame)
         if isinstance(item.node, ast.IfExp):
             return either([self._term(item.body, state, frame), self._term(item.orelse, state, frame)])
-        with self.effects.in_doubt(_is_case(test)):
-            body = self._term(item.body, state, frame)
-            orelse = self._term(item.orelse, state, frame)
-        match truth:
-            case Truth.USUALLY:
-                return by_default(body, orelse)
-            case Truth.RARELY:
-                return by_default(orelse, body)
-        return either([body, orelse])
+        effects, before = self.effects, self.effects.deferred
+        with effects.in_doubt(_is_case(test)):
+            body, after_body = self._term(item.body, state, frame), effects.deferred
+            effects.deferred = before
+            orelse, after_orelse = self._term(item.orelse, state, frame), effects.deferred
+        if truth is Truth.RARELY:
+            body, orelse, after_body, after_orelse = orelse, body, after_orelse, after_body
+        if truth is Truth.UNKNOWN:
+            effects.deferred = joined(before, after_body, after_orelse, max)
+            return either([body, orelse])
+        effects.deferred = joined(before, after_body, after_orelse, level_by_default)
+        return by_default(body, orelse)
 
     def _loop(self, item: Loop, state: State, frame: Frame) -> State:
         for method, owner in item.iterated:

@@ -43,7 +43,7 @@ class Effects:
         self.cases = 0  # how many of them choose by a setting's value
         self.drawn_in_workers = 0  # by other generators than torch's
         self.in_use = False  # inside code that runs when an object is used, which is only made here
-        self._deferred: list[Witness] = []  # draws of objects that were made, and not seeded since
+        self.deferred: tuple[Witness, ...] = ()  # draws of objects that were made, with the seeds set since
         self.depending = 0  # how often what a call does depended on the calls that lead to it
 
     @contextmanager
@@ -55,10 +55,10 @@ class Effects:
             if own and seeder.scope.kind == "module" and not _is_guarded(seeder):
                 levels.update(dict.fromkeys(seeder.families, SEEDED))
         outer, self.process = self.process, function
-        made, self._deferred = self._deferred, []
+        made, self.deferred = self.deferred, ()
         yield tuple(Family(level) for level in levels.values())
         self.finish()
-        self.process, self._deferred = outer, made
+        self.process, self.deferred = outer, made
 
     @contextmanager
     def in_doubt(self, is_case: bool = False) -> Iterator[None]:
@@ -103,16 +103,17 @@ class Effects:
             if level == MAYBE:
                 self.found.conditional.setdefault(name, seeder)
             families[i] = old._replace(level=max(old.level, level))
-        self._deferred = [w._replace(level=max(w.level, level)) if w.draw.family in seeder.families else w
-                          for w in self._deferred]  # fmt: skip
+        self.deferred = tuple(
+            w._replace(level=max(w.level, level)) if w.draw.family in seeder.families else w for w in self.deferred
+        )
         return tuple(families)
 
     def finish(self) -> None:
         """The process has ended: what it made was used with the seeds that it set in the meantime."""
-        for witness in self._deferred:
+        for witness in self.deferred:
             if witness.level < SEEDED:
                 self._record(witness)
-        self._deferred = []
+        self.deferred = ()
 
     def _seed_level(self, seeder: Seeder, frame: Frame) -> int:
         """Seeded, unless the seed is None for certain or by default."""
@@ -158,7 +159,7 @@ class Effects:
         if is_seeded:
             return state
         if draw.deferred or self.in_use:
-            self._deferred.append(witness)
+            self.deferred += (witness,)
             return state
         self._record(witness)
         if (old.early is None or (witness.sure and not old.early.sure)) and old.level == UNSEEDED:
