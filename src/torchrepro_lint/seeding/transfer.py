@@ -8,12 +8,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.conditions import known
 from torchrepro_lint.dataflow.options import Frame, Options
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.rng.draws import Draw, Seeder, draw_of, seeder_of
-from torchrepro_lint.rng.training_mode import only_in_training
+from torchrepro_lint.rng.predicates import training_mode
 from torchrepro_lint.seeding.seeding import MAYBE, SEEDED, UNSEEDED, Late, Seeding, SeedMet, Step, Witness
 from torchrepro_lint.seeding.state import Family, State, seeded
 
@@ -150,7 +151,7 @@ class Effects:
         chain = (*self.chain, Step(draw.node, draw.scope))
         if kind == "sample" and _is_stand_in(chain):
             kind = "stand-in"
-        elif kind == "sample" and any(only_in_training(step.node, step.scope.facts) for step in chain):
+        elif kind == "sample" and any(known(training_mode, step.node, step.scope) for step in chain):
             self.depending += 1
             kind = "training"
         witness = Witness(draw._replace(kind=kind), chain, old.level, self.process, self.doubts == 0, self.cases > 0)
