@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.dataflow.calls import Module
-from torchrepro_lint.dataflow.intent import branches
+from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.run_constant import Steady
 from torchrepro_lint.index import Scope
@@ -59,13 +59,11 @@ def _is_undone(function: Scope) -> bool:
 
 def _is_always_reached(node: ast.AST, scope: Scope) -> bool:
     """Whether only tests about a seed or a worker decide if the call is reached."""
-    tests = [owner.test for owner, _ in branches(scope.facts, node)]
-    return all(any(_TESTED.search(getattr(n, "attr", getattr(n, "id", ""))) for n in ast.walk(test)) for test in tests)
+    words = [[getattr(n, "attr", getattr(n, "id", "")) for n in ast.walk(c.test)] for c in conditions(node, scope)]
+    return all(any(map(_TESTED.search, names)) for names in words)
 
 
 def _is_once_per_worker(node: ast.AST, scope: Scope) -> bool:
     """Whether a flag of the object, which each new worker gets a copy of, lets the call through only once."""
-    tested = {
-        n.attr for owner, _ in branches(scope.facts, node) for n in ast.walk(owner.test) if isinstance(n, ast.Attribute)
-    }
+    tested = {n.attr for c in conditions(node, scope) for n in ast.walk(c.test) if isinstance(n, ast.Attribute)}
     return any(s.scope.function is scope.function for name in tested for s in scope.facts.attribute_sets.get(name, ()))

@@ -19,13 +19,15 @@ _LOADER = "torch.utils.data.DataLoader"
 
 
 class Draw(NamedTuple):
-    """A call that draws from the global generator of `family`; for `kind` see the catalogue."""
+    """A call that draws from the global generator of `family`; for `kind` see the catalogue. One that is `deferred`
+    only makes an object, which draws when it is used."""
 
     family: str
     kind: str
     node: ast.Call
     scope: Scope
     what: str
+    deferred: bool = False
 
 
 class Seeder(NamedTuple):
@@ -74,7 +76,9 @@ def draw_of(program: Program, name: str | None, call: ast.Call, scope: Scope) ->
         if site.literal(argument, default=wanted) not in (wanted, UNKNOWN):
             return None
     kind = _kind(row, site)
-    return Draw(row["family"], kind, call, scope, site.written) if kind is not None else None
+    if kind is None:
+        return None
+    return Draw(row["family"], kind, call, scope, site.written, bool(row.get("deferred")))
 
 
 def _kind(row: Mapping[str, Any], site: Call) -> str | None:
@@ -103,7 +107,7 @@ def _loader_draw(site: Call) -> Draw | None:
     shuffle = site.literal("shuffle", 2, default=False)
     if not shuffle or site.argument("generator") is not None:
         return None
-    return Draw("torch", "shuffle", site.node, site.scope, site.written)
+    return Draw("torch", "shuffle", site.node, site.scope, site.written, deferred=True)
 
 
 def seeder_of(program: Program, name: str, call: ast.Call, scope: Scope) -> Seeder | None:

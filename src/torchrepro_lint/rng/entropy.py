@@ -19,6 +19,7 @@ from torchrepro_lint.dataflow.reachability import reached_by_default
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import Scope
 from torchrepro_lint.rng.draws import draw_of
+from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.salted_hashes import salted
 from torchrepro_lint.rng.seeded_before import may_be_seeded_before
 
@@ -51,7 +52,7 @@ class Entropy:
         """The sources that decide the value of `expr`, in the order in which they are found."""
         self._seen = set()
         found = self._search(expr, scope, 0)
-        return [s for s in found if reached_by_default(s.node, s.scope, self.program)]
+        return [s for s in found if reached_by_default(s.node, s.scope, self.program, about_seed)]
 
     def _search(self, expr: ast.expr, scope: Scope, depth: int) -> Iterator[Source]:
         if depth > MAX_DEPTH or expr in self._seen:

@@ -8,11 +8,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from torchrepro_lint.dataflow.binding import argument_for
-from torchrepro_lint.dataflow.intent import branches
+from torchrepro_lint.dataflow.conditions import conditions, written
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.index import Scope
+from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.project.entries import entries
 
 MAX_DEPTH = 6
 _RANK = re.compile(
@@ -23,7 +25,7 @@ _RANK = re.compile(
 _GETTER = re.compile(
     r"^_*(?:get_)?(?:(?:global|local|dist|dp|ddp|process|data_parallel)_)?rank$|^process_index$", re.IGNORECASE
 )
-_JOINS = re.compile(rb"\binit_process_group\(")
+_JOINS = "init_process_group("
 _VARIABLES = ("RANK", "LOCAL_RANK", "SLURM_PROCID", "SLURM_LOCALID", "OMPI_COMM_WORLD_RANK")
 _FIRST = re.compile(
     r"^_*(?:is_)?(?:(?:local|global|world|dist)_)?(?:main|master|chief|primary|lead|root|rank_?(?:0|zero))"
@@ -55,9 +57,12 @@ def is_rank(node: ast.expr) -> bool:
     return False
 
 
-def has_ranks(program: Program) -> bool:
-    """Whether any file of the project joins a group of processes."""
-    return program.project.text.any_match(_JOINS) is not False
+def has_ranks(facts: ModuleFacts, program: Program) -> bool:
+    """Whether any file of the project joins a group of processes; of a program, one that it may run."""
+    joining, own = program.project.text.containing(_JOINS), facts.source.path
+    if joining and entries(facts, program.project) and not program.project.users([own]):
+        return not program.project.reachable(own).isdisjoint(joining)
+    return joining is None or bool(joining)
 
 
 # -- values ---------------------------------------------------------------------------------------------------
@@ -160,11 +165,22 @@ def _runs_alone(test: ast.expr) -> bool:
     return False
 
 
-def first_only(node: ast.AST, scope: Scope) -> ast.AST | None:
-    """The branch or decorated function that keeps `node` from every process but the first."""
-    for owner, taken in branches(scope.facts, node):
-        if isinstance(owner, ast.If) and passes_first_only(owner.test) is taken:
-            return owner
+class Guard(NamedTuple):
+    """What keeps all processes but the first from a place: a test, or a decorated function; and how it is written."""
+
+    node: ast.AST
+    text: str
+
+
+def first_only(node: ast.AST, scope: Scope) -> Guard | None:
+    """What keeps `node` from every process but the first."""
+    for condition in conditions(node, scope):
+        if passes_first_only(condition.test) is condition.holds:
+            owner = condition.owner
+            place = owner if isinstance(owner, ast.stmt | ast.expr) else condition.test
+            return Guard(place, written(condition, scope.facts))
     function = scope.function.node
     decorators = function.decorator_list if isinstance(function, ast.FunctionDef) else []
-    return function if any(_last(d) in _ZERO_ONLY for d in decorators) else None
+    if any(_last(d) in _ZERO_ONLY for d in decorators):
+        return Guard(function, ", ".join(f"@{ast.unparse(d)}" for d in decorators))
+    return None

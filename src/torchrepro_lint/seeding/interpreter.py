@@ -23,7 +23,7 @@ from torchrepro_lint.rng.draws import Seeder
 from torchrepro_lint.seeding.callees import EXITS, is_parameter
 from torchrepro_lint.seeding.run_by import IMPORTS, Run, wrappers
 from torchrepro_lint.seeding.seeding import Seeding, Step
-from torchrepro_lint.seeding.state import FRESH, State, by_default, either, replayed
+from torchrepro_lint.seeding.state import FRESH, State, by_default, either, joined, level_by_default, replayed
 from torchrepro_lint.seeding.summaries import Notes, last_name, summaries
 from torchrepro_lint.seeding.terms import Attempt, Branch, Fail, Guard, Import, Invoke, Leave, Loop, Select, Term
 from torchrepro_lint.seeding.transfer import Effects
@@ -68,6 +68,7 @@ class _Interpreter:
         state = self._module(entry.facts, FRESH)
         if entry.function is not None:
             self._function(entry.function, None, Frame(entry.facts.scope), state)
+        self.effects.finish()
 
     # -- modules and functions --------------------------------------------------------------------------------
     def _module(self, facts: ModuleFacts, state: State) -> State:
@@ -109,7 +110,7 @@ class _Interpreter:
         if state is None:
             return state
         term, notes = self._summaries.of((function, owner))
-        if not term:
+        if not term or self._adds_nothing((function, owner), state):
             self._note_run((function, owner))
             return state
         self.found.entered.add(function)
@@ -133,6 +134,11 @@ class _Interpreter:
             self._memo[signature] = after
         return after
 
+    def _adds_nothing(self, run: Run, state: State) -> bool:
+        """Whether a function only draws, and only what this program is already known to draw in this state."""
+        known = self._summaries.only_draws(run)
+        return known is not None and self.effects.adds_nothing(self._summaries.draws_of(run), state)
+
     def _note(self, notes: Notes) -> None:
         """What is to be known of code that is not run."""
         self.found.reached |= notes.called
@@ -150,7 +156,8 @@ class _Interpreter:
             self._noted.add(run)
             self._see(run[0].facts)
             self.found.entered.add(run[0])
-            notes = self._summaries.of(run).notes
+            notes = self._summaries.only_draws(run)
+            assert notes is not None
             self.found.reached |= notes.called
             self.found.unfollowed += notes.unfollowed
             pending += reversed(notes.runs)
@@ -215,15 +222,18 @@ class _Interpreter:
             return self._term(item.orelse, state, frame)
         if isinstance(item.node, ast.IfExp):
             return either([self._term(item.body, state, frame), self._term(item.orelse, state, frame)])
-        with self.effects.in_doubt(_is_case(test)):
-            body = self._term(item.body, state, frame)
-            orelse = self._term(item.orelse, state, frame)
-        match truth:
-            case Truth.USUALLY:
-                return by_default(body, orelse)
-            case Truth.RARELY:
-                return by_default(orelse, body)
-        return either([body, orelse])
+        effects, before = self.effects, self.effects.deferred
+        with effects.in_doubt(_is_case(test)):
+            body, after_body = self._term(item.body, state, frame), effects.deferred
+            effects.deferred = before
+            orelse, after_orelse = self._term(item.orelse, state, frame), effects.deferred
+        if truth is Truth.RARELY:
+            body, orelse, after_body, after_orelse = orelse, body, after_orelse, after_body
+        if truth is Truth.UNKNOWN:
+            effects.deferred = joined(before, after_body, after_orelse, max)
+            return either([body, orelse])
+        effects.deferred = joined(before, after_body, after_orelse, level_by_default)
+        return by_default(body, orelse)
 
     def _loop(self, item: Loop, state: State, frame: Frame) -> State:
         for method, owner in item.iterated:
@@ -361,9 +371,15 @@ class _Interpreter:
         return any(isinstance(a, ast.Constant) and a.value in _FRESH_STARTS for c in chosen for a in c.args)
 
     def _worker_code(self, name: str | None, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
-        """What a loader's data set, and objects given to a transform, draw when they are called."""
+        """What a loader's data set, and objects given to a transform, draw when they are used."""
         if name is None or state is None:
             return state
+        outer, self.effects.in_use = self.effects.in_use, True
+        state = self._used_later(name, call, state, scope, frame)
+        self.effects.in_use = outer
+        return state
+
+    def _used_later(self, name: str, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
         if name == "torch.utils.data.DataLoader" and call.args:
             samplers = [k.value for k in call.keywords if k.arg in ("sampler", "batch_sampler")]
             drawing = self._callees.classes(samplers, scope)

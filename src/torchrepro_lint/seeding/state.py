@@ -5,7 +5,7 @@ What cannot be known counts as seeded, so that a doubt is never an alarm.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from torchrepro_lint.rng import FAMILIES
@@ -44,9 +44,25 @@ def by_default(usual: State, other: State) -> State:
     if usual is None or other is None:
         return usual or other
     return tuple(
-        Family(u.level if u.level >= o.level else max(u.level, min(o.level, MAYBE)), u.early or o.early)
-        for u, o in zip(usual, other, strict=True)
+        Family(level_by_default(u.level, o.level), u.early or o.early) for u, o in zip(usual, other, strict=True)
     )
+
+
+def level_by_default(usual: int, other: int) -> int:
+    """How far a family is seeded behind two arms of which `usual` runs by default."""
+    return usual if usual >= other else max(usual, min(other, MAYBE))
+
+
+def joined(
+    before: tuple[Witness, ...],
+    first: tuple[Witness, ...],
+    second: tuple[Witness, ...],
+    level: Callable[[int, int], int],
+) -> tuple[Witness, ...]:
+    """The draws still to come behind two arms, which both began with those of `before`; `level` joins two levels."""
+    count = len(before)
+    both = zip(first[:count], second[:count], strict=True)
+    return (*(a._replace(level=level(a.level, b.level)) for a, b in both), *first[count:], *second[count:])
 
 
 def replayed(after: State, before: State) -> State:

@@ -1,8 +1,8 @@
 """Summaries of what functions and modules do to the random generators, worked out once for all programs: their term,
 and what is to be known of the calls that were left out of it because nothing that they run has an effect.
 
-A call has no effect where nothing that it can run draws, seeds, ends the program, starts a process or imports a module
-that does: whatever its arguments and the tests on the way.
+A call only draws where nothing that it can run seeds, ends the program, starts a process or imports a module that does:
+whatever its arguments and the tests on the way. Where it does not even draw, it has no effect.
 """
 
 from __future__ import annotations
@@ -18,22 +18,26 @@ from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Scope
 from torchrepro_lint.index.parents import children
 from torchrepro_lint.project.configured import is_named
+from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.seeding.callees import EXITS, Callees, is_parameter
 from torchrepro_lint.seeding.imports import Imports
 from torchrepro_lint.seeding.run_by import IMPORTS, Run, wrappers
 from torchrepro_lint.seeding.seeding import LOADS, TRAINS, Step
 from torchrepro_lint.seeding.terms import NOTHING, Term, TermBuilder
-from torchrepro_lint.seeding.transfer import has_effect
+from torchrepro_lint.seeding.transfer import is_besides, kind_of, seeds
 
 MAX_DEPTH = 30  # calls within calls
+Draws: TypeAlias = "frozenset[tuple[str, str]]"  # families and kinds
 
 
 class Notes(NamedTuple):
-    """What is known of code without effect: the names it calls, the calls that cannot be followed, what it runs."""
+    """What is known of code that only draws: the names that it calls, the calls that cannot be followed, what it runs,
+    and the families and kinds of what it draws itself."""
 
     called: frozenset[str] = frozenset()
     unfollowed: tuple[Step, ...] = ()
     runs: tuple[Run, ...] = ()
+    draws: Draws = frozenset()
 
 
 class Summary(NamedTuple):
@@ -43,10 +47,11 @@ class Summary(NamedTuple):
     notes: Notes
 
 
-class _Effectless(NamedTuple):
-    """What a call without effect runs, and whether it is known what is called."""
+class _OnlyDraws(NamedTuple):
+    """What a call that only draws runs, what it draws itself, and whether it is known what is called."""
 
     runs: tuple[Run, ...]
+    draws: Draws
     is_followed: bool
 
 
@@ -65,16 +70,18 @@ class Summaries:
         self.imports = Imports(program.project.finder, program.project.files)
         self._summaries: dict[Run, Summary] = {}
         self._known: dict[Run, Notes | None] = {}
+        self._draws: dict[Run, Draws] = {}
         self._open: dict[Run, int] = {}  # those looked into, and how deep
-        self._supposed: dict[Run, Notes] = {}  # without effect if what is looked into is
+        self._supposed: dict[Run, Notes] = {}  # those that only draw if what is looked into does
         self._lowest = 0  # the outermost of those that something rests on
         self._is_cut = False
 
     def of(self, run: Run) -> Summary:
         """The summary of a function as a method of a class, or of a module. Not to be asked while one is built."""
         if run not in self._summaries:
-            notes = self.without_effect(run) if run[0].kind != "module" else None
-            self._summaries[run] = self._build(run) if notes is None else Summary(NOTHING, notes)
+            notes = self.only_draws(run) if run[0].kind != "module" else None
+            is_idle = notes is not None and not self.draws_of(run)
+            self._summaries[run] = Summary(NOTHING, notes) if notes is not None and is_idle else self._build(run)
         return self._summaries[run]
 
     def _build(self, run: Run) -> Summary:
@@ -86,7 +93,7 @@ class Summaries:
 
         def has_effect(call: ast.Call, scope: Scope) -> bool:
             found = self._look_at(call, scope, frame)
-            if found is None:
+            if found is None or found.draws or any(self.draws_of(run) for run in found.runs):
                 return True
             called.add(last_name(call))
             if not found.is_followed:
@@ -96,7 +103,7 @@ class Summaries:
 
         def iterated(items: ast.expr, scope: Scope) -> tuple[Run, ...]:
             found = tuple(self.callees.iterated(items, scope))
-            if any(self.without_effect(inner) is None for inner in found):
+            if any(self.only_draws(inner) is None or self.draws_of(inner) for inner in found):
                 return found
             runs.update(dict.fromkeys(found))
             return ()
@@ -104,9 +111,28 @@ class Summaries:
         term = TermBuilder(has_effect, iterated, self.imports.by).of(function)
         return Summary(term, Notes(frozenset(called), tuple(unfollowed), tuple(runs)))
 
-    # -- code without effect --------------------------------------------------------------------------------------
-    def without_effect(self, run: Run) -> Notes | None:
-        """The notes of a function that nothing needs to enter; None for any other."""
+    def draws_of(self, run: Run) -> Draws:
+        """What a function that only draws can draw, with all that it runs."""
+        if run not in self._draws:
+            found: set[tuple[str, str]] = set()
+            seen, pending = {run}, [run]
+            while pending:
+                current = pending.pop()
+                if current in self._draws:
+                    found |= self._draws[current]
+                    continue
+                notes = self.only_draws(current)
+                assert notes is not None
+                found |= notes.draws
+                new = [r for r in notes.runs if r not in seen]
+                seen.update(new)
+                pending += new
+            self._draws[run] = frozenset(found)
+        return self._draws[run]
+
+    # -- code that only draws -------------------------------------------------------------------------------------
+    def only_draws(self, run: Run) -> Notes | None:
+        """The notes of a function that does nothing to generators but draw; None for any other."""
         if run in self._known:
             return self._known[run]
         depth = len(self._open)
@@ -147,6 +173,7 @@ class Summaries:
         called: set[str] = set()
         unfollowed: list[Step] = []
         runs: dict[Run, None] = {}
+        draws: set[tuple[str, str]] = set()
         for node, scope in _run_in(function):
             if isinstance(node, ast.Import | ast.ImportFrom):
                 if self.imports.by(node, scope):
@@ -154,7 +181,7 @@ class Summaries:
                 continue
             if isinstance(node, ast.For | ast.AsyncFor):
                 iterated = self.callees.iterated(node.iter, scope)
-                if any(self.without_effect(inner) is None for inner in iterated):
+                if any(self.only_draws(inner) is None for inner in iterated):
                     return None
                 runs.update(dict.fromkeys(iterated))
                 continue
@@ -165,9 +192,10 @@ class Summaries:
             if not found.is_followed:
                 unfollowed.append(Step(node, scope))
             runs.update(dict.fromkeys(found.runs))
-        return Notes(frozenset(called), tuple(unfollowed), tuple(runs))
+            draws |= found.draws
+        return Notes(frozenset(called), tuple(unfollowed), tuple(runs), frozenset(draws))
 
-    def _look_at(self, call: ast.Call, scope: Scope, frame: Frame) -> _Effectless | None:
+    def _look_at(self, call: ast.Call, scope: Scope, frame: Frame) -> _OnlyDraws | None:
         if last_name(call) in _TELLING:
             return None
         if isinstance(call.func, ast.Name) and is_parameter(call.func, scope, frame.function):
@@ -176,15 +204,18 @@ class Summaries:
         if not callees and picked(call.func, scope, self._program) is not None:
             return None  # an option says what is called
         runs: dict[Run, None] = {}
+        draws: set[tuple[str, str]] = set()
         for callee in callees or (None,):
-            entered = self._entered(callee, call, scope, frame)
-            if entered is None or any(self.without_effect(inner) is None for inner in entered):
+            entered = self._entered(callee, call, scope, frame, draws)
+            if entered is None or any(self.only_draws(inner) is None for inner in entered):
                 return None
             runs.update(dict.fromkeys(entered))
-        return _Effectless(tuple(runs), is_followed=bool(callees))
+        return _OnlyDraws(tuple(runs), frozenset(draws), is_followed=bool(callees))
 
-    def _entered(self, callee: str | Scope | None, call: ast.Call, scope: Scope, frame: Frame) -> list[Run] | None:
-        """The functions that a call enters; None where it has an effect itself."""
+    def _entered(
+        self, callee: str | Scope | None, call: ast.Call, scope: Scope, frame: Frame, draws: set[tuple[str, str]]
+    ) -> list[Run] | None:
+        """The functions that a call enters; None where it does more than draw, which is added to `draws`."""
         callees = self.callees
         if callees.commands(call, scope):
             return None
@@ -194,7 +225,7 @@ class Summaries:
                 return None
             given = list(callees.given(name, call, scope))
             has_classes = any(function.kind == "class" for function in given)
-            if has_classes or callees.run_by(name, call, scope) or has_effect(self._program, name, call, scope):
+            if has_classes or callees.run_by(name, call, scope) or not self._draws_itself(name, call, scope, draws):
                 return None
             return [(function, None) for function in given]
         if any(is_named(callee, name) for name in self._program.project.seed_functions):
@@ -202,7 +233,8 @@ class Summaries:
         if self._program.project.configured.of_own(callee) is not None:
             return None
         if callee.kind == "class":
-            if any(has_effect(self._program, b, call, scope) for b in callees.inherited_constructors(callee)):
+            bases = callees.inherited_constructors(callee)
+            if not all(self._draws_itself(base, call, scope, draws) for base in bases):
                 return None
             return [(method, callee) for method in callees.constructors(callee)]
         if callee.kind not in ("function", "lambda"):
@@ -210,6 +242,15 @@ class Summaries:
         if next(wrappers(callee, self._program), None) is not None:
             return None
         return [(callee, owner) for owner in callees.owners(callee, call, scope, frame)]
+
+    def _draws_itself(self, name: str | None, call: ast.Call, scope: Scope, draws: set[tuple[str, str]]) -> bool:
+        """Whether an external call does nothing but draw, if that; what it draws is added to `draws`."""
+        if seeds(self._program, name, call, scope):
+            return False
+        draw = draw_of(self._program, name, call, scope)
+        if draw is not None and not is_besides(draw):
+            draws.add((draw.family, kind_of(draw)))
+        return True
 
 
 _NOTES_OF_NOTHING = Notes()

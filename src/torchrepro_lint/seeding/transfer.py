@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.conditions import known
 from torchrepro_lint.dataflow.options import Frame, Options
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.rng.draws import Draw, Seeder, draw_of, seeder_of
-from torchrepro_lint.rng.training_mode import only_in_training
+from torchrepro_lint.rng.predicates import training_mode
 from torchrepro_lint.seeding.seeding import MAYBE, SEEDED, UNSEEDED, Late, Seeding, SeedMet, Step, Witness
 from torchrepro_lint.seeding.state import Family, State, seeded
 
@@ -41,6 +42,8 @@ class Effects:
         self.doubts = 0  # how many tests that are not worked out lie between the entry and here
         self.cases = 0  # how many of them choose by a setting's value
         self.drawn_in_workers = 0  # by other generators than torch's
+        self.in_use = False  # inside code that runs when an object is used, which is only made here
+        self.deferred: tuple[Witness, ...] = ()  # draws of objects that were made, with the seeds set since
         self.depending = 0  # how often what a call does depended on the calls that lead to it
 
     @contextmanager
@@ -52,8 +55,10 @@ class Effects:
             if own and seeder.scope.kind == "module" and not _is_guarded(seeder):
                 levels.update(dict.fromkeys(seeder.families, SEEDED))
         outer, self.process = self.process, function
+        made, self.deferred = self.deferred, ()
         yield tuple(Family(level) for level in levels.values())
-        self.process = outer
+        self.finish()
+        self.process, self.deferred = outer, made
 
     @contextmanager
     def in_doubt(self, is_case: bool = False) -> Iterator[None]:
@@ -98,7 +103,17 @@ class Effects:
             if level == MAYBE:
                 self.found.conditional.setdefault(name, seeder)
             families[i] = old._replace(level=max(old.level, level))
+        self.deferred = tuple(
+            w._replace(level=max(w.level, level)) if w.draw.family in seeder.families else w for w in self.deferred
+        )
         return tuple(families)
+
+    def finish(self) -> None:
+        """The process has ended: what it made was used with the seeds that it set in the meantime."""
+        for witness in self.deferred:
+            if witness.level < SEEDED:
+                self._record(witness)
+        self.deferred = ()
 
     def _seed_level(self, seeder: Seeder, frame: Frame) -> int:
         """Seeded, unless the seed is None for certain or by default."""
@@ -115,7 +130,8 @@ class Effects:
     def seed_workers(self, loader: ast.Call, scope: Scope, state: State) -> State:
         """After the workers of a loader, which drew, were seeded by a number that torch drew."""
         what = scope.facts.text(loader.func)
-        return self._draw(Draw("torch", "in workers", loader, scope, what), state) if state is not None else None
+        draw = Draw("torch", "in workers", loader, scope, what, deferred=True)
+        return self._draw(draw, state) if state is not None else None
 
     def _draw(self, draw: Draw, state: tuple[Family, ...]) -> State:
         i = FAMILIES.index(draw.family)
@@ -124,9 +140,9 @@ class Effects:
             old = old._replace(level=max(old.level, state[FAMILIES.index("torch")].level))
             self.drawn_in_workers += 1
         is_seeded = old.level == SEEDED
-        if (is_seeded and draw.family in self.found.drawn) or _is_besides(draw):
+        if (is_seeded and draw.family in self.found.drawn) or is_besides(draw):
             return state
-        kind = "init" if draw.kind == "sample" and _initialises(draw.scope) else draw.kind
+        kind = kind_of(draw)
         if self.in_workers and draw.family != "torch":
             kind = "in workers"
         if kind == "init" and self._overwritten(draw):
@@ -135,22 +151,49 @@ class Effects:
         chain = (*self.chain, Step(draw.node, draw.scope))
         if kind == "sample" and _is_stand_in(chain):
             kind = "stand-in"
-        elif kind == "sample" and any(only_in_training(step.node, step.scope.facts) for step in chain):
+        elif kind == "sample" and any(known(training_mode, step.node, step.scope) for step in chain):
             self.depending += 1
             kind = "training"
         witness = Witness(draw._replace(kind=kind), chain, old.level, self.process, self.doubts == 0, self.cases > 0)
         self.found.drawn.setdefault(draw.family, witness)
         if is_seeded:
             return state
-        table = self.found.unseeded if old.level == UNSEEDED else self.found.maybe
-        tables = [table, self.found.sampled] if kind in ("sample", "order") and old.level == UNSEEDED else [table]
-        for first in tables:
-            if draw.family not in first or (witness.sure and not first[draw.family].sure):
-                first[draw.family] = witness
-        self.found.kinds.setdefault(draw.family, set()).add(kind)
+        if draw.deferred or self.in_use:
+            self.deferred += (witness,)
+            return state
+        self._record(witness)
         if (old.early is None or (witness.sure and not old.early.sure)) and old.level == UNSEEDED:
             return (*state[:i], old._replace(early=witness), *state[i + 1 :])
         return state
+
+    def _record(self, witness: Witness) -> None:
+        """Note a draw that no seed dominates."""
+        family, kind = witness.draw.family, witness.draw.kind
+        table = self.found.unseeded if witness.level == UNSEEDED else self.found.maybe
+        tables = [table, self.found.sampled] if kind in ("sample", "order") and witness.level == UNSEEDED else [table]
+        for first in tables:
+            if family not in first or (witness.sure and not first[family].sure):
+                first[family] = witness
+        self.found.kinds.setdefault(family, set()).add(kind)
+
+    def adds_nothing(self, draws: Iterable[tuple[str, str]], state: State) -> bool:
+        """Whether draws of these families and kinds would change neither the state nor what was found."""
+        if state is None or self.in_workers or self.process is not None:
+            return False
+        return all(self._is_known(family, kind, state[FAMILIES.index(family)]) for family, kind in draws)
+
+    def _is_known(self, family: str, kind: str, now: Family) -> bool:
+        if now.level == SEEDED:
+            return family in self.found.drawn
+        if kind not in self.found.kinds.get(family, ()):
+            return False
+        tables = [self.found.maybe]
+        if now.level == UNSEEDED:
+            is_sample = kind in ("sample", "order")
+            tables = [self.found.unseeded, self.found.sampled] if is_sample else [self.found.unseeded]
+            if now.early is None or not now.early.sure:
+                return False
+        return all(family in table and table[family].sure for table in tables)
 
     def _overwritten(self, draw: Draw) -> bool:
         """Initial weights do not matter in a function that loads others over them and does not train."""
@@ -161,14 +204,18 @@ class Effects:
         )
 
 
-def has_effect(program: Program, name: str | None, call: ast.Call, scope: Scope) -> bool:
-    """Whether a call of the external `name`, or of an unknown object, can matter: it seeds or draws."""
+def seeds(program: Program, name: str | None, call: ast.Call, scope: Scope) -> bool:
+    """Whether a call of the external `name`, or of an unknown object, seeds, or is believed to for its name."""
     return (
         name in program.project.seed_functions
         or (name is not None and seeder_of(program, name, call, scope) is not None)
-        or draw_of(program, name, call, scope) is not None
-        or _may_seed(name, call)
+        or (_may_seed(name, call) and draw_of(program, name, call, scope) is None)
     )
+
+
+def kind_of(draw: Draw) -> str:
+    """The kind of a draw by the catalogue; a sample in a function that initialises makes initial weights."""
+    return "init" if draw.kind == "sample" and _initialises(draw.scope) else draw.kind
 
 
 def _may_seed(name: str | None, call: ast.Call) -> bool:
@@ -247,10 +294,10 @@ def _uses(name: str, scope: Scope) -> bool:
     return any(where.function is scope for _, where in scope.facts.calls.get(name, ()))
 
 
-def _is_besides(draw: Draw) -> bool:
+def is_besides(draw: Draw) -> bool:
     """`args.seed = random.randint(...)` picks a seed, it is not drawn after one; a port, an address or the name of a
     run is no result, and runs that share it get into each other's way."""
-    if _is_in_address(draw):
+    if _is_in_address(draw) or _is_given_as_seed(draw):
         return True
     statement = draw.scope.facts.statement(draw.node)
     targets = statement.targets if isinstance(statement, ast.Assign) else []
@@ -277,6 +324,14 @@ def _is_in_address(draw: Draw) -> bool:
         if any("://" in text for text in texts):
             return True
     return False
+
+
+def _is_given_as_seed(draw: Draw) -> bool:
+    """`set_seed(random.randint(0, 99))`."""
+    outer = draw.scope.facts.parents.get(draw.node)
+    return isinstance(outer, ast.Call) and bool(
+        re.search(_SEEDS_BY_NAME, getattr(outer.func, "attr", getattr(outer.func, "id", "")))
+    )
 
 
 def _makes_text(node: ast.AST) -> bool:
