@@ -1,12 +1,14 @@
-"""What a value may have come from, as `values` answers: the kinds of origins, and the items of what is written out."""
+"""What a domain of the backward evaluation declares, and the domain of abstract values: what a value may have come
+from, and the items of what is written out."""
 
 from __future__ import annotations
 
 import ast
-from typing import NamedTuple, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.index import Scope
+from torchrepro_lint.index import Binding, Scope
 
 MAX_ITEMS = 24  # of a dict whose key is not known
 
@@ -33,10 +35,15 @@ class Result(NamedTuple):
     scope: Scope
 
 
+Written: TypeAlias = (
+    ast.Tuple | ast.List | ast.Set | ast.Dict | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+)
+
+
 class Display(NamedTuple):
     """A tuple, list, set or dict written out; `node` has the items, to be evaluated in `scope`."""
 
-    node: ast.Tuple | ast.List | ast.Set | ast.Dict | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+    node: Written
     scope: Scope
 
 
@@ -62,6 +69,113 @@ class Unknown(NamedTuple):
 
 
 Origin: TypeAlias = "Constant | Reference | Result | Display | Element | Parameter | Unknown"
+
+V = TypeVar("V")
+Of: TypeAlias = "Callable[[ast.expr, Scope], V]"
+"""The value of another expression over the same domain."""
+
+
+class Domain(Generic[V]):
+    """A lattice and its transfer functions. Each says what is known where the engine's way ends, and may ask `of` for
+    the value of a part; what a domain leaves out is unknown to it. Domains are equal when they answer alike."""
+
+    def join(self, values: Sequence[V]) -> V:
+        """The least value that covers all; of no values, the least of all."""
+        raise NotImplementedError
+
+    def unknown(self, node: ast.AST, scope: Scope) -> V:
+        """Where nothing is known."""
+        raise NotImplementedError
+
+    def again(self, expr: ast.expr, scope: Scope) -> V:  # noqa: ARG002
+        """A value on its own way round: it adds nothing, unless every round makes another of it."""
+        return self.join([])
+
+    def named(self, name: str, found: V, expr: ast.expr, scope: Scope) -> V:  # noqa: ARG002
+        """What the name of a variable, attribute or key says besides what was `found`."""
+        return found
+
+    def constant(self, value: object, node: ast.expr, scope: Scope) -> V:  # noqa: ARG002
+        """A literal."""
+        return self.unknown(node, scope)
+
+    def reference(self, target: str | Scope, node: ast.AST, scope: Scope) -> V:  # noqa: ARG002
+        """A function, class or module: external (a dotted name) or the project's own."""
+        return self.unknown(node, scope)
+
+    def known_call(self, call: ast.Call, scope: Scope, of: Of[V]) -> V | None:  # noqa: ARG002
+        """A call that the domain knows the result of, whatever is called; None for any other."""
+        return None
+
+    def result(self, callee: str | Scope | None, call: ast.Call, scope: Scope, of: Of[V]) -> V:  # noqa: ARG002
+        """What a call returns of something else than a function of the project; an instance when that is a class."""
+        return self.unknown(call, scope)
+
+    def display(self, node: Written, scope: Scope, of: Of[V]) -> V:  # noqa: ARG002
+        """A tuple, list, set or dict that is written out."""
+        return self.unknown(node, scope)
+
+    def operator(self, node: ast.AST, scope: Scope, of: Of[V]) -> V:  # noqa: ARG002
+        """An operator, an f-string, a comparison; `x += y` as one of the ways in which `x` is bound."""
+        return self.unknown(node, scope)
+
+    def element(self, loop: Binding, scope: Scope, of: Of[V]) -> V:  # noqa: ARG002
+        """The variable of a loop over `loop.value`, or the part of it that `loop.path` leads to."""
+        return self.unknown(loop.node, scope)
+
+    def item(self, container: ast.expr, key: ast.expr | None, scope: Scope, of: Of[V]) -> V:  # noqa: ARG002
+        """An item, or an unpacked part, of what is not written out."""
+        return self.unknown(container, scope)
+
+    def attribute(self, node: ast.Attribute, scope: Scope, of: Of[V]) -> V:  # noqa: ARG002
+        """An attribute of an object that is not made in sight."""
+        return self.unknown(node, scope)
+
+    def parameter(self, binding: Binding, function: Scope, of: Of[V]) -> V:  # noqa: ARG002
+        """A parameter whose callers are not known."""
+        return self.unknown(binding.node, function)
+
+
+class AbstractValues(Domain["list[Origin]"]):
+    """The domain of abstract values: the free one, which keeps every end of a way as it is."""
+
+    def join(self, values: Sequence[list[Origin]]) -> list[Origin]:
+        return list(dict.fromkeys(o for found in values for o in found))
+
+    def unknown(self, node: ast.AST, scope: Scope) -> list[Origin]:
+        return [Unknown(node, scope)]
+
+    def constant(self, value: object, node: ast.expr, scope: Scope) -> list[Origin]:
+        return [Constant(value, node, scope)]
+
+    def reference(self, target: str | Scope, node: ast.AST, scope: Scope) -> list[Origin]:  # noqa: ARG002
+        return [Reference(target)]
+
+    def result(
+        self,
+        callee: str | Scope | None,
+        call: ast.Call,
+        scope: Scope,
+        of: Of[list[Origin]],  # noqa: ARG002
+    ) -> list[Origin]:
+        return [Result(callee, call, scope)]
+
+    def display(self, node: Written, scope: Scope, of: Of[list[Origin]]) -> list[Origin]:  # noqa: ARG002
+        return [Display(node, scope)]
+
+    def operator(self, node: ast.AST, scope: Scope, of: Of[list[Origin]]) -> list[Origin]:  # noqa: ARG002
+        match node:
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
+                return [Constant(-number, node, scope)]
+        return [Unknown(node, scope)]
+
+    def element(self, loop: Binding, scope: Scope, of: Of[list[Origin]]) -> list[Origin]:  # noqa: ARG002
+        whole = loop.value if not loop.path else None
+        return [Element(whole, scope) if whole is not None else Unknown(loop.node, scope)]
+
+    def parameter(self, binding: Binding, function: Scope, of: Of[list[Origin]]) -> list[Origin]:  # noqa: ARG002
+        assert isinstance(binding.node, ast.arg)
+        return [Parameter(binding.node.arg, function)]
 
 
 def unpacked(origin: Origin, place: int) -> ast.expr | None:

@@ -84,7 +84,7 @@ class Program:
 
     def origins(self, expr: ast.expr, scope: Scope) -> list[Origin]:
         """Where the value of `expr` may come from; see `evaluate`."""
-        return self.values.origins(expr, scope)
+        return self.values.value(expr, scope)
 
     def callee(self, call: ast.Call, scope: Scope) -> str | None:
         """The canonical external name that `call` calls, constructs, or inherits through `super()`."""
