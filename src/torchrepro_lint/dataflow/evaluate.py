@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from torchrepro_lint.dataflow.abstract_values import (
     AbstractValues,
@@ -28,9 +28,6 @@ from torchrepro_lint.dataflow.binding import argument_for, is_super
 from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.index import Binding, Scope
 from torchrepro_lint.project.names import Names, Variable
-
-if TYPE_CHECKING:
-    from torchrepro_lint.dataflow.program import Program
 
 V = TypeVar("V")
 A = TypeVar("A")
@@ -356,15 +353,6 @@ class Values(Evaluation["list[Origin]"]):
                     last = base.bindings[function.attr][-1]
                     return base.children.get(last.node)
         return None
-
-
-def evaluate(expr: ast.expr, scope: Scope, domain: Domain[V], program: Program) -> V:
-    """The value of an expression over a domain."""
-    running = program.store.table("evaluations")
-    if domain not in running:
-        running[domain] = Evaluation(domain, program.names, program.callers.passing, program.values)
-    evaluation: Evaluation[V] = running[domain]
-    return evaluation.value(expr, scope)
 
 
 def _is_class_method(scope: Scope) -> bool:
