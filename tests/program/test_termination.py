@@ -125,26 +125,29 @@ def test_an_expression_nested_ten_thousand_deep(tmp_path: Path) -> None:
     assert found(tmp_path, {"train.py": text}) in ([], ["train.py:1 TRP001"])
 
 
-CROSSWISE = """
+CROSSWISE = """import elsewhere
+
+
 def cast(t, k=1):
     if t:
         return t
-    return pick(t, k)
+    return k() if k else k
 
 
 def pick(v, d=None):
     if v:
         return v
-    if isinstance(v, str):
-        return cast(v)
     return d() if d else d
 
 
-def order(v):
+def f(v):
+    cast(v, pick)
+    pick(v, cast)
+    cast(v, elsewhere.make())
+    pick(v, elsewhere.make())
     for x in set(cast(v)):
-        print(hash(x) % 8, x)
-    for x in set(pick(cast(v), cast)):
-        print(hash(pick(x)) % 8, x)
+        print(x)
+    print(hash(pick(v)) % 8)
 """
 
 
