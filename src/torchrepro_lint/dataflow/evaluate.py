@@ -25,7 +25,7 @@ from torchrepro_lint.dataflow.abstract_values import (
     unpacked,
 )
 from torchrepro_lint.dataflow.binding import argument_for, is_super
-from torchrepro_lint.dataflow.sites import CallSite
+from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.index import Binding, Scope
 from torchrepro_lint.project.names import Names, Variable
 
@@ -353,6 +353,13 @@ class Values(Evaluation["list[Origin]"]):
                     last = base.bindings[function.attr][-1]
                     return base.children.get(last.node)
         return None
+
+
+def attribute_values(attribute: ast.Attribute, scope: Scope) -> list[Site]:
+    """What the same attribute of an object that is not made in sight, by the same words, is set to in the file."""
+    owner = ast.dump(attribute.value)
+    sets = scope.facts.attribute_sets.get(attribute.attr, ())
+    return [Site(s.value, s.scope) for s in sets if s.value is not None and ast.dump(s.target.value) == owner]
 
 
 def _is_class_method(scope: Scope) -> bool:
