@@ -87,7 +87,7 @@ class Domain(Generic[V]):
         """Where nothing is known."""
         raise NotImplementedError
 
-    def again(self, expr: ast.expr, scope: Scope) -> V:  # noqa: ARG002
+    def again(self, expr: ast.AST, scope: Scope) -> V:  # noqa: ARG002
         """A value on its own way round: it adds nothing, unless every round makes another of it."""
         return self.join([])
 
@@ -106,6 +106,14 @@ class Domain(Generic[V]):
     def known_call(self, call: ast.Call, scope: Scope, of: Of[V]) -> V | None:  # noqa: ARG002
         """A call that the domain knows the result of, whatever is called; None for any other."""
         return None
+
+    def known_attribute(self, node: ast.Attribute, scope: Scope, of: Of[V]) -> V | None:  # noqa: ARG002
+        """An attribute that the domain knows, whatever object it is of; None for any other."""
+        return None
+
+    def chosen(self, test: ast.expr, found: V, scope: Scope, of: Of[V]) -> V:  # noqa: ARG002
+        """What a conditional expression gives, of whose arms this was `found`."""
+        return found
 
     def result(self, callee: str | Scope | None, call: ast.Call, scope: Scope, of: Of[V]) -> V:  # noqa: ARG002
         """What a call returns of something else than a function of the project; an instance when that is a class."""
@@ -134,6 +142,10 @@ class Domain(Generic[V]):
     def parameter(self, binding: Binding, function: Scope, of: Of[V]) -> V:  # noqa: ARG002
         """A parameter whose callers are not known."""
         return self.unknown(binding.node, function)
+
+    def unpassed(self, call: ast.Call, caller: Scope, parameter: Binding, function: Scope, of: Of[V]) -> V:  # noqa: ARG002
+        """A parameter of which a call does not show what it is given."""
+        return self.unknown(call, caller)
 
 
 class AbstractValues(Domain["list[Origin]"]):

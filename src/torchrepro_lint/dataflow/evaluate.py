@@ -25,6 +25,7 @@ from torchrepro_lint.dataflow.abstract_values import (
     unpacked,
 )
 from torchrepro_lint.dataflow.binding import argument_for, is_super
+from torchrepro_lint.dataflow.reaching_definitions import reaching
 from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.index import Binding, Scope
 from torchrepro_lint.project.names import Names, Variable
@@ -99,14 +100,17 @@ class Evaluation(Generic[V]):
             target = self._names.resolve(expr, scope)
             if isinstance(target, str | Scope):
                 return self._domain.reference(target, expr, scope)
+            known = self._domain.known_attribute(expr, scope, self) if isinstance(expr, ast.Attribute) else None
+            if known is not None:
+                return known
             if isinstance(target, Variable):
-                found = self._guarded((target.name, target.scope), expr, scope, lambda: self._variable(target))
+                found = self._variable(target, self.reaching(target, expr, scope), expr, scope)
             else:
                 found = self._guarded((expr, scope), expr, scope, lambda: self._unresolved(expr, scope))
             return self._domain.named(expr.attr if isinstance(expr, ast.Attribute) else expr.id, found, expr, scope)
         return self._guarded((expr, scope), expr, scope, lambda: self._evaluated(expr, scope))
 
-    def _guarded(self, key: tuple[object, Scope], expr: ast.expr, scope: Scope, work: Callable[[], V]) -> V:
+    def _guarded(self, key: tuple[object, Scope], expr: ast.AST, scope: Scope, work: Callable[[], V]) -> V:
         """Do the work within the bounds, and remember its answer where neither a bound nor what is still being
         evaluated further up had a part in it."""
         self._steps += 1
@@ -147,8 +151,9 @@ class Evaluation(Generic[V]):
         match expr:
             case ast.Call():
                 return self._call(expr, scope)
-            case ast.IfExp(body=body, orelse=orelse):
-                return self._domain.join([self(body, scope), self(orelse, scope)])
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                found = self._domain.join([self(body, scope), self(orelse, scope)])
+                return self._domain.chosen(test, found, scope, self)
             case ast.BoolOp(values=values):
                 return self._domain.join([self(value, scope) for value in values])
             case ast.NamedExpr(value=value) | ast.Await(value=value) | ast.Starred(value=value):
@@ -164,8 +169,12 @@ class Evaluation(Generic[V]):
         return self._domain.operator(expr, scope, self)
 
     # -- names ------------------------------------------------------------------------------------------------------
-    def _variable(self, variable: Variable) -> V:
-        return self._join([self._binding(b, variable.scope) for b in variable.bindings])
+    def _variable(self, variable: Variable, bindings: tuple[Binding, ...], read: ast.AST, scope: Scope) -> V:
+        """What those of a variable's bindings give it that `read` may see."""
+        owner = variable.scope
+        return self._guarded(
+            (bindings, owner), read, scope, lambda: self._join([self._binding(b, owner) for b in bindings])
+        )
 
     def _binding(self, binding: Binding, scope: Scope) -> V:
         """What one binding binds."""
@@ -192,7 +201,7 @@ class Evaluation(Generic[V]):
     def _one_import(self, binding: Binding, scope: Scope) -> V:
         target = self._names.imported(binding, scope.facts)
         if isinstance(target, Variable):
-            return self._guarded((target.name, target.scope), binding.node, scope, lambda: self._variable(target))  # type: ignore[arg-type]
+            return self._variable(target, target.bindings, binding.node, scope)
         return (
             self._unknown(binding.node, scope)
             if target is None
@@ -216,7 +225,7 @@ class Evaluation(Generic[V]):
             return self(passed, caller)
         if passed is None and parameter.value is not None:
             return self(parameter.value, function.parent or function)
-        return self._unknown(call, caller)
+        return self._domain.unpassed(call, caller, parameter, function, self)
 
     def _unpack(self, value: ast.expr, path: tuple[int, ...], scope: Scope) -> V:
         found: list[V] = []
@@ -309,6 +318,11 @@ class Evaluation(Generic[V]):
         assert self._values is not None
         return self._values.callees(call, scope)
 
+    def reaching(self, variable: Variable, read: ast.expr, scope: Scope) -> tuple[Binding, ...]:
+        """The bindings of a variable that a read of it can see."""
+        assert self._values is not None
+        return self._values.reaching(variable, read, scope)
+
 
 class Values(Evaluation["list[Origin]"]):
     """The abstract values of expressions: every possibility that can be seen, each once, in the order in which they
@@ -317,10 +331,14 @@ class Values(Evaluation["list[Origin]"]):
     def __init__(self, names: Names, callers_of: CallersOf) -> None:
         super().__init__(AbstractValues(), names, callers_of)
         self._called_by: dict[tuple[ast.Call, Scope], list[str | Scope | None]] = {}
+        self._reached_by: dict[ast.Name, tuple[Binding, ...]] = {}
+        self._outer: dict[Scope, frozenset[str]] = {}
 
     def forget(self) -> None:
         super().forget()
         self._called_by.clear()
+        self._reached_by.clear()
+        self._outer.clear()
 
     def value(self, expr: ast.expr, scope: Scope) -> list[Origin]:
         """Never empty: of what is only made of itself nothing is known."""
@@ -332,6 +350,24 @@ class Values(Evaluation["list[Origin]"]):
         if key not in self._called_by:
             self._called_by[key] = self._asked(lambda: self._callees(call, scope))
         return self._called_by[key]
+
+    def reaching(self, variable: Variable, read: ast.expr, scope: Scope) -> tuple[Binding, ...]:
+        """The bindings of a variable that a read of it can see, where both stand in code that runs from top to
+        bottom; else all."""
+        owner = variable.scope
+        if len(variable.bindings) == 1 or not isinstance(read, ast.Name) or scope.binding_scope(read.id) is not owner:
+            return variable.bindings
+        if not _runs_in(scope, owner) or variable.name in self._rebound(owner):
+            return variable.bindings
+        if read not in self._reached_by:
+            self._reached_by[read] = tuple(reaching(variable.bindings, read, owner, scope))
+        return self._reached_by[read]
+
+    def _rebound(self, owner: Scope) -> frozenset[str]:
+        """The names that functions inside bind by `global` or `nonlocal`."""
+        if owner not in self._outer:
+            self._outer[owner] = frozenset(name for inner in owner.descend() for name in inner.outer)
+        return self._outer[owner]
 
     def _origins(self, expr: ast.expr, scope: Scope) -> list[Origin]:
         return self(expr, scope)
@@ -353,6 +389,13 @@ class Values(Evaluation["list[Origin]"]):
                     last = base.bindings[function.attr][-1]
                     return base.children.get(last.node)
         return None
+
+
+def _runs_in(scope: Scope, owner: Scope) -> bool:
+    """Whether the code of `scope` runs where that of `owner` does: it is the same, or a comprehension in it."""
+    while scope is not owner and scope.kind == "comprehension" and scope.parent is not None:
+        scope = scope.parent
+    return scope is owner
 
 
 def attribute_values(attribute: ast.Attribute, scope: Scope) -> list[Site]:

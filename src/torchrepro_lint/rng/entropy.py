@@ -75,6 +75,9 @@ class Entropy(Domain[Sources]):
             parts.append(call.func.value)
         return self.join(of(part, scope) for part in parts)
 
+    def chosen(self, test: ast.expr, found: Sources, scope: Scope, of: Of[Sources]) -> Sources:
+        return self.join([found, of(test, scope)])
+
     def operator(self, node: ast.AST, scope: Scope, of: Of[Sources]) -> Sources:
         match node:
             case ast.Lambda() | ast.Compare():
