@@ -399,10 +399,16 @@ def _runs_in(scope: Scope, owner: Scope) -> bool:
 
 
 def attribute_values(attribute: ast.Attribute, scope: Scope) -> list[Site]:
-    """What the same attribute of an object that is not made in sight, by the same words, is set to in the file."""
+    """What the same attribute of an object that is not made in sight, by the same words, is set to in the file: in
+    other functions, and above the read in its own."""
     owner = ast.dump(attribute.value)
-    sets = scope.facts.attribute_sets.get(attribute.attr, ())
-    return [Site(s.value, s.scope) for s in sets if s.value is not None and ast.dump(s.target.value) == owner]
+    found = []
+    for item in scope.facts.attribute_sets.get(attribute.attr, ()):
+        value = item.statement.value if isinstance(item.statement, ast.AugAssign) else item.value
+        is_above = item.scope.function is not scope.function or item.statement.lineno < attribute.lineno
+        if value is not None and is_above and ast.dump(item.target.value) == owner:
+            found.append(Site(value, item.scope))
+    return found
 
 
 def _is_class_method(scope: Scope) -> bool:
