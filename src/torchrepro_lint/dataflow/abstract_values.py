@@ -7,7 +7,6 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
-from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import Binding, Scope
 
 MAX_ITEMS = 24  # of a dict whose key is not known
@@ -91,8 +90,9 @@ class Domain(Generic[V]):
         """A value on its own way round: it adds nothing, unless every round makes another of it."""
         return self.join([])
 
-    def named(self, name: str, found: V, expr: ast.expr, scope: Scope) -> V:  # noqa: ARG002
-        """What the name of a variable, attribute or key says besides what was `found`."""
+    def named(self, name: str, found: V, expr: ast.AST, scope: Scope) -> V:  # noqa: ARG002
+        """What the name of a variable, attribute or key in `scope` says besides what was `found`; of a variable both
+        where it is bound and where it is read."""
         return found
 
     def constant(self, value: object, node: ast.expr, scope: Scope) -> V:  # noqa: ARG002
@@ -146,6 +146,10 @@ class Domain(Generic[V]):
     def unpassed(self, call: ast.Call, caller: Scope, parameter: Binding, function: Scope, of: Of[V]) -> V:  # noqa: ARG002
         """A parameter of which a call does not show what it is given."""
         return self.unknown(call, caller)
+
+    def gathered(self, binding: Binding, function: Scope, of: Of[V]) -> V:  # noqa: ARG002
+        """What the calls of a function pass into its `*args` or `**kwargs`."""
+        return self.unknown(binding.node, function)
 
 
 class AbstractValues(Domain["list[Origin]"]):
@@ -223,15 +227,3 @@ def display_item(origin: Origin, key: ast.Constant) -> ast.expr | None:
                 if isinstance(k, ast.Constant) and k.value == key.value:
                     return v
     return None
-
-
-def entries_of(display: Display) -> dict[str, Site] | None:
-    """The string-keyed entries of a dict display, or None when a key cannot be read."""
-    if not isinstance(display.node, ast.Dict):
-        return None
-    found: dict[str, Site] = {}
-    for key, value in zip(display.node.keys, display.node.values, strict=True):
-        if not (isinstance(key, ast.Constant) and isinstance(key.value, str)):
-            return None
-        found[key.value] = Site(value, display.scope)
-    return found

@@ -172,9 +172,12 @@ class Evaluation(Generic[V]):
     def _variable(self, variable: Variable, bindings: tuple[Binding, ...], read: ast.AST, scope: Scope) -> V:
         """What those of a variable's bindings give it that `read` may see."""
         owner = variable.scope
-        return self._guarded(
-            (bindings, owner), read, scope, lambda: self._join([self._binding(b, owner) for b in bindings])
-        )
+
+        def joined() -> V:
+            found = self._join([self._binding(b, owner) for b in bindings])
+            return self._domain.named(variable.name, found, read, owner)
+
+        return self._guarded((bindings, owner), read, scope, joined)
 
     def _binding(self, binding: Binding, scope: Scope) -> V:
         """What one binding binds."""
@@ -194,6 +197,8 @@ class Evaluation(Generic[V]):
                 return self._domain.reference(scope.children[binding.node], binding.node, scope)
             case "import":  # one of several: which, depends on a test
                 return self._one_import(binding, scope)
+            case "other" if isinstance(binding.node, ast.arg):
+                return self._domain.gathered(binding, scope, self)
             case "other" if isinstance(binding.node, ast.AugAssign):
                 return self._domain.operator(binding.node, scope, self)
         return self._unknown(binding.node, scope)

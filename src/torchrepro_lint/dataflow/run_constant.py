@@ -48,7 +48,7 @@ class RunConstant(Domain[bool]):
     def constant(self, value: object, node: ast.expr, scope: Scope) -> bool:  # noqa: ARG002
         return True
 
-    def named(self, name: str, found: bool, expr: ast.expr, scope: Scope) -> bool:
+    def named(self, name: str, found: bool, expr: ast.AST, scope: Scope) -> bool:
         given = isinstance(expr, ast.Name) and name in self.besides and scope.binding_scope(name) is self.of
         return found or given
 

@@ -78,8 +78,8 @@ class Ranks(Domain[Rank]):
     def unknown(self, node: ast.AST, scope: Scope) -> Rank:  # noqa: ARG002
         return None
 
-    def named(self, name: str, found: Rank, expr: ast.expr, scope: Scope) -> Rank:  # noqa: ARG002
-        return expr if is_rank(expr) else found
+    def named(self, name: str, found: Rank, expr: ast.AST, scope: Scope) -> Rank:  # noqa: ARG002
+        return expr if isinstance(expr, ast.expr) and is_rank(expr) else found
 
     def known_call(self, call: ast.Call, scope: Scope, of: Of[Rank]) -> Rank:  # noqa: ARG002
         return call if is_rank(call) else None

@@ -76,7 +76,7 @@ class Texts(Domain[Text]):
             return _UNKNOWN
         return _TEXT if isinstance(value, str) else _BYTES if isinstance(value, bytes) else _OTHER
 
-    def named(self, name: str, found: Text, expr: ast.expr, scope: Scope) -> Text:  # noqa: ARG002
+    def named(self, name: str, found: Text, expr: ast.AST, scope: Scope) -> Text:  # noqa: ARG002
         if isinstance(expr, ast.Attribute) and name in _table()["attributes"]:
             return _TEXT
         words = {word.lower() for word in _WORD.findall(name)}
