@@ -72,3 +72,8 @@ def test_what_keeps_its_value(text: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", CHANGED.values(), ids=CHANGED)
 def test_an_expression_that_may_change(text: str, tmp_path: Path) -> None:
     assert not keeps(tmp_path, text)
+
+
+def test_attributes_that_are_set_from_each_other(tmp_path: Path) -> None:
+    text = "def f(a, b):\n    a.seed = b.seed\n    b.seed = a.seed\n    op(a.seed)"
+    assert not keeps(tmp_path, text)

@@ -100,13 +100,12 @@ class Evaluation(Generic[V]):
             target = self._names.resolve(expr, scope)
             if isinstance(target, str | Scope):
                 return self._domain.reference(target, expr, scope)
-            known = self._domain.known_attribute(expr, scope, self) if isinstance(expr, ast.Attribute) else None
-            if known is not None:
-                return known
-            if isinstance(target, Variable):
+            if isinstance(expr, ast.Attribute):
+                found = self._guarded((expr, scope), expr, scope, lambda: self._attribute(expr, target, scope))
+            elif isinstance(target, Variable):
                 found = self._variable(target, self.reaching(target, expr, scope), expr, scope)
             else:
-                found = self._guarded((expr, scope), expr, scope, lambda: self._unresolved(expr, scope))
+                found = self._unknown(expr, scope)
             return self._domain.named(expr.attr if isinstance(expr, ast.Attribute) else expr.id, found, expr, scope)
         return self._guarded((expr, scope), expr, scope, lambda: self._evaluated(expr, scope))
 
@@ -245,9 +244,12 @@ class Evaluation(Generic[V]):
         return self._join(found)
 
     # -- attributes and items -----------------------------------------------------------------------------------
-    def _unresolved(self, expr: ast.Name | ast.Attribute, scope: Scope) -> V:
-        if not isinstance(expr, ast.Attribute):
-            return self._unknown(expr, scope)
+    def _attribute(self, expr: ast.Attribute, target: Variable | None, scope: Scope) -> V:
+        known = self._domain.known_attribute(expr, scope, self)
+        if known is not None:
+            return known
+        if target is not None:
+            return self._variable(target, target.bindings, expr, scope)
         owner = scope.method_class
         if owner is not None and scope.is_self(expr.value):
             return self._member(owner, expr, scope)
