@@ -86,9 +86,10 @@ class Domain(Generic[V]):
         """Where nothing is known."""
         raise NotImplementedError
 
-    def again(self, expr: ast.AST, scope: Scope) -> V:  # noqa: ARG002
-        """A value on its own way round: it adds nothing, unless every round makes another of it."""
-        return self.join([])
+    def again(self, found: V) -> V:
+        """A value on its own way round, where `found` is what it may be so far; a domain whose transfer functions
+        make something new of it each time round says that nothing is known."""
+        return found
 
     def named(self, name: str, found: V, expr: ast.AST, scope: Scope) -> V:  # noqa: ARG002
         """What the name of a variable, attribute or key in `scope` says besides what was `found`; of a variable both

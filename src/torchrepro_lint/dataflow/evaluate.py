@@ -2,9 +2,9 @@
 
 The engine knows by which ways a value travels: names and their bindings, attributes of `self` and of objects that are
 made in sight, items of what is written out, unpacking, arguments and results of the project's functions, conditional
-expressions. A `Domain` says what is known where a way ends, and how several answers are joined. Bindings are followed
-without regard to their order. One guard holds for all domains: what is made of itself adds nothing on its way round,
-and beyond the bounds nothing is known.
+expressions. A `Domain` says what is known where a way ends, and how several answers are joined. Of the bindings of a
+name those count that the read can see; attributes are followed without regard to order. One guard holds for all
+domains: what is made of itself is what it may be so far, and beyond the bounds nothing is known.
 """
 
 from __future__ import annotations
@@ -62,6 +62,7 @@ class Evaluation(Generic[V]):
         self._answers: dict[tuple[ast.expr, Scope], V] = {}
         self._parts: dict[tuple[object, Scope], _Known] = {}
         self._open: dict[tuple[object, Scope], int] = {}  # what is being evaluated, and how deep
+        self._so_far: dict[tuple[object, Scope], list[V]] = {}  # of the bindings of a variable
         self._steps, self._depth, self._deepest, self._leans = 0, 0, 0, _NOWHERE
         self._is_cut = False
         self.bounds_hit = 0  # questions that a bound kept from being answered
@@ -84,6 +85,7 @@ class Evaluation(Generic[V]):
     def _asked(self, work: Callable[[], A]) -> A:
         """Answer a question within bounds of its own."""
         self._open.clear()
+        self._so_far.clear()
         self._steps, self._depth, self._deepest, self._leans, self._is_cut = 0, 0, 0, _NOWHERE, False
         try:
             return work()
@@ -124,7 +126,7 @@ class Evaluation(Generic[V]):
             return self._domain.unknown(expr, scope)
         if key in self._open:  # it is made of itself
             self._leans = min(self._leans, self._open[key])
-            return self._domain.again(expr, scope)
+            return self._domain.again(self._join(self._so_far.get(key, ())))
         steps, deepest, leans, was_cut = self._steps, self._deepest, self._leans, self._is_cut
         self._depth = self._deepest = self._open[key] = depth
         self._leans, self._is_cut = _NOWHERE, False
@@ -173,12 +175,16 @@ class Evaluation(Generic[V]):
     def _variable(self, variable: Variable, bindings: tuple[Binding, ...], read: ast.AST, scope: Scope) -> V:
         """What those of a variable's bindings give it that `read` may see."""
         owner = variable.scope
+        key = (bindings, owner)
 
         def joined() -> V:
-            found = self._join([self._binding(b, owner) for b in bindings])
-            return self._domain.named(variable.name, found, read, owner)
+            found = self._so_far[key] = []
+            for binding in bindings:
+                found.append(self._binding(binding, owner))
+            del self._so_far[key]
+            return self._domain.named(variable.name, self._join(found), read, owner)
 
-        return self._guarded((bindings, owner), read, scope, joined)
+        return self._guarded(key, read, scope, joined)
 
     def _binding(self, binding: Binding, scope: Scope) -> V:
         """What one binding binds."""

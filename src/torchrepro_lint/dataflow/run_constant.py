@@ -42,7 +42,7 @@ class RunConstant(Domain[bool]):
     def unknown(self, node: ast.AST, scope: Scope) -> bool:  # noqa: ARG002
         return False
 
-    def again(self, expr: ast.AST, scope: Scope) -> bool:  # noqa: ARG002
+    def again(self, found: bool) -> bool:  # noqa: ARG002
         return False  # `seed = seed + 1`
 
     def constant(self, value: object, node: ast.expr, scope: Scope) -> bool:  # noqa: ARG002
