@@ -16,6 +16,7 @@ from torchrepro_lint.dataflow.run_constant import RunConstant
 from torchrepro_lint.index import Scope
 from torchrepro_lint.kernels.layers import Layers
 from torchrepro_lint.rng.entropy import Entropy
+from torchrepro_lint.rng.library_objects import LibraryObject
 from torchrepro_lint.rng.ranks import rank_in
 from torchrepro_lint.rng.texts import Evidence, Texts
 
@@ -102,6 +103,10 @@ DOMAINS: dict[str, tuple[str, Reader]] = {
     "entropy": ("time.time()", lambda node, scope, program: Entropy(program).sources(node, scope)),
     "run constant": ("7", lambda node, scope, program: RunConstant(program).keeps(node, scope)),
     "rank": ("torch.distributed.get_rank()", rank_in),
+    "library objects": (
+        "torch.load('data')['x'].view(3)",
+        lambda node, scope, program: LibraryObject(program, frozenset({"torch.load"})).holds(node, scope),
+    ),
     "mappings": ("{'k': 1}", lambda node, scope, program: set(entries_of(node, scope, program) or ()) == {"k"}),
     "layers": ("torch.nn.Linear(2, 2)", lambda node, scope, program: Layers(program).made(node, scope)),
 }
