@@ -73,10 +73,16 @@ V = TypeVar("V")
 Of: TypeAlias = "Callable[[ast.expr, Scope], V]"
 """The value of another expression over the same domain."""
 
+Passed: TypeAlias = "tuple[V, ast.Call, Scope]"
+"""What a call, in its scope, passes."""
+
 
 class Domain(Generic[V]):
     """A lattice and its transfer functions. Each says what is known where the engine's way ends, and may ask `of` for
-    the value of a part; what a domain leaves out is unknown to it. Domains are equal when they answer alike."""
+    the value of a part; what a domain leaves out is unknown to it. Domains are equal when they answer alike. `opens`
+    is false where the engine shall not look for what is written out behind an item."""
+
+    opens = True
 
     def join(self, values: Sequence[V]) -> V:
         """The least value that covers all; of no values, the least of all."""
@@ -112,6 +118,10 @@ class Domain(Generic[V]):
         """An attribute that the domain knows, whatever object it is of; None for any other."""
         return None
 
+    def member(self, found: V) -> V:
+        """What an attribute of an object holds whose class sets it to what was `found`."""
+        return found
+
     def chosen(self, test: ast.expr, found: V, scope: Scope, of: Of[V]) -> V:  # noqa: ARG002
         """What a conditional expression gives, of whose arms this was `found`."""
         return found
@@ -133,8 +143,12 @@ class Domain(Generic[V]):
         return self.unknown(loop.node, scope)
 
     def item(self, container: ast.expr, key: ast.expr | None, scope: Scope, of: Of[V]) -> V:  # noqa: ARG002
-        """An item, or an unpacked part, of what is not written out."""
+        """An item of what is not written out."""
         return self.unknown(container, scope)
+
+    def unpacked(self, container: ast.expr, path: tuple[int, ...], scope: Scope, of: Of[V]) -> V:  # noqa: ARG002
+        """The part that `path` leads to of what is not written out."""
+        return self.item(container, None, scope, of)
 
     def attribute(self, node: ast.Attribute, scope: Scope, of: Of[V]) -> V:  # noqa: ARG002
         """An attribute of an object that is not made in sight."""
@@ -143,6 +157,14 @@ class Domain(Generic[V]):
     def parameter(self, binding: Binding, function: Scope, of: Of[V]) -> V:  # noqa: ARG002
         """A parameter whose callers are not known."""
         return self.unknown(binding.node, function)
+
+    def asks_callers(self, function: Scope) -> bool:  # noqa: ARG002
+        """Whether a function's parameters are what its callers pass."""
+        return True
+
+    def given(self, binding: Binding, function: Scope, passed: Sequence[Passed[V]]) -> V:  # noqa: ARG002
+        """A parameter, by what each known call gives it."""
+        return self.join([value for value, _, _ in passed])
 
     def unpassed(self, call: ast.Call, caller: Scope, parameter: Binding, function: Scope, of: Of[V]) -> V:  # noqa: ARG002
         """A parameter of which a call does not show what it is given."""

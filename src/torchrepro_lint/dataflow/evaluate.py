@@ -225,10 +225,12 @@ class Evaluation(Generic[V]):
         name = binding.node.arg
         if name == scope.self_name and scope.parent is not None and _is_class_method(scope):
             return self._domain.reference(scope.parent, binding.node, scope)
-        calls = self._callers_of(scope) if scope.kind == "function" and self._depth < MAX_DEPTH else None
+        asks = scope.kind == "function" and self._depth < MAX_DEPTH and self._domain.asks_callers(scope)
+        calls = self._callers_of(scope) if asks else None
         if not calls:
             return self._domain.parameter(binding, scope, self)
-        return self._join([self._passed(call, caller, binding, scope) for call, caller in calls])
+        passed = [(self._passed(call, caller, binding, scope), call, caller) for call, caller in calls]
+        return self._domain.given(binding, scope, passed)
 
     def _passed(self, call: ast.Call, caller: Scope, parameter: Binding, function: Scope) -> V:
         """What one call gives a parameter."""
@@ -240,11 +242,13 @@ class Evaluation(Generic[V]):
         return self._domain.unpassed(call, caller, parameter, function, self)
 
     def _unpack(self, value: ast.expr, path: tuple[int, ...], scope: Scope) -> V:
+        if not self._domain.opens:
+            return self._domain.unpacked(value, path, scope, self)
         found: list[V] = []
         for origin in self._origins(value, scope):
             item = unpacked(origin, path[0])
             if item is None or not isinstance(origin, Display):
-                found.append(self._domain.item(value, None, scope, self))
+                found.append(self._domain.unpacked(value, path, scope, self))
             elif path[1:]:
                 found.append(self._unpack(item, path[1:], origin.scope))
             else:
@@ -286,10 +290,13 @@ class Evaluation(Generic[V]):
         for base in self._names.bases(owner):
             if not isinstance(base, str) and (name in base.attributes or name in base.bindings):
                 found = [self._binding(b, where) for b, where in base.attributes.get(name, ())]
-                return self._join(found + [self._binding(b, base) for b in base.bindings.get(name, ())])
+                found += [self._binding(b, base) for b in base.bindings.get(name, ())]
+                return self._domain.member(self._join(found))
         return self._domain.attribute(expr, scope, self)
 
     def _item(self, value: ast.expr, key: ast.expr, scope: Scope) -> V:
+        if not self._domain.opens:
+            return self._domain.item(value, key, scope, self)
         found: list[V] = []
         for origin in self._origins(value, scope):
             items = display_items(origin, key)
