@@ -16,7 +16,6 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 from torchrepro_lint.dataflow.abstract_values import (
     AbstractValues,
     Display,
-    Domain,
     Origin,
     Reference,
     Result,
@@ -25,6 +24,7 @@ from torchrepro_lint.dataflow.abstract_values import (
     unpacked,
 )
 from torchrepro_lint.dataflow.binding import argument_for, is_super
+from torchrepro_lint.dataflow.domain import Domain
 from torchrepro_lint.dataflow.reaching_definitions import reaching
 from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.index import Binding, Scope

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from torchrepro_lint.dataflow.abstract_values import Domain, Of, Written
+from torchrepro_lint.dataflow.domain import Domain, Of, Written
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.references import variable_reads
 from torchrepro_lint.dataflow.sites import Site

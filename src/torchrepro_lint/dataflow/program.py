@@ -10,8 +10,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from torchrepro_lint.dataflow.abstract_values import Constant, Domain, Origin, Reference, Result
+from torchrepro_lint.dataflow.abstract_values import Constant, Origin, Reference, Result
 from torchrepro_lint.dataflow.call_graph import Callers
+from torchrepro_lint.dataflow.domain import Domain
 from torchrepro_lint.dataflow.evaluate import Evaluation, Values
 from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.dataflow.store import Store

@@ -11,7 +11,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from torchrepro_lint.dataflow.abstract_values import Domain, Of, Result
+from torchrepro_lint.dataflow.abstract_values import Result
+from torchrepro_lint.dataflow.domain import Domain, Of
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import Binding, Scope
 

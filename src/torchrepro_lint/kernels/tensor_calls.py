@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from torchrepro_lint.dataflow.abstract_values import Of
+from torchrepro_lint.dataflow.domain import Of
 from torchrepro_lint.index import Scope
 from torchrepro_lint.kernels.annotations import dimensions_of_pattern, literal_text
 from torchrepro_lint.kernels.counters import holds_counts

@@ -9,7 +9,7 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from torchrepro_lint.dataflow.abstract_values import Domain, Of, Passed, Written
+from torchrepro_lint.dataflow.domain import Domain, Of, Passed, Written
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import shape_names
 from torchrepro_lint.index import Binding, Scope

@@ -14,7 +14,7 @@ from functools import cache
 from typing import TypeAlias
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.abstract_values import Domain, Of, Written
+from torchrepro_lint.dataflow.domain import Domain, Of, Written
 from torchrepro_lint.dataflow.evaluate import attribute_values
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reachability import reached_by_default

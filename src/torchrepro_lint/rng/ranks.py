@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from torchrepro_lint.dataflow.abstract_values import Domain, Of
+from torchrepro_lint.dataflow.domain import Domain, Of
 from torchrepro_lint.dataflow.evaluate import attribute_values
 from torchrepro_lint.dataflow.intent import branches
 from torchrepro_lint.dataflow.program import Program
