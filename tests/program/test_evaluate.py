@@ -156,3 +156,17 @@ def test_a_value_on_its_own_way_round_is_what_it_was_before(tmp_path: Path) -> N
     node, scope = project.call("op")
     assert project.program.instance_of(node.args[0], scope) == {"torch.nn.Linear"}
     assert len(project.program.origins(node.args[0], scope)) == 1
+
+
+def test_an_attribute_that_is_made_of_itself_is_what_it_was_before(tmp_path: Path) -> None:
+    text = """
+        import torch
+        class Net(torch.nn.Module):
+            def forward(self, x):
+                self.w = torch.nn.Linear(2, 2)
+                self.w = self.w.cuda()
+                op(self.w)
+        """
+    project = SmallProject(tmp_path, {"train.py": textwrap.dedent(text)})
+    node, scope = project.call("op")
+    assert len(project.program.origins(node.args[0], scope)) == 1

@@ -125,8 +125,7 @@ class Evaluation(Generic[V]):
             self._is_cut = True
             return self._domain.unknown(expr, scope)
         if key in self._open:  # it is made of itself
-            self._leans = min(self._leans, self._open[key])
-            return self._domain.again(self._join(self._so_far.get(key, ())))
+            return self._again(key)
         steps, deepest, leans, was_cut = self._steps, self._deepest, self._leans, self._is_cut
         self._depth = self._deepest = self._open[key] = depth
         self._leans, self._is_cut = _NOWHERE, False
@@ -140,6 +139,10 @@ class Evaluation(Generic[V]):
         self._deepest, self._leans = max(deepest, self._deepest), min(leans, self._leans)
         self._is_cut |= was_cut
         return found
+
+    def _again(self, key: tuple[object, Scope]) -> V:
+        self._leans = min(self._leans, self._open[key])
+        return self._domain.again(self._join(self._so_far.get(key, ())))
 
     def _join(self, values: Sequence[V]) -> V:
         return values[0] if len(values) == 1 else self._domain.join(values)
@@ -178,13 +181,18 @@ class Evaluation(Generic[V]):
         key = (bindings, owner)
 
         def joined() -> V:
-            found = self._so_far[key] = []
-            for binding in bindings:
-                found.append(self._binding(binding, owner))
-            del self._so_far[key]
-            return self._domain.named(variable.name, self._join(found), read, owner)
+            found = self._bound(key, [(binding, owner) for binding in bindings])
+            return self._domain.named(variable.name, found, read, owner)
 
         return self._guarded(key, read, scope, joined)
+
+    def _bound(self, key: tuple[object, Scope], bindings: Sequence[tuple[Binding, Scope]]) -> V:
+        """What bindings give; so far, where one of them asks for the same again."""
+        found = self._so_far[key] = []
+        for binding, scope in bindings:
+            found.append(self._binding(binding, scope))
+        del self._so_far[key]
+        return self._join(found)
 
     def _binding(self, binding: Binding, scope: Scope) -> V:
         """What one binding binds."""
@@ -289,9 +297,14 @@ class Evaluation(Generic[V]):
         name = expr.attr
         for base in self._names.bases(owner):
             if not isinstance(base, str) and (name in base.attributes or name in base.bindings):
-                found = [self._binding(b, where) for b, where in base.attributes.get(name, ())]
-                found += [self._binding(b, base) for b in base.bindings.get(name, ())]
-                return self._domain.member(self._join(found))
+                key = (name, base)
+                if key in self._open:
+                    return self._again(key)
+                self._open[key] = self._depth
+                bindings = [*base.attributes.get(name, ()), *((b, base) for b in base.bindings.get(name, ()))]
+                found = self._bound(key, bindings)
+                del self._open[key]
+                return self._domain.member(found)
         return self._domain.attribute(expr, scope, self)
 
     def _item(self, value: ast.expr, key: ast.expr, scope: Scope) -> V:
