@@ -157,6 +157,7 @@ class ModuleFacts:
     evaluated: dict[ast.AST, Any] = field(default_factory=dict)  # kept by `execution`
     _reads: dict[ast.AST, Reads] = field(default_factory=dict)
     steps: dict[ast.stmt, Any] = field(default_factory=dict)
+    definitions: dict[ast.AST, Any] = field(default_factory=dict)  # kept by `reaching_definitions`
 
     def __post_init__(self) -> None:
         self.scope = Scope("module", "", self.tree, None, self)
@@ -172,7 +173,7 @@ class ModuleFacts:
         self.tree = gone
         self.calls, self.attribute_sets, self.subscript_sets, self._parents = {}, {}, {}, None
         self.imports, self.star_imports, self.guard = [], [], None
-        self.evaluated, self._reads, self.steps = {}, {}, {}
+        self.evaluated, self._reads, self.steps, self.definitions = {}, {}, {}, {}
 
     def in_handler(self, node: ast.AST) -> bool:
         """Whether `node` lies in an `except` clause."""
