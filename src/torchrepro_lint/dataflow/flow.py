@@ -204,7 +204,8 @@ class _Follower:
     def _class_attribute(self, name: str, owner: Scope, held: Held) -> None:
         """Follow every read of `self.name`, and of `obj.name` where `obj` is known to be an `owner`."""
         if self._new(name, owner, held):
-            self._enqueue_all(attribute_reads(self.program, name, owner), held)
+            found = attribute_reads(owner, name, self.program)
+            self._enqueue_all([(s.node, s.scope.facts) for s in found] if found is not None else None, held)
 
     def _enqueue_all(self, reads: list[tuple[ast.expr, ModuleFacts]] | None, held: Held) -> None:
         self.flow.escaped |= reads is None

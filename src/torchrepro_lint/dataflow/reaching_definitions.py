@@ -12,6 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
+from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import Binding, FunctionNode, Scope
 from torchrepro_lint.index.binding import all_arguments
 from torchrepro_lint.index.parents import children
@@ -33,6 +34,32 @@ def reaching(bindings: Sequence[Binding], read: ast.AST, owner: Scope, scope: Sc
     return found or list(bindings)
 
 
+def reads(name: str, owner: Scope) -> Sequence[Site]:
+    """Where `name`, bound in `owner`, is read in the same file, in source order."""
+    return definitions(owner).reads_of(name, owner).every
+
+
+def reads_of_binding(name: str, owner: Scope, node: ast.AST) -> list[Site]:
+    """Where the value that `node` (a statement, a parameter, a comprehension) binds to `name` of `owner` may be read:
+    what `x += y` leaves of it included."""
+    bindings = owner.bindings[name]
+    bound = [b for b in bindings if b.node is node] if len(bindings) > 1 else []
+    if not bound:
+        return list(reads(name, owner))
+    return definitions(owner).reads_of(name, owner).seeing(bound)
+
+
+def reads_of_object(held: ast.Name, scope: Scope) -> list[Site]:
+    """Where the object that `held` names may be read by the same name, earlier or later."""
+    owner = scope.binding_scope(held.id)
+    if owner is None:
+        return []
+    known = definitions(owner)
+    seen = known.seen_by(held) if scope.function is owner.function else None
+    uses = known.reads_of(held.id, owner)
+    return list(uses.every) if seen is None else uses.seeing(seen)
+
+
 def definitions(scope: Scope) -> Definitions:
     """The reaching definitions of the function (or module) that runs `scope`."""
     function = scope.function
@@ -48,6 +75,7 @@ class Definitions:
     def __init__(self, function: Scope) -> None:
         self._seen: dict[ast.AST, _Seen] = {}
         self._readers: dict[Binding, list[ast.Name]] = {}
+        self._reads: dict[_Name, _Reads] = {}
         _Pass(function, self._seen, self._readers).run()
 
     def seen_by(self, read: ast.AST) -> _Seen:
@@ -55,9 +83,45 @@ class Definitions:
         return self._seen.get(read)
 
     def readers(self, binding: Binding) -> Sequence[ast.Name]:
-        """The reads that may see a binding, in source order; those that may see any binding are not among them. The
-        target of `x += y` is one."""
+        """The reads that may see a binding, without those that may see any. The target of `x += y` is one."""
         return self._readers.get(binding, ())
+
+    def reads_of(self, name: str, owner: Scope) -> _Reads:
+        """All reads of one name."""
+        key = (owner, name)
+        if key not in self._reads:
+            self._reads[key] = _Reads(name, owner, self)
+        return self._reads[key]
+
+
+class _Reads:
+    """The reads of one name in its file."""
+
+    def __init__(self, name: str, owner: Scope, known: Definitions) -> None:
+        facts = owner.facts
+        found = ((node, facts.scope_of(node)) for node in facts.reads(owner.node).of_name(name))
+        self.every = [Site(node, scope) for node, scope in found if scope.binding_scope(name) is owner]
+        self._loose = [s for s in self.every if s.scope.function is not owner.function or known.seen_by(s.node) is None]
+        self._sites = {site.node: site for site in self.every}
+        self._by_node = {b.node: b for b in owner.bindings.get(name, ())}
+        self._known = known
+        self._facts = facts
+
+    def seeing(self, bindings: Iterable[Binding]) -> list[Site]:
+        """Those that may see one of these bindings, in source order."""
+        found = {site.node: site for site in self._loose}
+        pending = list(bindings)
+        done = set(pending)
+        while pending:
+            for node in self._known.readers(pending.pop()):
+                if node in self._sites:
+                    found[node] = self._sites[node]
+                    continue
+                more = self._by_node.get(self._facts.parents[node])  # `x += y`
+                if more is not None and more not in done:
+                    done.add(more)
+                    pending.append(more)
+        return sorted(found.values(), key=lambda site: (site.node.lineno, site.node.col_offset))
 
 
 class _State:
