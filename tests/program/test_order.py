@@ -9,7 +9,7 @@ import pytest
 from small_project import SmallProject
 
 from torchrepro_lint.loading.decisions import Decision
-from torchrepro_lint.loading.order import Order
+from torchrepro_lint.loading.order import decided_by
 
 HEAD = "import glob, itertools, json, os, random\nimport numpy as np\nimport torch\nfrom tqdm import tqdm\n"
 
@@ -19,7 +19,7 @@ def decision(folder: Path, text: str, **files: str) -> Decision | None:
     others = {f"{name}.py": HEAD + textwrap.dedent(body) for name, body in files.items()}
     project = SmallProject(folder, {"train.py": HEAD + textwrap.dedent(text), **others})
     node, scope = project.call("os.listdir")
-    return Order(project.program).decided_by(node, scope)
+    return decided_by(node, scope, project.program)
 
 
 DECIDES = {
@@ -192,6 +192,6 @@ def test_data_that_a_table_of_functions_gives(tmp_path: Path) -> None:
     (tmp_path / "datasets").mkdir()
     project = SmallProject(tmp_path, {"datasets/formats.py": HEAD + text})
     node, scope = project.call("os.listdir", "datasets/formats.py")
-    found = Order(project.program).decided_by(node, scope)
+    found = decided_by(node, scope, project.program)
     assert found is not None
     assert found.why == "is the order of the data that it returns"

@@ -25,13 +25,12 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
 
 
 def _judged(found: Iterable[TextSet], module: Module, program: Program) -> Iterator[Draft]:
-    from torchrepro_lint.loading.order import Order
+    from torchrepro_lint.loading.order import decided_by
 
-    order = Order(program)
     reported: set[int] = set()
     for held in found:
         sites = [s for s in taken_from(held.made, program) if s.scope.facts is module.facts]
-        decisions = {id(s.node): order.decided_by(s.node, s.scope) for s in sites if id(s.node) not in reported}
+        decisions = {id(s.node): decided_by(s.node, s.scope, program) for s in sites if id(s.node) not in reported}
         for site in sites:
             decision = decisions.get(id(site.node))
             if decision is None or id(site.node) in reported:

@@ -242,9 +242,8 @@ def _delegated(use: Use[Any], _: ast.YieldFrom, edges: Edges) -> Steps:
 
 def _attribute(use: Use[Any], parent: ast.Attribute, _: Edges) -> Iterator[Step]:
     """What a container gives; of the value itself, an attribute is something else."""
-    opened = use.opened(f".{parent.attr}")
-    if opened is not None:
-        yield opened.at(parent)
+    if use.path[:1] == (f".{parent.attr}",):
+        yield use.at(parent, use.path[1:])
     elif use.path and use.method is not None:
         yield from _method(use, *use.method)
 

@@ -6,7 +6,7 @@ barrier, a step of its own, or the engine's own edge. Knows nothing of what is f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Generic
 
@@ -50,9 +50,9 @@ class Follow(Generic[State, Found]):
         self.edges = Edges(program, policy.passed, is_complete=policy.is_complete)
         self._seen: set[tuple[object, State, Path]] = set()
 
-    def found(self, uses: Iterable[Use[State]]) -> Iterator[Found]:
-        """The sinks, depth first: what the first use leads to comes before what the second does."""
-        stack: list[Iterator[Step]] = [iter(uses)]
+    def found(self, start: Steps) -> Iterator[Found]:
+        """The sinks, depth first: what the first step leads to comes before what the second does."""
+        stack: list[Iterator[Step]] = [iter(start)]
         while stack and not (self.escaped and self.policy.is_complete):
             match next(stack[-1], None):
                 case None:
