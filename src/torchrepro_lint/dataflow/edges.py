@@ -22,7 +22,7 @@ from torchrepro_lint.dataflow.references import (
     self_reads,
 )
 from torchrepro_lint.dataflow.sites import CallSite, Site
-from torchrepro_lint.dataflow.use import ANY, ESCAPED, STOP, Argument, Holder, Step, Steps, Use
+from torchrepro_lint.dataflow.use import ANY, ESCAPED, STOP, Argument, Held, Step, Steps, Use
 from torchrepro_lint.index import FunctionNode, Scope
 
 _ADDS = {"append": 0, "appendleft": 0, "add": 0, "put": 0, "insert": 1}  # the place of the new item
@@ -39,7 +39,7 @@ class Edges:
         self.program = program
         self.passed = passed
         self._is_complete = is_complete
-        self.holders: dict[Holder, None] = {}
+        self.holders: dict[Held, None] = {}
         self.entered: dict[Scope, list[CallSite]] = {}  # function -> the calls by which the value came into it
 
     def of(self, use: Use[Any]) -> Steps:
@@ -73,7 +73,7 @@ class Edges:
 
     def _held(self, name: str, owner: Scope, use: Use[Any]) -> None:
         if not use.path:
-            self.holders.setdefault(Holder(name, owner, use.state))
+            self.holders.setdefault(Held(name, owner, use.state))
 
     def _reads(self, target: ast.Name, node: ast.AST, owner: Scope, use: Use[Any]) -> Iterator[Step]:
         """Where a variable is read. One that is a container may be filled after others have got hold of it."""

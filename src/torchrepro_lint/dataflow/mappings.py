@@ -9,7 +9,7 @@ import ast
 
 from torchrepro_lint.dataflow.abstract_values import Display, Origin, Result, entries_of
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.references import variable_reads
+from torchrepro_lint.dataflow.reaching_definitions import reads
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import FunctionNode, Scope
 
@@ -61,7 +61,7 @@ def _extra_keywords(mapping: ast.Name, scope: Scope, program: Program, depth: in
     """What all calls of a function of the project pass beyond its parameters, for the `**kwargs` that it only
     hands on."""
     function = scope.binding_scope(mapping.id)
-    if function is None or depth > MAX_DEPTH or not _is_untouched(mapping.id, function, program):
+    if function is None or depth > MAX_DEPTH or not _is_untouched(mapping.id, function):
         return None
     found: dict[str, Site] = {}
     calls = program.callers_of(function)
@@ -78,15 +78,14 @@ def _extra_keywords(mapping: ast.Name, scope: Scope, program: Program, depth: in
     return found if calls else None
 
 
-def _is_untouched(name: str, function: Scope, program: Program) -> bool:
+def _is_untouched(name: str, function: Scope) -> bool:
     """Whether `name` is the `**kwargs` of a function at the top of a module, which does nothing but unpack it."""
     node, outer = function.node, function.parent
     if not isinstance(node, FunctionNode) or outer is None or outer.kind != "module":
         return False
     if node.args.kwarg is None or node.args.kwarg.arg != name or len(function.bindings[name]) != 1:
         return False
-    reads = variable_reads(program, name, function) or []
-    holders = [facts.parents.get(read) for read, facts in reads]
+    holders = [function.facts.parents.get(site.node) for site in reads(name, function)]
     return all(isinstance(holder, ast.keyword) and holder.arg is None for holder in holders)
 
 

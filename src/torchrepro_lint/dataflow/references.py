@@ -123,35 +123,6 @@ def _related(program: Program, one: Scope | None, other: Scope) -> bool:
     return other in program.names.bases(one) or one in program.names.bases(other)
 
 
-def call_sites(program: Program, function: Scope) -> list[tuple[ast.Call, Scope]] | None:
-    """The calls of a function, those of a method on an instance that is known included; None when unknown."""
-    name = _called_as(function)
-    files = _files_with(program, name, function)
-    if files is None:
-        return None
-    return [
-        (call, scope)
-        for facts in files
-        for spelled in (name, *sorted(facts.aliases.get(name, ())))
-        for call, scope in facts.calls.get(spelled, ())
-        if _calls(program, call, scope, function)
-    ]
-
-
-def _called_as(function: Scope) -> str:
-    """The name that calls of a function are written with; a constructor is called by its class's."""
-    owner, name = function.parent, function.name.rpartition(".")[2]
-    return owner.name.rpartition(".")[2] if name == "__init__" and owner is not None else name
-
-
-def _calls(program: Program, call: ast.Call, scope: Scope, function: Scope) -> bool:
-    target = program.resolve(call.func, scope)
-    if target is None and isinstance(call.func, ast.Attribute) and function.self_name is not None:
-        return function in program.values.callees(call, scope)
-    constructed = function.name.endswith("__init__") and target is function.parent
-    return target is function or constructed
-
-
 def _files_with(program: Program, word: str, owner: Scope) -> list[ModuleFacts] | None:
     """The files that mention `word`, which is defined in `owner`; where those are many, only the ones that
     also mention the class that it belongs to, or import the module."""
@@ -174,23 +145,3 @@ def _knowing(program: Program, owner: Scope, here: Path) -> set[Path]:
     module = here.parent.name if here.stem == "__init__" else here.stem
     words = (f"{module} import", f"import {module}", f".{module}")
     return {path for word in words for path in program.project.text.containing(word) or ()}
-
-
-def variable_reads(program: Program, name: str, owner: Scope) -> list[tuple[ast.expr, ModuleFacts]] | None:
-    """The reads of a variable that `owner` binds; those of a module's variable in files that import it,
-    too."""
-    facts = owner.facts
-    found: list[tuple[ast.expr, ModuleFacts]] = [
-        (node, facts)
-        for node in facts.reads(owner.node).of_name(name)
-        if facts.scope_of(node).binding_scope(name) is owner
-    ]
-    if owner.kind != "module":
-        return found
-    others = _files_with(program, name, owner)
-    if others is None:
-        return None
-    for other in others:
-        if other is not facts:
-            found += [(s.node, other) for s in _imported(program, name, owner, other)]
-    return found

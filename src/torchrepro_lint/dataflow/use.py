@@ -102,7 +102,7 @@ class Argument(NamedTuple):
     position: int | None
 
 
-class Holder(NamedTuple):
+class Held(NamedTuple):
     """A name of `owner`, or an attribute where that is a class, that holds the value itself."""
 
     name: str
