@@ -313,7 +313,7 @@ class _Pass:
                 continue
             if isinstance(node, ast.Lambda):
                 continue
-            if node is not top and node in self._bound:  # `:=` and the names in a `match` pattern
+            if node in self._bound and not isinstance(node, ast.stmt):  # `:=` and the names in a `match` pattern
                 self._bind_all([self._bound[node]], state)
             inner = scope.children.get(node, scope) if isinstance(node, _COMPREHENSIONS) else scope
             parts = children(node)  # of a comprehension, the generators run first

@@ -37,7 +37,7 @@ def within(use: Use[Shown], edges: Edges) -> Steps | None:
     return (use.become("text").at(use.call, ()),) if name in _table()["texts"] else None
 
 
-def indexed(parent: ast.Subscript, use: Use[Shown]) -> Steps:
+def indexed(parent: ast.Subscript, use: Use[Shown], program: Program) -> Steps:
     """`items[...]`."""
     scope = use.scope
     if use.state == "mapping" or not isinstance(parent.ctx, ast.Load):
@@ -50,7 +50,11 @@ def indexed(parent: ast.Subscript, use: Use[Shown]) -> Steps:
         case ast.Constant(value=str()) | ast.Tuple():
             return STOP
         case ast.Constant() | ast.UnaryOp():
-            if is_single(parent.value, scope) or is_shared(parent, scope.facts) or _is_complaint(parent, scope):
+            if (
+                is_single(parent.value, scope, program)
+                or is_shared(parent, scope.facts)
+                or _is_complaint(parent, scope)
+            ):
                 return STOP
             return decided(use, parent, "decides which item is taken")
     return decided(use, parent, "decides which item an index means")
@@ -77,7 +81,7 @@ def method(parent: ast.Attribute, use: Use[Shown], edges: Edges) -> Steps:
             return (use.at(call),)
         case "index", call:
             return decided(use, call, "decides the numbering")
-        case "pop" | "popleft", call if not is_single(parent.value, use.scope):
+        case "pop" | "popleft", call if not is_single(parent.value, use.scope, edges.program):
             emptied = _emptied_by(parent, use.scope)
             if emptied is not None:
                 return order_loops.rounds(emptied, use, edges)
@@ -111,7 +115,7 @@ def passed(use: Use[Shown], call: ast.Call, asked: ast.expr, edges: Edges) -> St
         if name == "builtins.zip":
             return _zipped(use, call, asked, edges.program)
         if name in table["decides"]:
-            return _shown_by(name, use, call)
+            return _shown_by(name, use, call, edges.program)
         if isinstance(call.func, ast.Attribute) and not name:
             found = _passed_to_method(use, call, call.func, edges)
             if found is not None:
@@ -119,10 +123,10 @@ def passed(use: Use[Shown], call: ast.Call, asked: ast.expr, edges: Edges) -> St
     return None
 
 
-def _shown_by(name: str, use: Use[Shown], call: ast.Call) -> Steps:
+def _shown_by(name: str, use: Use[Shown], call: ast.Call, program: Program) -> Steps:
     """A function that shows the order at once."""
     scope = use.scope
-    if name == "builtins.next" and (is_shared(call, scope.facts) or is_single(unwrapped(call.args[0]), scope)):
+    if name == "builtins.next" and (is_shared(call, scope.facts) or is_single(unwrapped(call.args[0]), scope, program)):
         return STOP
     return decided(use, call, _table()["decides"][name])
 

@@ -6,27 +6,37 @@ Looks at the expression around the place and at the tests of its function, nothi
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index.parents import descendants
 
 _WRAPPERS = frozenset({"iter", "list", "tuple", "sorted"})
 _SHARED = frozenset({"parent", "parents", "suffix", "shape", "dtype", "ndim"})
 _LEAVES = (ast.Raise, ast.Return, ast.Continue, ast.Break)
 
 
-def is_single(value: ast.expr, scope: Scope) -> bool:
+def is_single(value: ast.expr, scope: Scope, program: Program) -> bool:
     """Whether the function makes sure that there is one item only: `assert len(found) == 1`."""
     value = unwrapped(value)
-    text = ast.unparse(value)
+    tests = _tests_for_one(scope.function, program).get(ast.unparse(value), ())
+    if not tests:
+        return False
     around = set(scope.facts.ancestors(value))
-    for node in ast.walk(scope.function.node):
-        match node:
-            case ast.Assert(test=test) if _counts_one(test, text):
-                return True
-            case ast.If(test=test, body=[*_, last]) if _counts_one(test, text):
-                if node in around or isinstance(last, _LEAVES):
-                    return True
-    return False
+    return any(isinstance(t, ast.Assert) or t in around or isinstance(t.body[-1], _LEAVES) for t in tests)
+
+
+@remembered
+def _tests_for_one(function: Scope, program: Program) -> dict[str, list[ast.Assert | ast.If]]:  # noqa: ARG001
+    """The statements of a function that compare `len(x)` with 1, by what `x` is."""
+    found: dict[str, list[ast.Assert | ast.If]] = {}
+    for node in descendants(function.node):
+        if isinstance(node, ast.Assert | ast.If):
+            for text in _counted(node.test):
+                found.setdefault(text, []).append(node)
+    return found
 
 
 def unwrapped(node: ast.expr) -> ast.expr:
@@ -37,15 +47,14 @@ def unwrapped(node: ast.expr) -> ast.expr:
     return node
 
 
-def _counts_one(test: ast.expr, text: str) -> bool:
-    """Whether a test compares `len(text)` with 1."""
+def _counted(test: ast.expr) -> Iterator[str]:
+    """What `len` is taken of, where that is compared with 1."""
     for part in ast.walk(test):
         match part:
             case ast.Compare(
                 left=ast.Call(func=ast.Name(id="len"), args=[counted]), comparators=[ast.Constant(value=1)]
-            ) if ast.unparse(counted) == text:
-                return True
-    return False
+            ):
+                yield ast.unparse(counted)
 
 
 def is_shared(node: ast.expr, facts: ModuleFacts) -> bool:
