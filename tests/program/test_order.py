@@ -23,6 +23,8 @@ def decision(folder: Path, text: str, **files: str) -> Decision | None:
 
 
 DECIDES = {
+    "field": ("x = {'files': os.listdir(d), 'n': 3}\ny = x['files'][0]", "decides which item is taken"),
+    "list of lists": ("x = []\nx.append(os.listdir(d))\ny = x[0][1]", "decides which item is taken"),
     "first": ("x = os.listdir(d)[0]", "decides which item is taken"),
     "last": ("x = list(os.listdir(d))[-1]", "decides which item is taken"),
     "slice": ("x = os.listdir(d)\ny = x[:10]", "decides what is in which part"),
@@ -126,6 +128,9 @@ def test_an_order_that_is_seen(text: str, why: str, tmp_path: Path) -> None:
 
 
 FREE = {
+    "own dict": "x = {}\nfor k in os.listdir(d):\n    x[k][1] = f(k)\nfor v in x.values():\n    y = list(v)[0]",
+    "another key": "x = {}\nx['a'] = os.listdir(d)\ny = x['b'][0]",
+    "rebound before": "x = os.listdir(d)\nif a:\n    x = read()\nelse:\n    x = read2()\ny = x[0]",
     "sorted": "x = sorted(os.listdir(d))[0]",
     "sorted with a list": "x = sorted([f for f in os.listdir(d)])[0]",
     "natural": "x = natsorted(os.listdir(d))[0]",

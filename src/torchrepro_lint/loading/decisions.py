@@ -31,6 +31,8 @@ def stored(target: ast.expr, node: ast.AST, use: Use[Shown], edges: Edges) -> St
     if isinstance(target, ast.Tuple | ast.List) and not use.path:
         is_alone = len(target.elts) == 1 or use.state != "sequence"
         return STOP if is_alone else decided(use, node, "decides which item gets which name")
+    if isinstance(target, ast.Subscript) and use.state == "mapping":
+        return STOP  # `results[key][i] = x`: each round may have a dict of its own
     steps = list(edges.into(target, node, use))
     return STOP if any(map(_is_sorted, steps)) else steps
 
