@@ -9,7 +9,7 @@ import pytest
 from small_project import SmallProject
 
 from torchrepro_lint.loading.decisions import Decision
-from torchrepro_lint.loading.order import Order
+from torchrepro_lint.loading.order import decided_by
 
 HEAD = "import glob, itertools, json, os, random\nimport numpy as np\nimport torch\nfrom tqdm import tqdm\n"
 
@@ -19,10 +19,12 @@ def decision(folder: Path, text: str, **files: str) -> Decision | None:
     others = {f"{name}.py": HEAD + textwrap.dedent(body) for name, body in files.items()}
     project = SmallProject(folder, {"train.py": HEAD + textwrap.dedent(text), **others})
     node, scope = project.call("os.listdir")
-    return Order(project.program).decided_by(node, scope)
+    return decided_by(node, scope, project.program)
 
 
 DECIDES = {
+    "field": ("x = {'files': os.listdir(d), 'n': 3}\ny = x['files'][0]", "decides which item is taken"),
+    "list of lists": ("x = []\nx.append(os.listdir(d))\ny = x[0][1]", "decides which item is taken"),
     "first": ("x = os.listdir(d)[0]", "decides which item is taken"),
     "last": ("x = list(os.listdir(d))[-1]", "decides which item is taken"),
     "slice": ("x = os.listdir(d)\ny = x[:10]", "decides which items each part gets"),
@@ -142,6 +144,9 @@ def test_an_order_that_is_seen(text: str, why: str, tmp_path: Path) -> None:
 
 
 FREE = {
+    "own dict": "x = {}\nfor k in os.listdir(d):\n    x[k][1] = f(k)\nfor v in x.values():\n    y = list(v)[0]",
+    "another key": "x = {}\nx['a'] = os.listdir(d)\ny = x['b'][0]",
+    "rebound before": "x = os.listdir(d)\nif a:\n    x = read()\nelse:\n    x = read2()\ny = x[0]",
     "sorted": "x = sorted(os.listdir(d))[0]",
     "sorted with a list": "x = sorted([f for f in os.listdir(d)])[0]",
     "natural": "x = natsorted(os.listdir(d))[0]",
@@ -213,6 +218,6 @@ def test_data_that_a_table_of_functions_gives(tmp_path: Path) -> None:
     (tmp_path / "datasets").mkdir()
     project = SmallProject(tmp_path, {"datasets/formats.py": HEAD + text})
     node, scope = project.call("os.listdir", "datasets/formats.py")
-    found = Order(project.program).decided_by(node, scope)
+    found = decided_by(node, scope, project.program)
     assert found is not None
     assert found.why == "becomes the order of the data that is returned"

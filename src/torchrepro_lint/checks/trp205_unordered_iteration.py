@@ -8,31 +8,29 @@ from collections.abc import Iterable, Iterator, Sequence
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.references import reads_of_target
 from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.dataflow.uses import Uses
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.loading.sets import TextSet, holds_only_text, taken_from, text_sets
-from torchrepro_lint.loading.texts import Evidence
 from torchrepro_lint.model import Edit
+from torchrepro_lint.rng.texts import Evidence
 
 _KEEPING = frozenset({"dump", "dumps", "save"})
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
-    """Report each place where the order of a set of strings matters."""
-    uses = Uses(program)
-    found = list(text_sets(module, program, uses))
-    return _judged(found, module, program, uses) if found else iter(())
+    """Report each place where an order that matters comes out of a set of strings."""
+    found = list(text_sets(module, program))
+    return _judged(found, module, program) if found else iter(())
 
 
-def _judged(found: Iterable[TextSet], module: Module, program: Program, uses: Uses) -> Iterator[Draft]:
-    from torchrepro_lint.loading.order import Order
+def _judged(found: Iterable[TextSet], module: Module, program: Program) -> Iterator[Draft]:
+    from torchrepro_lint.loading.order import decided_by
 
-    order = Order(program, uses)
     reported: set[int] = set()
     for held in found:
-        sites = [s for s in taken_from(held.made, uses) if s.scope.facts is module.facts]
-        decisions = {id(s.node): order.decided_by(s.node, s.scope) for s in sites if id(s.node) not in reported}
+        sites = [s for s in taken_from(held.made, program) if s.scope.facts is module.facts]
+        decisions = {id(s.node): decided_by(s.node, s.scope, program) for s in sites if id(s.node) not in reported}
         for site in sites:
             decision = decisions.get(id(site.node))
             if decision is None or id(site.node) in reported:
@@ -43,9 +41,9 @@ def _judged(found: Iterable[TextSet], module: Module, program: Program, uses: Us
             yield Draft(
                 site.node,
                 {"set": module.facts.text(site.node), "why": decision.why},
-                related=(Place(decision.facts, decision.node, f"the order {decision.why} here"),),
-                edits=_at_binding(held.made, taken, uses) or _edits(module.facts, taken),
-                unsafe=held.evidence is not Evidence.SURE or not holds_only_text(held.made, program, uses),
+                related=(Place(decision.facts, decision.node, f"its order {decision.why} here"),),
+                edits=_at_binding(held.made, taken, program) or _edits(module.facts, taken),
+                unsafe=held.evidence is not Evidence.SURE or not holds_only_text(held.made, program),
             )
 
 
@@ -70,7 +68,7 @@ def _becomes_list(node: ast.expr, facts: ModuleFacts) -> bool:
     return False
 
 
-def _at_binding(made: Site, taken: Sequence[ast.expr], uses: Uses) -> tuple[Edit, ...]:
+def _at_binding(made: Site, taken: Sequence[ast.expr], program: Program) -> tuple[Edit, ...]:
     """Sort the set where it gets its name, if it is taken at several places and nothing but its items is asked for."""
     from torchrepro_lint.checks.sorting import sorted_items
 
@@ -78,7 +76,7 @@ def _at_binding(made: Site, taken: Sequence[ast.expr], uses: Uses) -> tuple[Edit
     match facts.parents[made.node]:
         case ast.Assign(targets=[ast.Name(id=name) as target]) as statement if len(taken) > 1:
             owner = made.scope.binding_scope(name)
-            read = uses.of_target(target, statement, made.scope)
+            read = reads_of_target(target, statement, made.scope, program)
             nodes = {id(site.node) for site in read}
             if owner is not None and len(owner.bindings[name]) == 1 and all(id(n) in nodes for n in taken):
                 return sorted_items(facts, made.node) if all(map(_asks_for_items, read)) else ()

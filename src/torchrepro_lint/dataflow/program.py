@@ -8,12 +8,13 @@ import ast
 from collections.abc import Iterator, Sequence
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Constant, Origin, Reference, Result
 from torchrepro_lint.dataflow.call_graph import Callers
-from torchrepro_lint.dataflow.evaluate import Values
+from torchrepro_lint.dataflow.domain import Domain
+from torchrepro_lint.dataflow.evaluate import Evaluation, Values
 from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.dataflow.store import Store
 from torchrepro_lint.index import ModuleFacts, Scope
@@ -24,6 +25,7 @@ from torchrepro_lint.project.unknown import UNKNOWN, Opaque
 if TYPE_CHECKING:
     from torchrepro_lint.evidence import Evidence, Measured
 
+V = TypeVar("V")
 MAX_CALLEES = 4  # that one call is taken to run
 _BUILTIN_METHODS = frozenset(name for kind in (str, list, dict, set, tuple) for name in dir(kind)) - {"__init__"}
 
@@ -86,7 +88,15 @@ class Program:
 
     def origins(self, expr: ast.expr, scope: Scope) -> list[Origin]:
         """Where the value of `expr` may come from; see `evaluate`."""
-        return self.values.origins(expr, scope)
+        return self.values.value(expr, scope)
+
+    def evaluate(self, expr: ast.expr, scope: Scope, domain: Domain[V]) -> V:
+        """The value of an expression over a domain."""
+        running = self.store.table("evaluations")
+        if domain not in running:
+            running[domain] = Evaluation(domain, self.names, self.callers.passing, self.values)
+        evaluation: Evaluation[V] = running[domain]
+        return evaluation.value(expr, scope)
 
     def callee(self, call: ast.Call, scope: Scope) -> str | None:
         """The canonical external name that `call` calls, constructs, or inherits through `super()`."""

@@ -12,7 +12,6 @@ from typing import Any
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Constant, Parameter, Unknown
 from torchrepro_lint.dataflow.calls import Call, Module
-from torchrepro_lint.dataflow.mappings import possible_entries
 from torchrepro_lint.dataflow.options import outcome
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
@@ -63,25 +62,10 @@ def _handed_on_to(owner: Scope, program: Program) -> str | None:
 
 
 def argument(call: Call, name: str) -> Site | Opaque | None:
-    """The argument `name` of a loader or sampler; `kwargs.update(more)` is followed where `more` is known."""
+    """The argument `name` of a loader or sampler."""
     row = loaders().get(call.name) or samplers()[call.name]
     position = row["positions"].get(name) if "positions" in row else row.get(name)
-    found = call.argument(name, position)
-    return _updated(call, name) if found is UNKNOWN else found
-
-
-def _updated(call: Call, name: str) -> Site | Opaque | None:
-    """Look `name` up in dicts that are filled step by step, on any path."""
-    if any(isinstance(a, ast.Starred) for a in call.node.args):
-        return UNKNOWN
-    found: Site | None = None
-    for keyword in call.node.keywords:
-        if keyword.arg is None:
-            entries = possible_entries(keyword.value, call.scope, call.program)
-            if entries is None:
-                return UNKNOWN
-            found = entries.get(name, found)
-    return found
+    return call.argument(name, position)
 
 
 # -- shuffling ------------------------------------------------------------------------------------------------
