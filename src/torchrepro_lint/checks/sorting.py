@@ -55,7 +55,7 @@ def sorted_listing(listing: Listing, program: Program) -> tuple[Edit, ...]:
 
 
 def _sorted_entries(listing: Listing, program: Program) -> tuple[Edit, ...]:
-    """Entries have no order of their own; inside `with`, they are sorted where they are read."""
+    """Entries cannot be compared, so they are sorted by name; inside `with`, where they are read."""
     facts, node = listing.scope.facts, listing.node
     parent = facts.parents[node]
     names = facts.parents[parent]

@@ -41,7 +41,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
 
 
 def _is_passed_constants(seeding: SeedCall, lasting: RunConstant) -> bool:
-    """Whether nothing that the seeder is given varies: helpers may mix an epoch or an index into the seed."""
+    """Whether no argument of the seeder varies: helpers may mix an epoch or an index into the seed."""
     passed = [*seeding.node.args, *(k.value for k in seeding.node.keywords)]
     return all(lasting.keeps(value, seeding.scope) for value in passed)
 

@@ -19,7 +19,7 @@ _KEEPING = frozenset({"dump", "dumps", "save"})
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
-    """Report each place where an order that matters comes out of a set of strings."""
+    """Report each place where the order of a set of strings matters."""
     found = list(text_sets(module, program))
     return _judged(found, module, program) if found else iter(())
 
@@ -41,7 +41,7 @@ def _judged(found: Iterable[TextSet], module: Module, program: Program) -> Itera
             yield Draft(
                 site.node,
                 {"set": module.facts.text(site.node), "why": decision.why},
-                related=(Place(decision.facts, decision.node, f"its order {decision.why} here"),),
+                related=(Place(decision.facts, decision.node, f"the order {decision.why} here"),),
                 edits=_at_binding(held.made, taken, program) or _edits(module.facts, taken),
                 unsafe=held.evidence is not Evidence.SURE or not holds_only_text(held.made, program),
             )

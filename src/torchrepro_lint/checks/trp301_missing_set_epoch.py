@@ -28,7 +28,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
                 call.node,
                 {"sampler": call.facts.text(call.node.func)},
                 certainty=None if sampler.certain and loop.sure else Certainty.LIKELY,
-                related=(Place(loop.scope.facts, loop.node, "each epoch iterates it in the same order"),),
+                related=(Place(loop.scope.facts, loop.node, "every epoch iterates over it in the same order"),),
                 edits=set_epoch(program, call, uses, loop),
             )
 

@@ -38,8 +38,8 @@ def _number(site: ast.Call) -> ast.expr | None:
 
 
 def _told_well(program: Program, uses: SamplerUses, loop: EpochLoop) -> bool:
-    """Whether some `set_epoch` gets a number that changes, in an epoch loop, or is called from who knows
-    where."""
+    """Whether some `set_epoch` gets a number that changes, in an epoch loop, or is called from an
+    unknown place."""
     for attribute, scope in uses.attributes.get("set_epoch", ()):
         site = scope.facts.parents[attribute]
         number = _number(site) if isinstance(site, ast.Call) else None

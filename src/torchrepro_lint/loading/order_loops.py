@@ -30,7 +30,7 @@ def comprehension(generator: ast.comprehension, use: Use[Shown], edges: Edges) -
         return (use.become("sequence").at(owner),)
     index = index_name(generator.target, generator.iter)
     if index and any(isinstance(n, ast.Name) and n.id == index for e in elements for n in ast.walk(e)):
-        return decided(use, owner, "decides the numbering")
+        return decided(use, owner, "decides the number of each item")
     return (use.become("mapping").at(owner),)
 
 
@@ -119,7 +119,7 @@ def _yielded(node: ast.AST, use: Use[Shown], edges: Edges) -> Steps:
     owner = function.parent
     if owner is not None and owner.kind == "class" and function.name.endswith(".__iter__"):
         is_data = any("Data" in base for base in edges.program.external_bases(owner))
-        return decided(use, node, "is the order of the samples") if is_data else STOP
+        return decided(use, node, "becomes the order of the samples") if is_data else STOP
     return returned(node, use.become("sequence"), edges)
 
 
@@ -131,7 +131,7 @@ def returned(node: ast.AST, use: Use[Shown], edges: Edges) -> Steps:
     """
     function = use.scope.function
     if use.state == "sequence" and not edges.callers(function) and _gives_data(function, edges.program):
-        return decided(use, node, "is the order of the data that it returns")
+        return decided(use, node, "becomes the order of the data that is returned")
     return edges.returned(use)
 
 

@@ -19,7 +19,7 @@ from torchrepro_lint.loading.singles import is_shared, is_single, unwrapped
 
 _COUNTING = frozenset({"range", "count"})
 _SAVED = "is saved"
-_WRITTEN = "is the order in which they are written"
+_WRITTEN = "becomes the order in which the items are written"
 
 
 def _table() -> Mapping[str, Any]:
@@ -46,14 +46,14 @@ def indexed(parent: ast.Subscript, use: Use[Shown]) -> Steps:
         case ast.Slice(lower=None, upper=None, step=None):
             return (use.at(parent),)
         case ast.Slice():
-            return decided(use, parent, "decides what is in which part")
+            return decided(use, parent, "decides which items each part gets")
         case ast.Constant(value=str()) | ast.Tuple():
             return STOP
         case ast.Constant() | ast.UnaryOp():
             if is_single(parent.value, scope) or is_shared(parent, scope.facts) or _is_complaint(parent, scope):
                 return STOP
             return decided(use, parent, "decides which item is taken")
-    return decided(use, parent, "decides which item an index means")
+    return decided(use, parent, "decides which item each index refers to")
 
 
 def _is_complaint(node: ast.expr, scope: Scope) -> bool:
@@ -65,7 +65,7 @@ def method(parent: ast.Attribute, use: Use[Shown], edges: Edges) -> Steps:
     """`items.something`."""
     outer = use.scope.facts.parents[parent]
     if parent.attr == "iloc" and isinstance(outer, ast.Subscript):
-        return decided(use, outer, "decides which item an index means")
+        return decided(use, outer, "decides which item each index refers to")
     match use.method:
         case None:
             return STOP
@@ -76,7 +76,7 @@ def method(parent: ast.Attribute, use: Use[Shown], edges: Edges) -> Steps:
         case name, call if name in _table()["keeps_methods"]:
             return (use.at(call),)
         case "index", call:
-            return decided(use, call, "decides the numbering")
+            return decided(use, call, "decides the number of each item")
         case "pop" | "popleft", call if not is_single(parent.value, use.scope):
             emptied = _emptied_by(parent, use.scope)
             if emptied is not None:
@@ -164,7 +164,7 @@ def _made_dict(call: ast.Call, use: Use[Shown]) -> Steps:
     """`dict(items)`, where the items may be pairs with their numbers."""
     match call.args:
         case [ast.Call(func=ast.Name(id=name), args=paired)] if name == "enumerate" or any(map(_counts, paired)):
-            return decided(use, call, "decides the numbering")
+            return decided(use, call, "decides the number of each item")
     return (use.become("mapping").at(call),)
 
 
@@ -177,5 +177,5 @@ def _zipped(use: Use[Shown], call: ast.Call, asked: ast.expr, program: Program) 
     fixed = {"builtins.sorted", *catalogue.names("order", "listings")}
     others = [o for a in call.args if a is not use.node for o in program.origins(a, use.scope)]
     if any(isinstance(o, Result) and o.callee in fixed and o.node is not asked for o in others):
-        return decided(use, call, "decides what is paired with what")
+        return decided(use, call, "decides which items are paired")
     return (use.at(call),)
