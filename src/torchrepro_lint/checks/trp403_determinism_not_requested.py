@@ -11,7 +11,6 @@ from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.seeding.frameworks import calls_in
 from torchrepro_lint.seeding.seedings import seedings
 
 if TYPE_CHECKING:
@@ -23,6 +22,8 @@ REQUESTS = ("use_deterministic_algorithms", "set_deterministic_debug_mode", "set
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
     for seeding in seedings(module.facts, program):
+        from torchrepro_lint.seeding.frameworks import calls_in  # most files start no program
+
         seeds = [s for s in (*seeding.seeders, *seeding.conditional.values()) if "torch" in s.families]
         if not seeds or not seeding.complete or not seeding.trains:
             continue

@@ -10,7 +10,6 @@ from torchrepro_lint.checks.listed import listed
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.rng import FAMILIES
-from torchrepro_lint.seeding.resuming import resuming
 from torchrepro_lint.seeding.seedings import seedings
 
 if TYPE_CHECKING:
@@ -28,6 +27,8 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         families = [f for f in FAMILIES if f in seeding.kinds] or _seeded(seeding)
         if not seeding.complete or not seeding.trains or seeding.is_launcher or not families:
             continue
+        from torchrepro_lint.seeding.resuming import resuming  # few programs get this far
+
         found = resuming(seeding, program)
         if found is None:
             continue

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.mappings import entries_of
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import ModuleFacts, Scope

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered_last
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.project.entries import entries
-from torchrepro_lint.seeding.seeding import Seeding
+
+if TYPE_CHECKING:
+    from torchrepro_lint.seeding.seeding import Seeding
 
 
 @remembered_last
