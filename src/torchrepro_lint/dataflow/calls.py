@@ -54,6 +54,8 @@ class Call(NamedTuple):
         found: Site | None = None
         for keyword in self.node.keywords:
             if keyword.arg is None:
+                from torchrepro_lint.dataflow.mappings import entries_of  # few calls unpack
+
                 entries = entries_of(keyword.value, self.scope, self.program)
                 if entries is None:
                     return UNKNOWN
