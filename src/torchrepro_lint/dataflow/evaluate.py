@@ -293,19 +293,21 @@ class Evaluation(Generic[V]):
         return self._domain.attribute(expr, scope, self)
 
     def _member(self, owner: Scope, expr: ast.Attribute, scope: Scope) -> V:
-        """What an attribute of an object of the project may be, from all assignments in its class and the bases."""
-        name = expr.attr
-        for base in self._names.bases(owner):
-            if not isinstance(base, str) and (name in base.attributes or name in base.bindings):
-                key = (name, base)
-                if key in self._open:
-                    return self._again(key)
-                self._open[key] = self._depth
-                bindings = [*base.attributes.get(name, ()), *((b, base) for b in base.bindings.get(name, ()))]
-                found = self._bound(key, bindings)
-                del self._open[key]
-                return self._domain.member(found)
-        return self._domain.attribute(expr, scope, self)
+        """What an attribute of an object of the project may be: what any method of its class or of a base sets it to,
+        and what the nearest class that has it at its own level does."""
+        name, classes = expr.attr, [base for base in self._names.bases(owner) if not isinstance(base, str)]
+        bindings = [pair for base in classes for pair in base.attributes.get(name, ())]
+        nearest = next((base for base in classes if name in base.bindings), None)
+        bindings += [(b, nearest) for b in nearest.bindings[name]] if nearest is not None else []
+        if not bindings:
+            return self._domain.attribute(expr, scope, self)
+        key = (name, owner)
+        if key in self._open:
+            return self._again(key)
+        self._open[key] = self._depth
+        found = self._bound(key, bindings)
+        del self._open[key]
+        return self._domain.member(found)
 
     def _item(self, value: ast.expr, key: ast.expr, scope: Scope) -> V:
         if not self._domain.opens:
