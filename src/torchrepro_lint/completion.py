@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from torchrepro_lint.cards import load_card
@@ -19,18 +19,22 @@ if TYPE_CHECKING:
 
 def complete(code: str, draft: Draft, facts: ModuleFacts) -> Finding:
     """The finding for a check's draft. Raises KeyError for a placeholder without a value."""
+    from torchrepro_lint.fingerprints import statement_at
+
     card = load_card(code)
     template = card.messages[draft.message] if draft.message else card.message
+    shown = shown_range(facts, draft.node)
     return Finding(
         code,
         card.name,
         draft.level or card.level,
         draft.certainty or card.certainty,
         fill(template, draft.values),
-        facts.source.location(shown_range(facts, draft.node)),
+        facts.source.location(shown),
         dict(draft.properties),
         tuple(Related(p.facts.source.location(shown_range(p.facts, p.node)), p.message) for p in draft.related),
         _fix(card, draft),
+        statement=statement_at(facts.source, facts, shown.start.line),
     )
 
 
@@ -52,7 +56,8 @@ def unused_suppression(source: SourceFile, unused: Unused) -> Finding:
     message = fill(card.message, {"problem": "; ".join(parts) or "it silenced nothing here"})
     fix = Fix(Safety.SAFE, card.fix_title, (removal(source, unused),))
     where = source.location(unused.item.range)
-    return Finding("TRP002", card.name, card.level, card.certainty, message, where, fix=fix)
+    statement = source.slice(unused.item.range)
+    return Finding("TRP002", card.name, card.level, card.certainty, message, where, fix=fix, statement=statement)
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:
@@ -82,31 +87,3 @@ def _fix(card: Card, draft: Draft) -> Fix | None:
         return None
     safety = Safety.UNSAFE if draft.unsafe or card.fix == "unsafe" else Safety.SAFE
     return Fix(safety, fill(draft.fix_title or card.fix_title, draft.values), draft.edits)
-
-
-def with_fingerprints(findings: Sequence[Finding], source_of: Callable[[str], SourceFile | None]) -> list[Finding]:
-    """Give each finding an identity that survives edits elsewhere: code, path, its line's text, and which of
-    the equal ones it is."""
-    if not findings:
-        return []
-    from hashlib import sha256
-
-    seen: dict[str, int] = {}
-    done: list[Finding] = []
-    for finding in findings:
-        where = finding.location
-        source = source_of(where.path)
-        text = _line(source, finding) if source is not None else ""
-        key = "\0".join((finding.code, where.path, str(finding.properties.get("family", "")), text))
-        seen[key] = seen.get(key, 0) + 1
-        digest = sha256(f"{key}\0{seen[key]}".encode(errors="surrogatepass")).hexdigest()[:16]
-        done.append(finding._replace(fingerprint=digest))
-    return done
-
-
-def _line(source: SourceFile, finding: Finding) -> str:
-    line = finding.location.range.start.line
-    if finding.location.cell is not None:
-        first = next((f for f, number in source.cells if number == finding.location.cell), 1)
-        line += first - 1
-    return source.line(line).strip() if 1 <= line <= len(source.line_starts) else ""

@@ -35,6 +35,11 @@ class Certainty(str, Enum):
     LIKELY = "likely"
     DEPENDS = "depends"
 
+    @property
+    def rank(self) -> int:
+        """2 for certain, 1 for likely, 0 for what depends on the run."""
+        return {"certain": 2, "likely": 1, "depends": 0}[self.value]
+
 
 class Safety(str, Enum):
     """`safe`: can change only what the rule is about; `unsafe`: may raise, guess, or change what data mean."""
@@ -92,7 +97,11 @@ class Fix(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """One thing wrong at one place. `fingerprint` survives edits elsewhere in the file."""
+    """One thing wrong at one place.
+
+    `statement` is the statement that it starts in, without layout and comments; `fingerprint` stays the same as long
+    as rule, file and statement do.
+    """
 
     code: str
     name: str
@@ -104,6 +113,7 @@ class Finding(NamedTuple):
     related: tuple[Related, ...] = ()
     fix: Fix | None = None
     fingerprint: str = ""
+    statement: str = ""
 
     @property
     def measured(self) -> str:

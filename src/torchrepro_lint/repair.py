@@ -75,8 +75,8 @@ class _Repair:
     def _units(self) -> list[list[Finding]]:
         """What is to be fixed, in order, in groups that share no file."""
         units: list[tuple[set[str], list[Finding]]] = []
-        flat = (f for group in self.findings.values() for f in group)
-        for finding in sorted(flat, key=lambda f: f.sort_key):
+        flat = sorted((f for group in self.findings.values() for f in group), key=lambda f: f.sort_key)
+        for finding in self.run.narrowed(flat)[0]:
             if self._is_wanted(finding):
                 files, found = {finding.location.path, *_edited(finding)}, [finding]
                 for unit in [u for u in units if u[0] & files]:
