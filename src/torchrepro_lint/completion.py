@@ -49,15 +49,25 @@ def unused_suppression(source: SourceFile, unused: Unused) -> Finding:
     """TRP002: what of this suppression silenced nothing, and the edit that takes it out."""
     card = load_card("TRP002")
     parts = [f"no rule is called {', '.join(unused.unknown)}"] if unused.unknown else []
-    if unused.alone and not unused.unknown:
+    if unused.meant_for is not None:
+        parts.append(_better_place(source, unused, unused.meant_for))
+    elif unused.alone and not unused.unknown:
         parts.append("on a line of its own it belongs to no statement")
     elif unused.idle:
         parts.append(f"{', '.join(unused.idle)} silenced nothing here")
     message = fill(card.message, {"problem": "; ".join(parts) or "it silenced nothing here"})
-    fix = Fix(Safety.SAFE, card.fix_title, (removal(source, unused),))
+    fix = Fix(Safety.SAFE, card.fix_title, (removal(source, unused),)) if unused.meant_for is None else None
     where = source.location(unused.item.range)
     statement = source.slice(unused.item.range)
     return Finding("TRP002", card.name, card.level, card.certainty, message, where, fix=fix, statement=statement)
+
+
+def _better_place(source: SourceFile, unused: Unused, line: int) -> str:
+    place = source.location(Range(Position(line, 1), Position(line, 1)))
+    cell = f" of cell {place.cell}" if place.cell is not None else ""
+    where = f"on line {place.range.start.line}{cell}"
+    above = " or above" if unused.item.kind == "ignore" else ""
+    return f"it silenced nothing here, and {unused.found} is reported {where}: the comment belongs on that line{above}"
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:

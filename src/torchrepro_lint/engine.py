@@ -17,7 +17,7 @@ from torchrepro_lint import cards, checks, selection
 from torchrepro_lint.completion import complete, tool_finding, unused_suppression
 from torchrepro_lint.discover import discover, project_root, python_files
 from torchrepro_lint.index import ModuleFacts, ParseError, build
-from torchrepro_lint.model import Finding, Level, Position, Safety
+from torchrepro_lint.model import Edit, Finding, Level, Position, Safety
 from torchrepro_lint.program import Program
 from torchrepro_lint.settings import Settings, SettingsError, project_torch
 from torchrepro_lint.source import SourceError, SourceFile, read_source, source_from_text
@@ -262,15 +262,21 @@ class Run:
         return self.rel(path) in self.by_rel and code in selection.enabled(self.request.resolver.for_path(path), path)
 
     def _without_silenced_edits(self, finding: Finding, here: Suppressor) -> Finding:
-        """The finding, without its fix where that would edit a line on which its rule is suppressed."""
+        """The finding, without its fix where that would edit a line on which its rule is suppressed, or part a comment
+        from the statement that it silences."""
+        edits: list[Edit] = []
         for edit in finding.fix.edits if finding.fix is not None else ():
             facts = self.program.load(str(self.root / edit.path)) if edit.path != here.source.rel else here.facts
             if facts is None:
                 return finding._replace(fix=None)
             there = here if facts is here.facts else Suppressor(facts.source, facts, cards.codes(), ())
-            if any(there.silences(finding.code, line) for line in there.touched(edit)):
+            if any(there.covers(finding.code, line) for line in there.touched(edit)):
                 return finding._replace(fix=None)
-        return finding
+            beside = there.beside(edit)
+            if beside is None:
+                return finding._replace(fix=None)
+            edits.append(beside)
+        return finding._replace(fix=finding.fix._replace(edits=tuple(edits))) if finding.fix is not None else finding
 
 
 def check(request: Request, progress: Progress | None = None) -> Result:

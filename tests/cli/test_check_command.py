@@ -76,6 +76,66 @@ def test_diff_shows_and_writes_nothing(run: Run, project: Path) -> None:
     assert run("clean.py", "--diff").exit_code == 0
 
 
+def test_diff_to_a_file_and_where_only_unsafe_fixes_exist(run: Run, project: Path) -> None:
+    plain = run(".", "--diff").stdout
+    assert run(".", "--diff", "-o", "out.patch").stdout == ""
+    assert (project / "out.patch").read_text() == plain
+    (project / "train.py").write_text("import torch\n\ntorch.use_deterministic_algorithms(False)\n")
+    done = run("train.py", "--diff")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr == (
+        "torchrepro-lint: no safe fix; 1 problem would be mended by unsafe ones, which --diff --unsafe-fixes shows\n"
+    )
+
+
+def test_quiet(run: Run, project: Path) -> None:
+    done = run(".", "-q", "--output-format", "concise")
+    assert (len(done.stdout.splitlines()), done.stderr, done.exit_code) == (2, "", 1)
+    assert run("clean.py", "-q").stdout == ""
+    done = run(".", "-q", "--fix")
+    assert (done.stdout, done.stderr, done.exit_code) == ("", "", 0)
+    assert run("nowhere.py", "-q").stderr != ""
+
+
+def test_several_reports_of_one_run(run: Run, project: Path) -> None:
+    done = run(".", "-o", "sarif:a.sarif", "-o", "junit:b.xml", "-o", "./json:c", "--output-format", "json")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert json.loads((project / "a.sarif").read_text())["version"] == "2.1.0"
+    assert (project / "b.xml").read_text().startswith("<?xml")
+    assert len(json.loads((project / "json:c").read_text())) == 2
+    both = run(".", "-o", "gitlab:d.json", "--output-format", "concise")
+    assert both.stdout.startswith("train.py:5:1: TRP401")
+    assert len(json.loads((project / "d.json").read_text())) == 2
+
+
+def test_the_job_summary_of_github_has_all_findings(run: Run, project: Path) -> None:
+    page = project / "summary.md"
+    page.write_text("before\n")
+    (project / "many.py").write_text("import torch\n\n" + "torch.backends.cudnn.benchmark = True\n" * 30)
+    env = {"GITHUB_STEP_SUMMARY": str(page)}
+    done = run(".", "--output-format", "github", env=env)
+    assert done.stdout.count("::warning ") == 32
+    text = page.read_text()
+    assert text.startswith("before\n## torchrepro-lint\n")
+    assert sum(line.startswith(("| 3", "| 1", "| 2", "| 5", "| 6")) for line in text.splitlines()) >= 28
+    page.unlink()
+    assert run(".", env=env).exit_code == 1
+    assert not page.exists()
+
+
+def test_only_what_the_given_files_can_mend(run: Run, project: Path) -> None:
+    (project / "data.py").write_text("import numpy as np\n\n\ndef draw():\n    return np.random.rand()\n")
+    (project / "main.py").write_text(
+        "import torch\nfrom data import draw\n\ntorch.manual_seed(0)\n"
+        "torch.tensor(draw(), requires_grad=True).backward()\n"
+    )
+    assert "main.py" in run("data.py", "--output-format", "concise").stdout
+    done = run("data.py", "--only-given")
+    assert (done.exit_code, done.stdout) == (
+        0, "No problems in 1 file. Left out: 1 of files that were not given.\n",
+    )  # fmt: skip
+
+
 def test_diff_in_color_is_the_same_text(run: Run) -> None:
     plain = run(".", "--diff").stdout
     colored = run(".", "--diff", "--color", "always").stdout

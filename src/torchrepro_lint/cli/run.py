@@ -86,13 +86,16 @@ def _stdin(options: Options) -> Stdin | None:
 
 def _result(options: Options, request: Request) -> Result:
     with _progress() as progress:
-        if not (options.fixing or options.diff):
+        if not (options.fixing or options.diff or options.add_noqa is not None):
             return check(request, progress)
         from torchrepro_lint.fixing import WriteError
         from torchrepro_lint.repair import fix
+        from torchrepro_lint.silencing import silence
 
         write = options.fixing and request.stdin is None
         try:
+            if options.add_noqa is not None:
+                return silence(request, options.add_noqa, write=not options.diff, progress=progress)
             return fix(request, unsafe=options.unsafe_fixes, write=write, progress=progress)
         except (WriteError, SourceError) as error:
             raise Failure(f"no file was changed: {error}") from None
@@ -124,14 +127,14 @@ def _tell(options: Options, result: Result) -> None:
 
 
 def _tell_of_fixes(options: Options, result: Result) -> None:
-    if options.fixing and result.diffs and not options.stdin:
+    if (options.fixing or options.add_noqa is not None) and not options.diff and result.diffs and not options.stdin:
         from torchrepro_lint.report.places import shown_path
 
         names = [shown_path(result.root, rel, Path.cwd()) for rel, _ in result.diffs]
         complain(f"changed {counted(len(names), 'file')}: {visible(', '.join(names))}")
     if options.fix_only and not options.diff:
         complain(f"fixed {after_fixing(result)}")
-    if not options.diff:
+    if not options.diff or options.add_noqa is not None:
         return
     if result.diffs:
         complain(f"would fix {after_fixing(result)}")
