@@ -9,6 +9,7 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from torchrepro_lint.engine import Narrowing, Request, Run, SettingsSource, check_files
@@ -153,7 +154,7 @@ def _places(finding: Finding) -> Iterator[Location]:
 
 
 def _renamed(finding: Finding, path: str) -> Finding:
-    return finding._replace(location=finding.location._replace(path=path))
+    return replace(finding, location=replace(finding.location, path=path))
 
 
 def _lines_of(source: SourceFile) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -225,7 +225,7 @@ class Run:
                     if not suppressor.silences(code, _line(facts, draft)):
                         findings.append(self._without_silenced_edits(complete(code, draft, facts), suppressor))
                     elif self.request.keep_suppressed:
-                        suppressed.append(complete(code, draft, facts)._replace(fix=None))
+                        suppressed.append(replace(complete(code, draft, facts), fix=None))
             except Exception as error:
                 findings.append(_crash(code, facts, error))
         self.suppressed[path] = suppressed
@@ -268,15 +268,15 @@ class Run:
         for edit in finding.fix.edits if finding.fix is not None else ():
             facts = self.program.load(str(self.root / edit.path)) if edit.path != here.source.rel else here.facts
             if facts is None:
-                return finding._replace(fix=None)
+                return replace(finding, fix=None)
             there = here if facts is here.facts else Suppressor(facts.source, facts, cards.codes(), ())
             if any(there.covers(finding.code, line) for line in there.touched(edit)):
-                return finding._replace(fix=None)
+                return replace(finding, fix=None)
             beside = there.beside(edit)
             if beside is None:
-                return finding._replace(fix=None)
+                return replace(finding, fix=None)
             edits.append(beside)
-        return finding._replace(fix=finding.fix._replace(edits=tuple(edits))) if finding.fix is not None else finding
+        return replace(finding, fix=replace(finding.fix, edits=tuple(edits))) if finding.fix is not None else finding
 
 
 def check(request: Request, progress: Progress | None = None) -> Result:

@@ -7,6 +7,7 @@ a finding is worded.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from torchrepro_lint.index import ModuleFacts
@@ -78,7 +79,7 @@ class Suppressor:
             if start.line != following or start.column not in (1, item.range.start.column):
                 return None
             place = Position(item.line, start.column)
-            return edit._replace(range=Range(place, place))
+            return replace(edit, range=Range(place, place))
         return edit
 
     def touched(self, edit: Edit) -> range:

@@ -141,7 +141,7 @@ def _github(verification: Verification, context: Context) -> Iterator[str]:
             yield github.command(level, {"title": f"{row.task.id} {row.verdict.value}"}, summary_of(row))
         return
     told = [
-        finding._replace(message=f"{finding.message}\n{row.verdict.value}: {summary_of(row)}")
+        replace(finding, message=f"{finding.message}\n{row.verdict.value}: {summary_of(row)}")
         for finding, row in zip(verification.result.findings, verification.rows, strict=True)
     ]
     yield from github.render(replace(verification.result, findings=tuple(told)), context)
