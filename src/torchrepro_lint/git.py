@@ -67,6 +67,11 @@ class Repository:
         untracked = self._run("ls-files", "--others", "--exclude-standard", "--full-name", "-z", ":/")
         return changed | dict.fromkeys(filter(None, os.fsdecode(untracked).split("\0")))
 
+    def names(self) -> Iterator[str]:
+        """Branches and tags, as one would write them."""
+        listed = self._run("for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/remotes", "refs/tags")
+        return iter(os.fsdecode(listed).split())
+
     def read(self, revision: str, path: str) -> bytes:
         """The bytes of one file in a revision."""
         return self._run("cat-file", "blob", f"{revision}:{path}")

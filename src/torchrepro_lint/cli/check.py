@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from torchrepro_lint.cli import suggestions
 from torchrepro_lint.cli.help import Command
 from torchrepro_lint.cli.options import Options, outputs, split, threshold
 from torchrepro_lint.cli.shared_options import color, config, evidence, isolated, option, paths
@@ -45,7 +46,7 @@ Settings are read from [tool.torchrepro-lint] in pyproject.toml or from
 torchrepro-lint.toml, whichever is closest to a file.
 """
 
-_rules = partial(option, "Rules", metavar="RULES", multiple=True, callback=split)
+_rules = partial(option, "Rules", metavar="RULES", multiple=True, callback=split, shell_complete=suggestions.rules)
 _files = partial(option, "Files")
 _fixes = partial(option, "Fixes")
 _output = partial(option, "Output")
@@ -91,6 +92,7 @@ class _Check(Command):
     "-o",
     multiple=True,
     callback=outputs,
+    shell_complete=suggestions.files,
     metavar="[FORMAT:]FILE",
     help="Write the report to a file instead of the standard output. With a format, such as sarif:out.sarif, write "
     "it in that format besides; may be given several times.",
@@ -115,6 +117,7 @@ class _Check(Command):
 @_known(
     "--changed-since",
     metavar="REF",
+    shell_complete=suggestions.revisions,
     help="Report only what has come with the changes since this branch or commit of git (since the commit where "
     "both part): findings with a place on a changed line, and findings anywhere that were not there before.",
 )
