@@ -30,9 +30,10 @@ class Identity(NamedTuple):
 
 
 def identity(finding: Finding) -> Identity:
-    """The identity of a finding."""
+    """The identity of a finding. Parentheses do not count: formatters put some in and leave some out."""
     family = str(finding.properties.get("family", ""))
-    return Identity(finding.location.path, finding.code, _digest(finding.code, family, finding.statement))
+    text = finding.statement.replace("(", "").replace(")", "")
+    return Identity(finding.location.path, finding.code, _digest(finding.code, family, text))
 
 
 def statement_at(source: SourceFile, facts: ModuleFacts | None, line: int) -> str:

@@ -53,10 +53,11 @@ def test_what_is_known_is_silent_and_what_is_new_is_not(run: Run, known: Path, p
     [
         "# a comment\n\n" + TRAIN.replace("\n\n", "\n\n\nx = 1\n"),
         TRAIN.replace("(int(time.time()))", "(\n    int(\n        time.time(),\n    )  # !\n)"),
+        TRAIN.replace("= True", "= (\n    True\n)"),
         TRAIN.replace("\n", "\r\n"),
         "if True:\n    " + TRAIN.replace("\n", "\n    ").rstrip() + "\n",
     ],
-    ids=["moved", "formatted", "newlines", "indented"],
+    ids=["moved", "formatted", "parentheses", "newlines", "indented"],
 )  # fmt: skip
 def test_what_is_moved_or_formatted_stays_known(run: Run, known: Path, project: Path, changed: str) -> None:
     (project / "train.py").write_bytes(changed.encode())
