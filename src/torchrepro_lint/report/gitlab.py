@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from torchrepro_lint.model import Certainty, Finding, Level
 from torchrepro_lint.report import Context
+from torchrepro_lint.report.json_rows import listed
 from torchrepro_lint.report.positions import Files, relative, whole
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ def render(result: Result, context: Context) -> Iterator[str]:
     """The whole report."""
     files = Files(result)
     paths = (relative(result.root, finding.location.path, context.cwd) for finding in result.findings)
-    rows = [_row(finding, path, files) for finding, path in zip(result.findings, paths, strict=True)]
-    yield json.dumps(rows, indent=2, ensure_ascii=False) + "\n"
+    yield from listed(_row(finding, path, files) for finding, path in zip(result.findings, paths, strict=True))
+    yield "\n"
 
 
 def _row(finding: Finding, path: str, files: Files) -> dict[str, Any]:

@@ -5,13 +5,13 @@ Columns are counted in UTF-8 bytes, as its definition asks.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from torchrepro_lint.model import Edit, Finding, Level, Location
 from torchrepro_lint.report import Context
+from torchrepro_lint.report.json_rows import members
 from torchrepro_lint.report.links import HOME, rule_url
 from torchrepro_lint.report.positions import Files, relative, whole
 
@@ -24,9 +24,9 @@ _SEVERITIES = {Level.ERROR: "ERROR", Level.WARNING: "WARNING", Level.NOTE: "INFO
 def render(result: Result, context: Context) -> Iterator[str]:
     """The whole report."""
     files = Files(result)
-    rows = [_diagnostic(finding, result, context, files) for finding in result.findings]
-    document = {"source": {"name": "torchrepro-lint", "url": HOME}, "diagnostics": rows}
-    yield json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    rows = (_diagnostic(finding, result, context, files) for finding in result.findings)
+    yield from members({"source": {"name": "torchrepro-lint", "url": HOME}}, "diagnostics", rows)
+    yield "\n"
 
 
 def _diagnostic(finding: Finding, result: Result, context: Context, files: Files) -> dict[str, Any]:

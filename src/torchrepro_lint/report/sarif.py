@@ -5,7 +5,6 @@ What comments or a baseline silence is there too, marked so. Columns count chara
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from torchrepro_lint.cards import Card, load_card
 from torchrepro_lint.engine import IN_BASELINE
 from torchrepro_lint.model import Certainty, Edit, Finding, Fix, Level, Location
 from torchrepro_lint.report import Context
+from torchrepro_lint.report.json_rows import members
 from torchrepro_lint.report.line_hash import line_hashes
 from torchrepro_lint.report.links import HOME, rule_url
 from torchrepro_lint.report.positions import Files, relative, uri, whole
@@ -33,7 +33,10 @@ _Suppressions = list[dict[str, str]]
 
 def render(result: Result, context: Context) -> Iterator[str]:
     """The whole log: one run."""
-    yield json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [_Log(result, context).run()]}, indent=2) + "\n"
+    log = _Log(result, context)
+    yield f'{{"$schema": "{_SCHEMA}",\n"version": "2.1.0",\n"runs": ['
+    yield from members(log.head(), "results", log.results())
+    yield "]}\n"
 
 
 class _Log:
@@ -46,15 +49,19 @@ class _Log:
         self.codes = sorted({finding.code for finding, _ in self._all()})
         self._hashes: dict[str, list[str]] = {}
 
-    def run(self) -> dict[str, Any]:
+    def head(self) -> dict[str, Any]:
+        """All of the run but its results."""
         base = self.context.cwd.as_uri().rstrip("/") + "/"
         return {
             "tool": {"driver": self._driver()},
             "invocations": [{"executionSuccessful": not self.result.errors}],
             "columnKind": "unicodeCodePoints",
             "originalUriBaseIds": {_BASE: {"uri": base, "description": {"text": "The top of the checked out code."}}},
-            "results": [self._result(finding, suppressions) for finding, suppressions in self._all()],
         }
+
+    def results(self) -> Iterator[dict[str, Any]]:
+        """One for each finding."""
+        return (self._result(finding, suppressions) for finding, suppressions in self._all())
 
     def _all(self) -> list[tuple[Finding, _Suppressions]]:
         """Every finding, with what silences it."""
