@@ -143,6 +143,16 @@ def test_diff_in_color_is_the_same_text(run: Run) -> None:
     assert re.sub(r"\x1b\[[0-9;]*m", "", colored) == plain
 
 
+def test_a_fix_goes_above_a_comment_that_silences_the_line_below(run: Run, project: Path) -> None:
+    text = (
+        'import torch\n\nif __name__ == "__main__":\n{}    # torchrepro: ignore[TRP401] timed on purpose\n'
+        "    torch.backends.cudnn.benchmark = True\n    torch.rand(2, requires_grad=True).sum().backward()\n"
+    )
+    (project / "train.py").write_text(text.format(""))
+    assert run("train.py", "--fix").exit_code == 0
+    assert (project / "train.py").read_text() == text.format("    torch.manual_seed(0)\n")
+
+
 def test_select_and_ignore(run: Run) -> None:
     assert run(".", "--select", "TRP4").stdout.count("TRP401 warning") == 1
     assert "TRP401" not in run(".", "--ignore", "cudnn-benchmark").stdout
