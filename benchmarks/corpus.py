@@ -2,9 +2,8 @@
 """Run the linter over 36 pinned PyPI packages of the PyTorch ecosystem: what it found, how fast, how heavy.
 
 Wheels are downloaded once with pip into a cache outside the repository and their Python files unpacked
-there, one folder per package; nothing of them is built, imported or run. The linter runs as a user runs it:
-as a subprocess, from the command line. Knows no rule, and nothing of the linter's inside. Standard library
-only, apart from pip.
+there, one folder per package; nothing of them is built, imported or run. Knows no rule, and nothing of the
+linter's inside. Standard library only, apart from pip.
 
     python benchmarks/corpus.py                            # all packages, a table
     python benchmarks/corpus.py timm trl --sample 20       # two packages, 20 findings to judge
@@ -16,17 +15,17 @@ from __future__ import annotations
 import argparse
 import collections
 import json
-import os
 import random
 import subprocess
 import sys
 import tempfile
-import time
 import zipfile
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from measuring import Command, Process, linter, measure
 
 PACKAGES = {
     "accelerate": "1.15.0",
@@ -75,16 +74,6 @@ TARGET = [
     *("--platform", "manylinux_2_28_x86_64", "--platform", "manylinux2014_x86_64"),
 ]
 INTERNAL_ERROR = "TRP003"
-
-
-@dataclass(frozen=True)
-class Process:
-    """How a finished subprocess did; `peak` in bytes, times in seconds, `cpu` = user + system."""
-
-    code: int
-    wall: float
-    cpu: float
-    peak: int
 
 
 @dataclass(frozen=True)
@@ -142,36 +131,6 @@ def sources(folders: Iterable[Path]) -> list[Path]:
     return sorted(path for folder in folders for path in folder.rglob("*") if path.suffix in SUFFIXES)
 
 
-def environment() -> dict[str, str]:
-    """This environment, but that bytecode is kept, as it is where a tool was installed."""
-    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-
-
-def measure(command: Sequence[str], stdout: Path | None = None, codes: Container[int] = (0,)) -> Process:
-    """Run `command` to its end, quietly; its output goes to `stdout` where that is given.
-
-    A run that crashes is quick: another exit code than `codes`, or a traceback, ends the measurement.
-    """
-    with (stdout or Path(os.devnull)).open("wb") as out, tempfile.TemporaryFile() as err:
-        begin = time.perf_counter()
-        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment())
-        _, status, usage = os.wait4(child.pid, 0)
-        wall = time.perf_counter() - begin
-        child.returncode = os.waitstatus_to_exitcode(status)
-        err.seek(0)
-        said = err.read().decode(errors="replace")
-    if child.returncode not in codes or "Traceback" in said:
-        raise SystemExit(f"{said}\nexit code {child.returncode} from {' '.join(command)[:200]}")
-    unit = 1 if sys.platform == "darwin" else 1024
-    return Process(child.returncode, wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * unit)
-
-
-def linter() -> list[str]:
-    """The linter's command: the script beside this Python, as a user would start it."""
-    script = Path(sys.executable).with_name("torchrepro-lint")
-    return [str(script)] if script.exists() else [sys.executable, "-m", "torchrepro_lint"]
-
-
 def lint(folders: Sequence[Path], arguments: Sequence[str] = ()) -> Run:
     """Lint `folders` in one process, with further command line `arguments`."""
     paths = sources(folders)
@@ -179,10 +138,10 @@ def lint(folders: Sequence[Path], arguments: Sequence[str] = ()) -> Run:
     with tempfile.TemporaryDirectory() as scratch:
         report = Path(scratch, "report.json")
         options = ["--output-format", "json", "--exit-zero", *arguments]
-        process = measure([*linter(), "check", *map(str, folders), *options], report)
+        process = measure(Command([*linter(), "check", *map(str, folders), *options]), report)
         text = report.read_text(encoding="utf-8")
-    if process.code not in (0, 2) or not text:
-        raise SystemExit(f"the linter ended with exit code {process.code} and {len(text)} characters of output")
+    if not text:
+        raise SystemExit("the linter reported nothing, not even that there are no findings")
     return Run(process, json.loads(text), len(paths), lines)
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from pathlib import Path
 from zlib import crc32
 
 import corpus
-from speed import PARSE_ALL, check
+from measuring import Cost, cost
 
 PARTS = (8, 4, 2, 1)
 
@@ -28,17 +27,15 @@ PARTS = (8, 4, 2, 1)
 class Row:
     """One part of a package: how much there is, and what it cost."""
 
-    files: int
     lines: int
-    parse: corpus.Process
-    check: corpus.Process
+    cost: Cost
 
     def __str__(self) -> str:
-        ratio = self.check.cpu / self.parse.cpu
-        per_file = 1000 * self.check.cpu / self.files
+        cost = self.cost
+        per_file = 1000 * cost.check_time / cost.files
         return (
-            f"{self.files:>7,} {self.lines:>11,} {self.parse.cpu:>9.1f} s {self.check.cpu:>9.1f} s {ratio:>7.1f}x"
-            f" {per_file:>8.1f} ms {self.check.peak / 2**20:>8.0f} MiB"
+            f"{cost.files:>7,} {self.lines:>11,} {cost.parse_time:>9.1f} s {cost.check_time:>9.1f} s"
+            f" {cost.ratio:>7.1f}x {per_file:>8.1f} ms {cost.peak:>8.0f} MiB"
         )
 
 
@@ -61,11 +58,8 @@ def grown(folder: Path, scratch: Path) -> Iterator[Row]:
 
 
 def _measured(folder: Path) -> Row:
-    paths = corpus.sources([folder])
-    lines = sum(path.read_bytes().count(b"\n") for path in paths)
-    modules = [str(path) for path in paths if path.suffix == ".py"]
-    parse = corpus.measure([sys.executable, "-W", "ignore", "-c", PARSE_ALL, *modules])
-    return Row(len(paths), lines, parse, corpus.measure(check(folder)))
+    lines = sum(path.read_bytes().count(b"\n") for path in corpus.sources([folder]))
+    return Row(lines, cost(folder, rounds=1))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -27,10 +27,10 @@ from pathlib import Path
 from statistics import median
 
 import corpus
+from measuring import Command, check, cost, in_turn, measure
 
 PACKAGES = ["timm", "ultralytics", "torch_geometric"]
 TORCHFIX = "0.7.0"
-PARSE_ALL = "import ast, pathlib, sys\nfor path in sys.argv[1:]: ast.parse(pathlib.Path(path).read_bytes())"
 NOTHING_TO_REPORT = textwrap.dedent(
     """\
     import torch
@@ -66,17 +66,6 @@ class Settings:
     rounds: int
 
 
-def in_turn(rounds: int, *commands: Sequence[str]) -> list[list[corpus.Process]]:
-    """Run each command once a round; the runs of each command."""
-    runs = [[corpus.measure(command) for command in commands] for _ in range(rounds)]
-    return [list(column) for column in zip(*runs, strict=True)]
-
-
-def check(*paths: object) -> list[str]:
-    """The command that lints `paths`."""
-    return [*corpus.linter(), "check", "--exit-zero", *map(str, paths)]
-
-
 @contextmanager
 def by_themselves(folders: Iterable[Path]) -> Iterator[Path]:
     """A folder with copies of `folders` alone: what lies beside them in the cache is no part of their project."""
@@ -88,21 +77,28 @@ def by_themselves(folders: Iterable[Path]) -> Iterator[Path]:
 
 def parse(settings: Settings) -> Iterator[Result]:
     """Linting three packages against merely parsing them with `ast`."""
-    with by_themselves(corpus.fetch(settings.cache, PACKAGES)) as folder:
-        modules = [str(path) for path in corpus.sources([folder]) if path.suffix == ".py"]
-        baseline = [sys.executable, "-W", "ignore", "-c", PARSE_ALL, *modules]
-        parses, checks = in_turn(settings.rounds, baseline, check(folder))
-    ratio = median(ours.cpu / theirs.cpu for theirs, ours in zip(parses, checks, strict=True))
-    seconds = f"{median(run.cpu for run in checks):.1f} s / {median(run.cpu for run in parses):.1f} s"
-    yield Result("check / ast.parse, CPU time", f"{ratio:.2f}x ({seconds})", "at most 3x", ratio <= 3)
+    yield _against_parsing(settings, PACKAGES, 3)
+
+
+def transformers(settings: Settings) -> Iterator[Result]:
+    """The same for the largest package."""
+    yield _against_parsing(settings, ["transformers"], 2.3)
+
+
+def _against_parsing(settings: Settings, packages: Sequence[str], target: float) -> Result:
+    with by_themselves(corpus.fetch(settings.cache, packages)) as folder:
+        found = cost(folder, settings.rounds)
+    what = f"check / ast.parse of {', '.join(packages)}"
+    measured = f"{found.ratio:.2f}x ({found.check_time:.1f} s / {found.parse_time:.1f} s)"
+    return Result(what, measured, f"at most {target:g}x", found.ratio <= target)
 
 
 def torchfix(settings: Settings) -> Iterator[Result]:
     """TorchFix against linting, on the same three packages."""
     tool = _torchfix(settings.cache)
     with by_themselves(corpus.fetch(settings.cache, PACKAGES)) as folder:
-        theirs = corpus.measure([str(tool), "--select", "ALL", "-j", "1", str(folder)])
-        ours = median(corpus.measure(check(folder)).cpu for _ in range(settings.rounds))
+        theirs = measure(Command([str(tool), "--select", "ALL", "-j", "1", str(folder)]))
+        ours = median(measure(check(folder)).cpu for _ in range(settings.rounds))
     seconds = f"{theirs.cpu:.0f} s / {ours:.1f} s"
     ratio = theirs.cpu / ours
     yield Result("TorchFix / check, CPU time", f"{ratio:.0f}x ({seconds})", "at least 20x", ratio >= 20)
@@ -123,7 +119,7 @@ def start(settings: Settings) -> Iterator[Result]:
     with tempfile.TemporaryDirectory() as scratch:
         file = Path(scratch, "perceptron.py")
         file.write_text(NOTHING_TO_REPORT)
-        bare, checks = in_turn(4 * settings.rounds, [sys.executable, "-c", "pass"], check(file))
+        bare, checks = in_turn(4 * settings.rounds, Command([sys.executable, "-c", "pass"]), check(file))
         module = [sys.executable, "-X", "importtime", "-m", "torchrepro_lint", "check", str(file)]
         trace = subprocess.run(module, capture_output=True, text=True, check=True)
     more = 1000 * (median(run.cpu for run in checks) - median(run.cpu for run in bare))
@@ -143,6 +139,7 @@ def memory(settings: Settings) -> Iterator[Result]:
 
 PARTS: dict[str, Callable[[Settings], Iterator[Result]]] = {
     "parse": parse,
+    "transformers": transformers,
     "start": start,
     "memory": memory,
     "torchfix": torchfix,

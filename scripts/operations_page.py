@@ -6,7 +6,7 @@ import sys
 from itertools import groupby
 from pathlib import Path
 
-from torchrepro_lint.program.kernels.operations import Operation, every
+from torchrepro_lint.kernels.operations import Operation, every
 from torchrepro_lint.report.condition_words import alternatives
 from torchrepro_lint.report.operation_facts import MEANINGS, conditions, word
 

@@ -120,7 +120,7 @@ def test_examples_are_grouped_into_programs(tmp_path: Path) -> None:
     assert (first.kind, first.torch, first.unsafe) == ("bad", "2.5", False)
     assert first.files == (("train.py", "loader = DataLoader(data, shuffle=True)  # TRP201\n"),)
     assert fixed.kind == "fixed"
-    assert [name for name, _ in program.files] == ["train.py", "data.py"]
+    assert [name for name, _ in program.project.files] == ["train.py", "data.py"]
     assert program.unsafe
     assert after_next.files == (("train.py", "pass\n"),)
     assert good.kind == "good"

@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from torchrepro_lint import cards, checks, selection
 from torchrepro_lint.completion import complete, tool_finding, unused_suppression
+from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.discover import discover, project_root, python_files
 from torchrepro_lint.index import ModuleFacts, ParseError, build
 from torchrepro_lint.model import Edit, Finding, Level, Position, Safety
-from torchrepro_lint.program import Program
+from torchrepro_lint.project.project import Project
 from torchrepro_lint.settings import Settings, SettingsError, project_torch
 from torchrepro_lint.source import SourceError, SourceFile, read_source, source_from_text
 from torchrepro_lint.suppression import Suppressor
@@ -140,7 +142,7 @@ class Run:
         self._seen: dict[Path, int] = {}
         settings = request.resolver.for_path(self.root / "pyproject.toml")
         declared = project_torch(self.root)  # now, so that a broken pyproject.toml ends the run, not a check
-        self.program = Program(
+        project = Project(
             self.root,
             self.read,
             files=lambda: python_files(self.root, settings),
@@ -150,8 +152,8 @@ class Run:
             seed_functions=settings.seed_functions,
             loader_classes=settings.loader_classes,
             rng_functions=settings.rng_functions,
-            evidence=_own_evidence(settings),
         )
+        self.program = Program(project, _own_evidence(settings))
         for path, text in self.overlay.items():
             self.program.change(path, text)
 
@@ -216,7 +218,7 @@ class Run:
         if facts is None:
             return [self._failures[path]] if path in self._failures else []
         suppressor = Suppressor(facts.source, facts, cards.codes(), enabled)
-        module = self.program.module(facts)
+        module = Module(facts, self.program)
         findings: list[Finding] = []
         suppressed: list[Finding] = []
         for code, check in checks.load(selection.worth_a_look(enabled, facts.source.text)):
@@ -245,13 +247,13 @@ class Run:
 
     def programs(self, wanted: Collection[str]) -> dict[str, tuple[str, ...]]:
         """For each of these files, which checked files start a program that imports it."""
-        from torchrepro_lint.program.entries import entries
+        from torchrepro_lint.project.entries import entries
 
         found: dict[str, list[str]] = {rel: [] for rel in sorted(wanted)}
         for path in self.files:
             facts = self.program.load(str(path))
-            if facts is not None and entries(facts, self.program):
-                reached = {self.rel(other) for other in (path, *self.program.reachable(path))}
+            if facts is not None and entries(facts, self.program.project):
+                reached = {self.rel(other) for other in (path, *self.program.project.reachable(path))}
                 for rel in reached & found.keys():
                     found[rel].append(self.rel(path))
             self.program.release()
@@ -309,7 +311,7 @@ def check_users(run: Run) -> dict[Path, list[Finding]]:
     reports what it draws elsewhere. Not for a text from an editor, nor for so many files that all are checked."""
     if run.request.stdin is not None or len(run.files) > MAX_GIVEN:
         return {}
-    found = check_files(run, run.program.users(run.files))
+    found = check_files(run, run.program.project.users(run.files))
     return {
         path: [f for f in group if any(r.location.path in run.by_rel for r in f.related)]
         for path, group in found.items()

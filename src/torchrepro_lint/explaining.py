@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from torchrepro_lint.engine import Request, Run
-from torchrepro_lint.program.randomness.belief import ProgramBelief, belief
+from torchrepro_lint.seeding.report import ProgramBelief, belief
+from torchrepro_lint.seeding.seedings import seedings
 
 
 class Explained(NamedTuple):
@@ -31,7 +32,7 @@ def explain(request: Request) -> Explained:
         if facts is None:
             problems.append(f"{run.rel(path)}: {run.failure(path)}")
             continue
-        found = [belief(seeding, run.program) for seeding in run.program.seedings(facts)]
+        found = [belief(seeding, run.program) for seeding in seedings(facts, run.program)]
         programs += found
         idle += [] if found else [run.rel(path)]
         run.program.release()

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.engine import Progress, Request, Result, Run, check_files, check_users, finish
 from torchrepro_lint.fixing import WriteError, apply_edits, unified_diff, write_files
 from torchrepro_lint.model import Finding, Safety
-from torchrepro_lint.program import Program
 from torchrepro_lint.source import SourceError, SourceFile
 
 MAX_ROUNDS = 10
@@ -179,7 +179,7 @@ def write_changes(run: Run, originals: dict[Path, SourceFile]) -> None:
 def in_order_of_imports(program: Program, paths: Iterable[Path]) -> list[Path]:
     """What is imported before what imports it: a run that is killed while it writes leaves no import of what is not
     there yet."""
-    return sorted(paths, key=lambda path: (len(program.reachable(path)), path))
+    return sorted(paths, key=lambda path: (len(program.project.reachable(path)), path))
 
 
 __all__ = ["fix", "in_order_of_imports", "write_changes"]

@@ -17,7 +17,7 @@ from packaging.version import Version
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.cards import rules_dir
-from torchrepro_lint.program.kernels import operations, triggers
+from torchrepro_lint.kernels import operations, triggers
 
 ROOT = Path(__file__).parents[2]
 FAMILIES = sorted(path.stem for path in (rules_dir() / "catalogue" / "ops").glob("*.toml"))

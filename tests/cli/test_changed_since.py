@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 from command_line import PLAIN, TRAIN, Run
-from repository import AUTHOR, commit, git
 from test_baseline import codes
+
+from repository import AUTHOR, commit, git
 
 DATA = "def batches(items):\n    return list(items)\n"
 MAIN = """\

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from command_line import Run
 
-from torchrepro_lint.program.kernels.operations import Operation, every
+from torchrepro_lint.kernels.operations import Operation, every
 
 MODEL = """
 import torch

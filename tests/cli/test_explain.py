@@ -219,7 +219,7 @@ def test_what_cannot_be_read_exits_with_2(run: Run, program: Path, name: str, te
 
 
 def test_bounds_are_told_and_counted(run: Run, program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("torchrepro_lint.program.randomness.seed_walk.MAX_CALLS", 1)
+    monkeypatch.setattr("torchrepro_lint.seeding.interpreter.MAX_CALLS", 1)
     done = run("explain", "main.py")
     assert "given up, so no finding rests on it: more calls than are followed" in done.stdout
     assert "numpy: drawn from, whether after a seed is not known" in done.stdout

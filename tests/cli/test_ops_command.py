@@ -11,7 +11,7 @@ import pytest
 from command_line import Run
 
 from evidence_file import document, row, write
-from torchrepro_lint.program.kernels.operations import every
+from torchrepro_lint.kernels.operations import every
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "schemas" / "operations.schema.json").read_text())
 

@@ -6,8 +6,10 @@ import ast
 import textwrap
 from pathlib import Path
 
+from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import ModuleFacts, Scope, build
-from torchrepro_lint.program import Module, Program
+from torchrepro_lint.project.project import Project
 from torchrepro_lint.source import read_source
 
 
@@ -19,7 +21,7 @@ class SmallProject:
         for name, text in files.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(textwrap.dedent(text))
-        self.program = Program(folder, self._read, files=lambda: sorted(folder.rglob("*.py")))
+        self.program = Program(Project(folder, self._read, files=lambda: sorted(folder.rglob("*.py"))))
 
     def _read(self, path: Path) -> ModuleFacts | None:
         return build(read_source(path, path.relative_to(self.folder).as_posix())) if path.exists() else None
@@ -32,7 +34,7 @@ class SmallProject:
 
     def module(self, name: str = "train.py") -> Module:
         """One file as a rule sees it."""
-        return self.program.module(self.facts(name))
+        return Module(self.facts(name), self.program)
 
     def call(self, callee: str, name: str = "train.py") -> tuple[ast.Call, Scope]:
         """The first call written `callee(...)`."""

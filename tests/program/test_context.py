@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from small_project import SmallProject
 
-from torchrepro_lint.program.kernels.context import NOTHING, Context, context
+from torchrepro_lint.kernels.context import NOTHING, Context, context
 
 HEAD = """
 import torch

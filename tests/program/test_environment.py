@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from small_project import SmallProject
 
-from torchrepro_lint.program.kernels.environment import in_scripts, named_in, sets
+from torchrepro_lint.kernels.environment import in_scripts, named_in, sets
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from small_project import SmallProject
 
-from torchrepro_lint.program.data.epochs import EpochLoop, epoch_loop, repeated_order
-from torchrepro_lint.program.data.samplers import is_evaluation, samplers
-from torchrepro_lint.program.flow import Flow
+from torchrepro_lint.dataflow.flow import Flow
+from torchrepro_lint.loading.epochs import EpochLoop, epoch_loop, repeated_order
+from torchrepro_lint.loading.samplers import is_evaluation, samplers
 
 HEAD = "from torch.utils.data import DataLoader, DistributedSampler\n"
 

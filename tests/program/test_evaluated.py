@@ -6,7 +6,7 @@ from pathlib import Path
 
 from small_project import SmallProject
 
-from torchrepro_lint.program.kernels.evaluated import only_evaluated
+from torchrepro_lint.kernels.evaluated import only_evaluated
 
 GUARD = 'if __name__ == "__main__":\n    main()\n'
 FILES = {

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from small_project import SmallProject
 
-from torchrepro_lint.program.kernels.flags import assigned, passed, state
+from torchrepro_lint.kernels.flags import assigned, passed, state
 
 OWNER = "torch.backends.cudnn"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from small_project import SmallProject
 
-from torchrepro_lint.program.flow import Flow, follow
+from torchrepro_lint.dataflow.flow import Flow, follow
 
 HEAD = "from torch.utils.data import BatchSampler, DataLoader, DistributedSampler\n"
 

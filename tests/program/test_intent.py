@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from small_project import SmallProject
 
-from torchrepro_lint.program.intent import asked, depends_on, exclusive, mentions_flag, requested, unrequested
+from torchrepro_lint.dataflow.intent import asked, depends_on, exclusive, mentions_flag, requested, unrequested
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from small_project import SmallProject
 
+from torchrepro_lint.kernels.literals import literals
+from torchrepro_lint.kernels.verdicts import verdicts
 from torchrepro_lint.model import Property
-from torchrepro_lint.program.kernels.literals import literals
-from torchrepro_lint.program.kernels.verdicts import verdicts
 
 HEAD = """
 import torch

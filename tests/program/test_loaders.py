@@ -7,18 +7,18 @@ from pathlib import Path
 import pytest
 from small_project import SmallProject
 
-from torchrepro_lint.model import Certainty
-from torchrepro_lint.program import Call
-from torchrepro_lint.program.data.loaders import (
+from torchrepro_lint.dataflow.calls import Call
+from torchrepro_lint.dataflow.enclosing import outermost_loop
+from torchrepro_lint.loading.loaders import (
     is_dead,
     lacks_generator,
     lacks_worker_init,
     loaders,
-    outermost_loop,
     samplers,
     shuffling,
     workers,
 )
+from torchrepro_lint.model import Certainty
 
 HEAD = "import torch\nfrom torch.utils.data import *\n"
 

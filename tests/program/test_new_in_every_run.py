@@ -9,15 +9,17 @@ from pathlib import Path
 import pytest
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
+from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import ModuleFacts, Scope, build
-from torchrepro_lint.program import Module, Program
-from torchrepro_lint.program.once import runs_often, runs_once
-from torchrepro_lint.program.randomness.entropy import Entropy
-from torchrepro_lint.program.randomness.estimators import rows, unseeded
-from torchrepro_lint.program.randomness.hash_uses import decided_by
-from torchrepro_lint.program.randomness.numpy_seed import may_be_seeded
-from torchrepro_lint.program.randomness.restarts import starts_python
-from torchrepro_lint.program.randomness.salted import salted
+from torchrepro_lint.project.project import Project as LinkedFiles
+from torchrepro_lint.rng.entropy import Entropy
+from torchrepro_lint.rng.estimators import rows, unseeded
+from torchrepro_lint.rng.hash_uses import decided_by
+from torchrepro_lint.rng.restarts import starts_python
+from torchrepro_lint.rng.salted_hashes import salted
+from torchrepro_lint.seeding.numpy_seed import may_be_seeded
 from torchrepro_lint.source import read_source
 
 
@@ -28,7 +30,7 @@ class Project:
         self.folder = folder
         for name, text in files.items():
             (folder / f"{name}.py").write_text(textwrap.dedent(text))
-        self.program = Program(folder, self._read, files=lambda: sorted(folder.glob("*.py")))
+        self.program = Program(LinkedFiles(folder, self._read, files=lambda: sorted(folder.glob("*.py"))))
 
     def _read(self, path: Path) -> ModuleFacts | None:
         return build(read_source(path, path.name)) if path.exists() else None
@@ -39,7 +41,7 @@ class Project:
         return facts
 
     def module(self, name: str = "train") -> Module:
-        return self.program.module(self.facts(name))
+        return Module(self.facts(name), self.program)
 
     def call(self, name: str, file: str = "train") -> tuple[ast.Call, Scope]:
         """The first call of something whose last name is `name`."""

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from small_project import SmallProject
 
-from torchrepro_lint.program.data.decisions import Decision
-from torchrepro_lint.program.data.order import Order
+from torchrepro_lint.loading.decisions import Decision
+from torchrepro_lint.loading.order import Order
 
 HEAD = "import glob, itertools, json, os, random\nimport numpy as np\nimport torch\nfrom tqdm import tqdm\n"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from torchrepro_lint.program.project import MAX_SEARCHES, ProjectText
+from torchrepro_lint.project.text import MAX_SEARCHES, ProjectText
 
 FILES = {
     "a.py": "import torch\nset_epoch(1)\n",

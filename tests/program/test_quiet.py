@@ -8,7 +8,7 @@ import pytest
 
 from torchrepro_lint import cards
 from torchrepro_lint.engine import Request, check
-from torchrepro_lint.program import files
+from torchrepro_lint.project import files
 from torchrepro_lint.settings import SettingsResolver
 
 LEAVES = {

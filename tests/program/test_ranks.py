@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from small_project import SmallProject
 
-from torchrepro_lint.program.randomness.ranks import passes_first_only, rank_in
+from torchrepro_lint.rng.ranks import passes_first_only, rank_in
 
 
 def rank(folder: Path, text: str) -> str | None:

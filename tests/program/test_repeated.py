@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from small_project import SmallProject
 
-from torchrepro_lint.program.randomness.repeated import repeated_by
+from torchrepro_lint.seeding.repeated import repeated_by
 
 HEAD = """
 import torch

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from small_project import SmallProject
 
-from torchrepro_lint.program.data.sets import taken_from, text_sets
-from torchrepro_lint.program.data.texts import Evidence
-from torchrepro_lint.program.uses import Uses
+from torchrepro_lint.dataflow.uses import Uses
+from torchrepro_lint.loading.sets import taken_from, text_sets
+from torchrepro_lint.loading.texts import Evidence
 
 HEAD = "import os\nfrom pathlib import Path\n"
 

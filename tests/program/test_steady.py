@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from small_project import SmallProject
 
-from torchrepro_lint.program.steady import Steady
+from torchrepro_lint.dataflow.run_constant import Steady
 
 HEAD = """
 import os

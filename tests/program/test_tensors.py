@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from small_project import SmallProject
 
-from torchrepro_lint.program.kernels.tensors import Tensors
-from torchrepro_lint.program.kernels.traits import Traits
+from torchrepro_lint.kernels.tensors import Tensors
+from torchrepro_lint.kernels.traits import Traits
 
 HEAD = """
 import numpy as np

@@ -6,8 +6,8 @@ import ast
 
 import pytest
 
-from torchrepro_lint.program.declarations import Default
-from torchrepro_lint.program.truth import COMPARE, Truth, joined, truth_of
+from torchrepro_lint.dataflow.outcomes import COMPARE, Truth, joined, truth_of
+from torchrepro_lint.project.declarations import Default
 
 ALWAYS, NEVER, USUALLY, RARELY, UNKNOWN = Truth.ALWAYS, Truth.NEVER, Truth.USUALLY, Truth.RARELY, Truth.UNKNOWN
 

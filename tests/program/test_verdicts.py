@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from small_project import SmallProject
 
-from torchrepro_lint.program.kernels.verdicts import Verdict, verdicts
+from torchrepro_lint.kernels.verdicts import Verdict, verdicts
 
 HEAD = """
 import numpy as np
@@ -21,7 +21,7 @@ from torch import nn
 def judged(folder: Path, text: str, torch: str | None = None, **files: str) -> list[Verdict]:
     others = {f"{name}.py": HEAD + textwrap.dedent(body) for name, body in files.items()}
     project = SmallProject(folder, {"train.py": HEAD + textwrap.dedent(text), **others})
-    project.program.torch_version = torch
+    project.program.project.torch_version = torch
     return list(verdicts(project.module(), project.program))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from torchrepro_lint.program.versions import effective, may_be, pins
+from torchrepro_lint.project.versions import effective, may_be, pins
 
 
 @pytest.mark.parametrize(

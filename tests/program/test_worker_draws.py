@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from small_project import SmallProject
 
-from torchrepro_lint.program.data import worker_calls
-from torchrepro_lint.program.data.loaders import loaders
-from torchrepro_lint.program.data.worker_draws import WorkerDraws, worker_draws
+from torchrepro_lint.loading import worker_calls
+from torchrepro_lint.loading.loaders import loaders
+from torchrepro_lint.loading.worker_draws import WorkerDraws, worker_draws
 
 HEAD = """
 import random

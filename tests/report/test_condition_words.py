@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from torchrepro_lint.program.kernels.operations import Operation, every
+from torchrepro_lint.kernels.operations import Operation, every
 from torchrepro_lint.report.condition_words import alternatives
 
 

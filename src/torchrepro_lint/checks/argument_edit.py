@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 
+from torchrepro_lint.dataflow.calls import Call
+from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.model import Edit
-from torchrepro_lint.program import Argument, Call
 from torchrepro_lint.syntax import replace, with_argument
 
 
@@ -14,6 +15,6 @@ def switched_on(call: Call, name: str, position: int | None = None) -> tuple[Edi
     match call.argument(name, position):
         case None:
             return (with_argument(call.facts, call.node, name, "True"),)
-        case Argument(node=ast.Constant() as value, scope=scope) if scope.facts is call.facts:
+        case Site(node=ast.Constant() as value, scope=scope) if scope.facts is call.facts:
             return (replace(call.facts, value, "True"),)
     return ()

@@ -9,12 +9,16 @@ from typing import Any
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.nonconstant_seed_fix import first_argument, is_worker_init, seed_text
+from torchrepro_lint.dataflow.abstract_values import Result
+from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
+from torchrepro_lint.dataflow.intent import branches
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.reachability import reached_by_default
+from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import Scope
 from torchrepro_lint.model import Edit
-from torchrepro_lint.program import UNKNOWN, Argument, Call, Module, Program, Result
-from torchrepro_lint.program.intent import branches
-from torchrepro_lint.program.once import runs_often, runs_once
-from torchrepro_lint.program.reached import reached_by_default
+from torchrepro_lint.project.unknown import UNKNOWN
 from torchrepro_lint.syntax import Import, import_name, replace
 
 NONE_IS_RANDOM = {"numpy.random.seed": "seed", "random.seed": "a", "cupy.random.seed": "seed"}
@@ -24,13 +28,13 @@ def without_seed(module: Module, program: Program) -> Iterator[Draft]:
     """Seeders without a seed, or with None, take one from the operating system."""
     for call in module.calls(NONE_IS_RANDOM.keys()):
         seed = call.argument(NONE_IS_RANDOM[call.name], 0)
-        if seed is UNKNOWN or (isinstance(seed, Argument) and not _is_none(seed, program)):
+        if seed is UNKNOWN or (isinstance(seed, Site) and not _is_none(seed, program)):
             continue
         if not reached_by_default(call.node, call.scope, program):
             continue
         text, imports = seed_text(program, call.scope, call.node)
         edits: tuple[Edit, ...] = ()
-        if isinstance(seed, Argument):
+        if isinstance(seed, Site):
             is_written = isinstance(seed.node, ast.Constant) and seed.scope.facts is call.facts
             edits = (replace(call.facts, seed.node, text),) if is_written else ()
         elif not call.node.args and not call.node.keywords:
@@ -42,7 +46,7 @@ def without_seed(module: Module, program: Program) -> Iterator[Draft]:
         yield Draft(call.node, {"call": call.written}, "none", edits=edits, unsafe=unsafe)
 
 
-def _is_none(seed: Argument, program: Program) -> bool:
+def _is_none(seed: Site, program: Program) -> bool:
     """Whether the seed is None and not only where a test, such as `if seed:`, keeps it from being used."""
     if isinstance(seed.node, ast.Constant):
         return seed.node.value is None

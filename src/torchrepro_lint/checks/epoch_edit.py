@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 
+from torchrepro_lint.dataflow.calls import Call
+from torchrepro_lint.dataflow.flow import Flow, Holder
+from torchrepro_lint.dataflow.intent import branches
+from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.loading.epochs import EpochLoop
 from torchrepro_lint.model import Edit
-from torchrepro_lint.program import Call, Program
-from torchrepro_lint.program.data.epochs import EpochLoop
-from torchrepro_lint.program.flow import Flow, Holder
-from torchrepro_lint.program.intent import branches
 from torchrepro_lint.syntax import import_from, insert_first
 
 

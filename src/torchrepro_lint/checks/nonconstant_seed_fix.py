@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 
+from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope
 from torchrepro_lint.model import Edit, Range
-from torchrepro_lint.program import Program
-from torchrepro_lint.program.randomness.chosen_seeds import Seeding, Source
+from torchrepro_lint.rng.chosen_seeds import Seeding, Source
+from torchrepro_lint.rng.own_seed import Seeds
 from torchrepro_lint.syntax import import_name, replace
 
 _PER_SAMPLE = frozenset({"__getitem__", "__getitems__", "__next__", "__call__", "forward", "collate_fn"})
@@ -66,11 +67,11 @@ def seed_edits(program: Program, value: ast.expr, source: Source, seedings: list
                 return (replace(facts, facts.parents[value], facts.text(rest)),)
             return (replace(facts, seeding.seed.node if whole else value, text), *imports)
     if _is_stored_as_seed(facts, value, source.scope):
-        return (replace(facts, value, str(program.seed)),)
+        return (replace(facts, value, str(program.project.seed)),)
     here = [s for s in seedings if s.seed.scope.facts is facts and _inside(facts, s.seed.node, s.call)]
     if len(here) < len(seedings):
         return ()
-    return tuple(replace(facts, s.seed.node, program.seeds.expression(s.scope, s.call)) for s in here)
+    return tuple(replace(facts, s.seed.node, Seeds(program).expression(s.scope, s.call)) for s in here)
 
 
 def _added_to(facts: ModuleFacts, value: ast.expr) -> ast.expr | None:
@@ -108,7 +109,7 @@ def seed_text(program: Program, scope: Scope, node: ast.AST) -> tuple[str, tuple
     if is_worker_init(scope):
         name = import_name(scope.facts, "torch.initial_seed", scope, node)
         return f"{name.text}() % 2**32", name.edits
-    return program.seeds.expression(scope, node), ()
+    return Seeds(program).expression(scope, node), ()
 
 
 def first_argument(facts: ModuleFacts, call: ast.Call, text: str) -> Edit:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.operation_words import places_of, properties_of, values_of
+from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.model import Certainty, Level
-from torchrepro_lint.program import Program
 
 if TYPE_CHECKING:
-    from torchrepro_lint.program.kernels.verdicts import Verdict
+    from torchrepro_lint.kernels.verdicts import Verdict
 
 
 def draft_of(
@@ -18,7 +18,7 @@ def draft_of(
 ) -> Draft:
     """The finding at the call. A measurement on CUDA can make it certain, one of the user's own a note; it says
     nothing against a call that `raises` under the program's flag."""
-    from torchrepro_lint.program.kernels.measured import weighed  # much code, which any verdict has imported
+    from torchrepro_lint.kernels.measured import weighed  # much code, which any verdict has imported
 
     properties, level = dict(properties_of(verdict)), None
     arguments = properties["arguments"]

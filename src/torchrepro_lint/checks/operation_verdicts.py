@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from torchrepro_lint.program import Module, Program
-from torchrepro_lint.program.kernels.triggers import any_called
+from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.kernels.triggers import any_called
 
 if TYPE_CHECKING:
-    from torchrepro_lint.program.kernels.verdicts import Verdict
+    from torchrepro_lint.kernels.verdicts import Verdict
 
 
 def verdicts_of(module: Module, program: Program, *, own: bool = True) -> Iterator[Verdict]:
     """Those on PyTorch's own operations, or on those of other packages."""
     if any_called(module.facts):
-        from torchrepro_lint.program.kernels.verdicts import verdicts
+        from torchrepro_lint.kernels.verdicts import verdicts
 
         yield from (v for v in verdicts(module, program) if (v.operation.package == "torch") is own)

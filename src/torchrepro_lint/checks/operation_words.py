@@ -9,8 +9,8 @@ from torchrepro_lint.checks.draft import Place
 from torchrepro_lint.checks.listed import listed
 
 if TYPE_CHECKING:
+    from torchrepro_lint.kernels.verdicts import Verdict
     from torchrepro_lint.model import Property
-    from torchrepro_lint.program.kernels.verdicts import Verdict
 
 MAX_PLACES = 5
 
@@ -53,7 +53,7 @@ def _release(verdict: Verdict) -> str:
 
 def properties_of(verdict: Verdict) -> Mapping[str, Property]:
     """What it takes to run the operation as it runs at this place."""
-    from torchrepro_lint.program.kernels.literals import literals  # much code, which any verdict has imported
+    from torchrepro_lint.kernels.literals import literals  # much code, which any verdict has imported
 
     operation = verdict.operation
     return {

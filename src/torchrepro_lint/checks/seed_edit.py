@@ -6,14 +6,15 @@ import ast
 from typing import TYPE_CHECKING
 
 from torchrepro_lint.index import FunctionNode
+from torchrepro_lint.rng.own_seed import Seeds
 from torchrepro_lint.syntax import import_name, insert_after, insert_before, insert_first, is_docstring, top_line
 
 if TYPE_CHECKING:
+    from torchrepro_lint.dataflow.program import Program
     from torchrepro_lint.index import ModuleFacts, Scope
     from torchrepro_lint.model import Edit
-    from torchrepro_lint.program import Program
-    from torchrepro_lint.program.randomness.seeding import Seeding, Witness
-    from torchrepro_lint.program.randomness.seeds import OwnSeed
+    from torchrepro_lint.rng.own_seed import OwnSeed
+    from torchrepro_lint.seeding.seeding import Seeding, Witness
 
 
 def top_statement(owner: ast.AST, witness: Witness, scope: Scope) -> ast.stmt | None:
@@ -35,26 +36,26 @@ def seed_edits(program: Program, seeding: Seeding, witness: Witness, call: str) 
     for step in witness.chain[:1] if command is not None else witness.chain[1:2]:  # in main(), below its arguments
         main = step.scope.function
         statement = top_statement(main.node, witness, main)
-        own = program.seeds.found(main, statement) if statement is not None and main.kind == "function" else None
+        own = Seeds(program).found(main, statement) if statement is not None and main.kind == "function" else None
         if own is not None:
             return _below_seed(main, call, own, main.node)
     if command is not None:
-        return _at_top(command, call, str(program.seed), command.node)
+        return _at_top(command, call, str(program.project.seed), command.node)
     top = top_statement(facts.tree, witness, facts.scope)
     if guard is not None and (top is None or top is guard):
         inner = top_statement(guard, witness, facts.scope)
-        own = program.seeds.found(facts.scope, inner) if inner is not None else None
+        own = Seeds(program).found(facts.scope, inner) if inner is not None else None
         if own is not None:
             return _below_seed(facts.scope, call, own, guard)
-        return _at_top(facts.scope, call, str(program.seed), guard)
+        return _at_top(facts.scope, call, str(program.project.seed), guard)
     if top is None or (facts.statement(witness.chain[0].node) is not top and isinstance(top, ast.Import)):
         return ()
     top = _before_choice(seeding, witness, top)
-    own = program.seeds.found(facts.scope, top)
+    own = Seeds(program).found(facts.scope, top)
     if own is not None and own.is_parsed and isinstance(own.binding.node, ast.stmt):
         return _after(facts.scope, call, own.text, own.binding.node)
     name = import_name(facts, call, facts.scope, top)
-    seed = own.text if own is not None else str(program.seed)
+    seed = own.text if own is not None else str(program.project.seed)
     line = f"{name.text}({seed})"
     return (*name.edits, insert_before(facts, top, *((line, "") if _has_heading(facts, top) else (line,))))
 
@@ -68,7 +69,7 @@ def _has_heading(facts: ModuleFacts, statement: ast.stmt) -> bool:
 def _in_process(program: Program, function: Scope, call: str) -> tuple[Edit, ...]:
     """At the top of what the processes run; not where it is called as well, by a process that may have seeded."""
     called = [site for site, scope in program.callers_of(function) or () if scope.facts.parents.get(site) is not None]
-    return () if called else _at_top(function, call, str(program.seed), function.node)
+    return () if called else _at_top(function, call, str(program.project.seed), function.node)
 
 
 def _before_choice(seeding: Seeding, witness: Witness, top: ast.stmt) -> ast.stmt:

@@ -10,18 +10,21 @@ import ast
 import re
 from dataclasses import dataclass
 
+from torchrepro_lint.dataflow.calls import Call
+from torchrepro_lint.dataflow.enclosing import outermost_loop
+from torchrepro_lint.dataflow.execution_count import is_called_in_a_loop
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import Scope
-from torchrepro_lint.model import Edit
-from torchrepro_lint.program import Argument, Call, Program
-from torchrepro_lint.program.data.loaders import argument, outermost_loop
-from torchrepro_lint.program.data.same_order import (
+from torchrepro_lint.loading.loaders import argument
+from torchrepro_lint.loading.same_order import (
     differs_by_rank,
     is_made_for_each_epoch,
     is_made_side_by_side,
     number_beside,
 )
-from torchrepro_lint.program.once import is_called_in_a_loop
-from torchrepro_lint.program.randomness.seeds import numbered
+from torchrepro_lint.model import Edit
+from torchrepro_lint.rng.own_seed import Seeds, numbered
 from torchrepro_lint.syntax import import_name, insert_before, with_argument
 
 _PLAIN = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Return
@@ -47,7 +50,7 @@ def seeded_generator(call: Call, program: Program) -> GeneratorFix:
         return GeneratorFix()  # made there, it would give each epoch the same order
     facts, loop = call.facts, outermost_loop(call.facts, call.node) or _comprehending(call)
     made = import_name(facts, "torch.Generator", call.scope, loop or call.node)
-    seed = numbered(program.seeds.expression(call.scope, loop or call.node), number_beside(call))
+    seed = numbered(Seeds(program).expression(call.scope, loop or call.node), number_beside(call))
     generator = f"{made.text}().manual_seed({seed})"
     unsafe = is_called_in_a_loop(call.scope.function, program) or _cuda_by_default(program)
     unsafe = unsafe or differs_by_rank(call) or is_made_side_by_side(call)
@@ -61,7 +64,7 @@ def seeded_generator(call: Call, program: Program) -> GeneratorFix:
 def _replaceable(call: Call, passed: object) -> bool:
     """Only `None` and PyTorch's own global generator, written at this call, can be put aside."""
     keyword = next((k.value for k in call.node.keywords if k.arg == "generator"), None)
-    if keyword is None or not isinstance(passed, Argument) or passed.node is not keyword:
+    if keyword is None or not isinstance(passed, Site) or passed.node is not keyword:
         return False
     return isinstance(keyword, ast.Constant) or call.program.qualified(keyword, call.scope) is not None
 
@@ -88,7 +91,7 @@ def _comprehending(call: Call) -> ast.stmt | None:
 
 def _cuda_by_default(program: Program) -> bool:
     """Where tensors are made on the GPU by default, samplers need a generator of that device."""
-    return bool(program.text.any_match(_DEFAULT_DEVICE, (b"set_default_",)))
+    return bool(program.project.text.any_match(_DEFAULT_DEVICE, (b"set_default_",)))
 
 
 def _free_name(function: Scope) -> str:

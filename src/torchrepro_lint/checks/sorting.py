@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import ast
 
+from torchrepro_lint.dataflow.uses import Uses
 from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.loading.listings import Listing
+from torchrepro_lint.loading.walks import WalkOrder
 from torchrepro_lint.model import Edit
-from torchrepro_lint.program.data.listings import Listing
-from torchrepro_lint.program.data.walks import WalkOrder
-from torchrepro_lint.program.uses import Uses
 from torchrepro_lint.syntax import insert_first, replace, wrap
 
 _BY_NAME = ", key=lambda entry: entry.name)"

@@ -6,8 +6,8 @@ import ast
 import re
 
 from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.kernels.flags import Setting
 from torchrepro_lint.model import Edit, Position, Range
-from torchrepro_lint.program.kernels.flags import Setting
 from torchrepro_lint.syntax import insert_before, replace
 
 # A comment that praises the other value: it would be wrong of the new one.

@@ -7,17 +7,20 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from torchrepro_lint.checks.draft import Draft, Place
+from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.model import Certainty
-from torchrepro_lint.program import FAMILIES, Module, Program
+from torchrepro_lint.rng import FAMILIES
+from torchrepro_lint.seeding.seedings import seedings
 
 if TYPE_CHECKING:
-    from torchrepro_lint.program.randomness.seeding import Seeding, Witness
+    from torchrepro_lint.seeding.seeding import Seeding, Witness
 
 SEED_CALLS = {"torch": "torch.manual_seed", "numpy": "numpy.random.seed", "python": "random.seed"}
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
-    for seeding in program.seedings(module.facts):
+    for seeding in seedings(module.facts, program):
         for family in FAMILIES:
             missing = seeding.missing(family)
             if missing is not None:
@@ -44,7 +47,7 @@ def _draft(program: Program, seeding: Seeding, witness: Witness, certain: bool) 
 
 
 def _message(seeding: Seeding, witness: Witness, certain: bool) -> str | None:
-    from torchrepro_lint.program.randomness.seeding import MAYBE
+    from torchrepro_lint.seeding.seeding import MAYBE
 
     if certain:
         return None

@@ -10,11 +10,12 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.checks.chosen_by_itself import reseeded, without_seed
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.nonconstant_seed_fix import is_worker_init, seed_edits, tells_apart, whole_value
+from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
+from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import ModuleFacts
-from torchrepro_lint.program import Module, Program
-from torchrepro_lint.program.once import runs_often, runs_once
-from torchrepro_lint.program.randomness.chosen_seeds import Seeding, Source, seeds_anew, seeds_by_name
-from torchrepro_lint.program.randomness.ranks import has_ranks
+from torchrepro_lint.rng.chosen_seeds import Seeding, Source, seeds_anew, seeds_by_name
+from torchrepro_lint.rng.ranks import has_ranks
 
 _MEANT = re.compile(r"randomi[sz]e (?:the )?seed|different|on purpose|intention|deliberate|otherwise", re.IGNORECASE)
 _SHOWS = frozenset({"print", "info", "debug", "warning", "log", "write", "dump"})

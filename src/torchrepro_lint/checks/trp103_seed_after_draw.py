@@ -7,16 +7,19 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchrepro_lint.checks.draft import Draft, Place
+from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import Scope
 from torchrepro_lint.model import Certainty, Edit
-from torchrepro_lint.program import FAMILIES, Module, Program
+from torchrepro_lint.rng import FAMILIES
+from torchrepro_lint.seeding.seedings import seedings
 
 if TYPE_CHECKING:
-    from torchrepro_lint.program.randomness.seeding import Late, Seeding
+    from torchrepro_lint.seeding.seeding import Late, Seeding
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
-    for seeding in program.seedings(module.facts):
+    for seeding in seedings(module.facts, program):
         if seeding.complete and seeding.trains:
             for family in FAMILIES:
                 if family in seeding.late and not seeding.late[family].witness.one_case:

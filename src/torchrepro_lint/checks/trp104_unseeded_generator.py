@@ -8,19 +8,17 @@ from collections.abc import Iterator
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.nonconstant_seed_fix import first_argument
+from torchrepro_lint.dataflow.abstract_values import Constant
+from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
+from torchrepro_lint.dataflow.options import Options
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.reachability import reached_by_default
+from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.model import Certainty, Edit, Level, Range
-from torchrepro_lint.program import UNKNOWN, Argument, Call, Module, Program
-from torchrepro_lint.program.once import runs_often, runs_once
-from torchrepro_lint.program.options import Options
-from torchrepro_lint.program.origins import Constant
-from torchrepro_lint.program.randomness.generators import (
-    fallback,
-    is_given_a_state,
-    is_only_drawn_from,
-    names_something,
-)
-from torchrepro_lint.program.randomness.seeds import numbered
-from torchrepro_lint.program.reached import reached_by_default
+from torchrepro_lint.project.unknown import UNKNOWN
+from torchrepro_lint.rng.generators import fallback, is_given_a_state, is_only_drawn_from, names_something
+from torchrepro_lint.rng.own_seed import Seeds, numbered
 from torchrepro_lint.syntax import replace
 
 
@@ -42,7 +40,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             continue  # nobody is known to leave the generator out
         yield Draft(
             call.node,
-            {"call": call.written, "seed": call.facts.text(seed.node) if isinstance(seed, Argument) else ""},
+            {"call": call.written, "seed": call.facts.text(seed.node) if isinstance(seed, Site) else ""},
             None if seed is None else "option" if certainty is Certainty.LIKELY else "none",
             certainty=Certainty.LIKELY if instead is not None else certainty,
             properties={"family": row["family"]},
@@ -57,7 +55,7 @@ def _torch(module: Module, program: Program) -> Iterator[Draft]:
     """A torch.Generator has a seed from the start, but always the same one."""
     for call in module.calls({"torch.Generator"}):
         if call.subclass is None and is_only_drawn_from(call, program):
-            seed = program.seeds.expression(call.scope, call.node)
+            seed = Seeds(program).expression(call.scope, call.node)
             end = call.facts.range(call.node).end
             edit = Edit(call.facts.source.rel, Range(end, end), f".manual_seed({seed})")
             once = runs_once(program, call.node, call.scope)
@@ -69,7 +67,7 @@ def _certainty(seed: object, program: Program) -> Certainty | None:
     """Certain without a seed or with None, likely when it is an option that is None by default, else None."""
     if seed is None:
         return Certainty.CERTAIN
-    if seed is UNKNOWN or not isinstance(seed, Argument):
+    if seed is UNKNOWN or not isinstance(seed, Site):
         return None
     values = Options(program, [seed.scope.facts]).values(seed.node, seed.scope, None)
     if not values or any(v.value is not None for v in values):
@@ -82,19 +80,19 @@ def _seeded(call: Call, seed: object, certainty: Certainty, program: Program) ->
     call would then draw the same."""
     if certainty is Certainty.LIKELY or runs_often(program, call.node, call.scope) or _draws_alike(call):
         return ()
-    text = numbered(program.seeds.expression(call.scope, call.node), _number(call, program))
-    if isinstance(seed, Argument):
+    text = numbered(Seeds(program).expression(call.scope, call.node), _number(call, program))
+    if isinstance(seed, Site):
         if isinstance(seed.node, ast.Constant) and seed.scope.facts is call.facts:
             return (replace(call.facts, seed.node, text),)
         default = _default(seed, program)
-        return (replace(default.scope.facts, default.node, str(program.seed)),) if default is not None else ()
+        return (replace(default.scope.facts, default.node, str(program.project.seed)),) if default is not None else ()
     return (first_argument(call.facts, call.node, text),) if not call.node.args and not call.node.keywords else ()
 
 
 def _number(call: Call, program: Program) -> int:
     """How many generators of the kind the file makes before: from one seed they would all give the same numbers."""
     place = call.node.lineno, call.node.col_offset
-    made = program.module(call.facts).calls({call.name})
+    made = Module(call.facts, program).calls({call.name})
     return sum((c.node.lineno, c.node.col_offset) < place for c in made)
 
 
@@ -114,10 +112,10 @@ def _draws_alike(call: Call) -> bool:
 
 def _is_variable(seed: object) -> bool:
     """Whether the fix is to change what a parameter is by default, for everybody who calls the function."""
-    return isinstance(seed, Argument) and not isinstance(seed.node, ast.Constant)
+    return isinstance(seed, Site) and not isinstance(seed.node, ast.Constant)
 
 
-def _default(seed: Argument, program: Program) -> Constant | None:
+def _default(seed: Site, program: Program) -> Constant | None:
     """The default None of a parameter, when the seed can be nothing else."""
     origins = program.origins(seed.node, seed.scope)
     nodes = {getattr(origin, "node", None) for origin in origins}

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft, Place
-from torchrepro_lint.program import Module, Program
-from torchrepro_lint.program.randomness.unseedable import decisions
-from torchrepro_lint.program.roles import of_file
+from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.project.roles import of_file
+from torchrepro_lint.rng.unseedable import decisions
 
 _DATA = frozenset({"torch", "torchvision", "torchaudio", "numpy", "pandas", "sklearn", "datasets", "lightning",
                    "pytorch_lightning", "transformers", "PIL", "cv2"})  # fmt: skip

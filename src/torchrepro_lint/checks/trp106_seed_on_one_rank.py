@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from torchrepro_lint.checks.draft import Draft, Place
+from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import Scope
-from torchrepro_lint.program import Module, Program
-from torchrepro_lint.program.randomness.chosen_seeds import seeds_by_name
-from torchrepro_lint.program.randomness.ranks import first_only
-from torchrepro_lint.program.randomness.reseeds import SeedCall, seed_calls
-from torchrepro_lint.program.randomness.rng import draw_of
+from torchrepro_lint.rng.chosen_seeds import seeds_by_name
+from torchrepro_lint.rng.draws import draw_of
+from torchrepro_lint.rng.ranks import first_only
+from torchrepro_lint.rng.reseeds import SeedCall, seed_calls
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
@@ -39,16 +40,16 @@ def _seeded_everywhere(module: Module, program: Program) -> frozenset[str]:
     """The families that every process seeds, in this file or in one that it works with; a helper counts where it
     is called."""
     own = Path(module.facts.source.path)
-    users = program.text.mentioning(own.stem) or ()
+    users = program.project.text.mentioning(own.stem) or ()
     files = [module.facts]
-    for path in program.text.containing("seed") or ():
+    for path in program.project.text.containing("seed") or ():
         if path != own and (path in users or path.stem in module.facts.source.text):
             other = program.load(str(path))
             files += [other] if other is not None else []
     return frozenset(
         family
         for facts in files
-        for seeding in seed_calls(program.module(facts), program)
+        for seeding in seed_calls(Module(facts, program), program)
         if not seeds_by_name(seeding.scope.function) and first_only(seeding.node, seeding.scope) is None
         for family in seeding.families
     )

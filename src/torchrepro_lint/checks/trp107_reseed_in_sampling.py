@@ -7,12 +7,13 @@ import re
 from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft
+from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow.intent import branches
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.run_constant import Steady
 from torchrepro_lint.index import Scope
-from torchrepro_lint.program import Module, Program
-from torchrepro_lint.program.intent import branches
-from torchrepro_lint.program.randomness.repeated import repeated_by
-from torchrepro_lint.program.randomness.reseeds import SeedCall, seed_calls
-from torchrepro_lint.program.steady import Steady
+from torchrepro_lint.rng.reseeds import SeedCall, seed_calls
+from torchrepro_lint.seeding.repeated import repeated_by
 
 _RESTORES = ("setstate", "set_state", "set_rng_state", "set_rng_state_all", "fork_rng", "isolate_rng")
 _SEED = re.compile(r"seed", re.IGNORECASE)

@@ -10,11 +10,12 @@ from collections.abc import Iterator
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft, Place
+from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.loading.loaders import is_dead, lacks_worker_init
+from torchrepro_lint.loading.shared_generators import Drawn, drawn_in_workers
+from torchrepro_lint.loading.worker_draws import worker_draws
 from torchrepro_lint.model import Certainty
-from torchrepro_lint.program import Call, Module, Program
-from torchrepro_lint.program.data.loaders import is_dead, lacks_worker_init
-from torchrepro_lint.program.data.worker_draws import worker_draws
-from torchrepro_lint.program.randomness.shared_generators import Drawn, drawn_in_workers
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:

@@ -8,13 +8,17 @@ from typing import Any
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft
+from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
+from torchrepro_lint.dataflow.options import Options
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.reachability import reached_by_default
+from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.model import Certainty, Edit, Level
-from torchrepro_lint.program import UNKNOWN, Argument, Call, Module, Program
-from torchrepro_lint.program.declarations import Default
-from torchrepro_lint.program.once import runs_often, runs_once
-from torchrepro_lint.program.options import Options
-from torchrepro_lint.program.reached import reached_by_default
-from torchrepro_lint.program.versions import may_be
+from torchrepro_lint.project.declarations import Default
+from torchrepro_lint.project.unknown import UNKNOWN
+from torchrepro_lint.project.versions import may_be
+from torchrepro_lint.rng.own_seed import Seeds
 from torchrepro_lint.syntax import replace, with_argument
 
 
@@ -31,11 +35,11 @@ def _judged(call: Call, row: Mapping[str, Any], program: Program) -> Iterator[Dr
     certainty = _certainty(passed, row, program)
     if certainty is None or not reached_by_default(call.node, call.scope, program):
         return
-    if ("torch" in row and not may_be(program.torch_version, row["torch"])) or _is_provided(row, program):
+    if ("torch" in row and not may_be(program.project.torch_version, row["torch"])) or _is_provided(row, program):
         return
     if row["message"] == "off" and _is_undone(call, row):
         return
-    text = call.facts.text(passed.node) if isinstance(passed, Argument) else ""
+    text = call.facts.text(passed.node) if isinstance(passed, Site) else ""
     yield Draft(
         call.node,
         {"call": call.written, "argument": row["argument"], "value": text},
@@ -51,7 +55,7 @@ def _certainty(passed: object, row: Mapping[str, Any], program: Program) -> Cert
     """Certain when the argument is one that the row speaks of, likely when it is so by default, else None."""
     if passed is None:
         return Certainty.CERTAIN if row.get("absent") else None
-    if passed is UNKNOWN or not isinstance(passed, Argument):
+    if passed is UNKNOWN or not isinstance(passed, Site):
         return None
     values = Options(program, [passed.scope.facts]).values(passed.node, passed.scope, None)
     if not values or not all(_applies(value, row) for value in values):
@@ -67,7 +71,7 @@ def _applies(found: Default, row: Mapping[str, Any]) -> bool:
 
 def _is_provided(row: Mapping[str, Any], program: Program) -> bool:
     """Whether the project does by itself what the helper leaves out."""
-    return "unless" in row and bool(program.text.mentioning(row["unless"]))
+    return "unless" in row and bool(program.project.text.mentioning(row["unless"]))
 
 
 def _is_undone(call: Call, row: Mapping[str, Any]) -> bool:
@@ -93,8 +97,8 @@ def _edits(call: Call, passed: object, row: Mapping[str, Any], program: Program)
     """Another value in place of the one written here; an option is the user's to choose."""
     if "instead" not in row:
         return ()
-    text = row["instead"].replace("{seed}", program.seeds.expression(call.scope, call.node))
-    if not isinstance(passed, Argument):
+    text = row["instead"].replace("{seed}", Seeds(program).expression(call.scope, call.node))
+    if not isinstance(passed, Site):
         return (with_argument(call.facts, call.node, row["argument"], text),)
     is_written = isinstance(passed.node, ast.Constant) and passed.scope.facts is call.facts
     return (replace(call.facts, passed.node, text),) if is_written else ()

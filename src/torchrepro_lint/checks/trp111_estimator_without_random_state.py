@@ -6,12 +6,14 @@ import ast
 from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft
+from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
+from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.model import Edit
-from torchrepro_lint.program import Call, Module, Program
-from torchrepro_lint.program.entries import is_test
-from torchrepro_lint.program.once import runs_often, runs_once
-from torchrepro_lint.program.randomness.estimators import SEED, seed_argument, unseeded
-from torchrepro_lint.program.randomness.numpy_seed import is_reported, may_be_seeded
+from torchrepro_lint.project.entries import is_test
+from torchrepro_lint.rng.estimators import SEED, seed_argument, unseeded
+from torchrepro_lint.rng.own_seed import Seeds
+from torchrepro_lint.seeding.numpy_seed import is_reported, may_be_seeded
 from torchrepro_lint.syntax import replace, with_argument
 
 
@@ -21,7 +23,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         return
     for call in calls:
         often = runs_often(program, call.node, call.scope)  # a bootstrap would give the same sample in each round
-        edits = () if often else _seeded(call, program.seeds.expression(call.scope, call.node))
+        edits = () if often else _seeded(call, Seeds(program).expression(call.scope, call.node))
         unsafe = _draws_at_once(call) and not runs_once(program, call.node, call.scope)
         yield Draft(call.node, {"call": call.written}, properties={"family": "numpy"}, edits=edits, unsafe=unsafe)
 

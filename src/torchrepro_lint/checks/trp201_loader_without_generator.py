@@ -7,9 +7,11 @@ from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.seeded_generator import seeded_generator
+from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.loading.loaders import argument, is_dead, lacks_generator, loader_calls, shuffling
 from torchrepro_lint.model import Certainty
-from torchrepro_lint.program import Argument, Module, Program
-from torchrepro_lint.program.data.loaders import argument, is_dead, lacks_generator, loader_calls, shuffling
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
@@ -20,7 +22,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             continue
         fix = seeded_generator(call, program)
         shuffle = argument(call, "shuffle")
-        assert isinstance(shuffle, Argument)
+        assert isinstance(shuffle, Site)
         literal = isinstance(shuffle.node, ast.Constant)
         yield Draft(
             call.node,

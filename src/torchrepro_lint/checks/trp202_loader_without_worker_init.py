@@ -9,13 +9,14 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.listed import listed
 from torchrepro_lint.checks.worker_seeding import Need, renewed_generator, seeded_workers
+from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.loading.loaders import is_dead, lacks_worker_init, loader_calls, workers
+from torchrepro_lint.loading.worker_calls import WorkerDraw
+from torchrepro_lint.loading.worker_draws import WorkerDraws, worker_draws
 from torchrepro_lint.model import Certainty, Edit, Level
-from torchrepro_lint.program import Call, Module, Program
-from torchrepro_lint.program.data.loaders import is_dead, lacks_worker_init, loader_calls, workers
-from torchrepro_lint.program.data.worker_calls import WorkerDraw
-from torchrepro_lint.program.data.worker_draws import WorkerDraws, worker_draws
-from torchrepro_lint.program.versions import may_be
+from torchrepro_lint.project.versions import may_be
 
 FAMILIES: tuple[Literal["numpy", "python"], ...] = ("numpy", "python")
 
@@ -47,7 +48,7 @@ def _need(facts: ModuleFacts, drawn: Sequence[tuple[Call, WorkerDraws]]) -> Need
 
 def _need_of(facts: ModuleFacts, program: Program) -> Need | None:
     """What another file needs, if it has a loader that gets the function."""
-    drawn = _drawn(program.module(facts))
+    drawn = _drawn(Module(facts, program))
     seeded = [d for _, d in drawn if (d.found or d.unseen) and d.first("held") is None and d.first("own") is None]
     return _need(facts, drawn) if seeded else None
 
@@ -70,7 +71,7 @@ def _draft(call: Call, draws: WorkerDraws, need: Need, program: Program) -> Draf
         return Draft(call.node, values, "own", Level.WARNING, Certainty.LIKELY, related=_place(own))
     edits = seeded_workers(call, need, program, lambda other: _need_of(other, program))
     numpy = draws.first("numpy")
-    if numpy is not None and may_be(program.torch_version, "<1.9"):
+    if numpy is not None and may_be(program.project.torch_version, "<1.9"):
         return Draft(call.node, values, "old", Level.WARNING, Certainty.CERTAIN, related=_place(numpy), edits=edits)
     if draws.found:
         values["families"] = listed([f for f in FAMILIES if draws.first(f)])
@@ -104,7 +105,7 @@ def _place(draw: WorkerDraw) -> tuple[Place, ...]:
 
 def _seeded_by_lightning(program: Program) -> bool:
     """`seed_everything(seed, workers=True)` gives every loader a `worker_init_fn`."""
-    for path in program.text.mentioning("seed_everything") or ():
+    for path in program.project.text.mentioning("seed_everything") or ():
         facts = program.load(str(path))
         for call, scope in facts.calls.get("seed_everything", ()) if facts is not None else ():
             passed = next((k.value for k in call.keywords if k.arg == "workers"), None)

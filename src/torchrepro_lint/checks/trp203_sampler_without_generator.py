@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.seeded_generator import seeded_generator
+from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import Scope
-from torchrepro_lint.program import Call, Module, Program
-from torchrepro_lint.program.data.loaders import is_dead, lacks_generator, samplers
+from torchrepro_lint.loading.loaders import is_dead, lacks_generator, samplers
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:

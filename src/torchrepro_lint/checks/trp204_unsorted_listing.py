@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.sorting import sorted_listing, sorted_walk
+from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.loading.decisions import Decision
+from torchrepro_lint.loading.listings import Listing, listings
+from torchrepro_lint.loading.order import Order
+from torchrepro_lint.loading.walks import walk_order
 from torchrepro_lint.model import Edit
-from torchrepro_lint.program import Module, Program
-from torchrepro_lint.program.data.decisions import Decision
-from torchrepro_lint.program.data.listings import Listing, listings
-from torchrepro_lint.program.data.order import Order
-from torchrepro_lint.program.data.walks import walk_order
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:

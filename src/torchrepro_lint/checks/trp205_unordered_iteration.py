@@ -6,12 +6,14 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 
 from torchrepro_lint.checks.draft import Draft, Place
+from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow.uses import Uses
 from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.loading.sets import TextSet, holds_only_text, taken_from, text_sets
+from torchrepro_lint.loading.texts import Evidence
 from torchrepro_lint.model import Edit
-from torchrepro_lint.program import Module, Program
-from torchrepro_lint.program.data.sets import TextSet, holds_only_text, taken_from, text_sets
-from torchrepro_lint.program.data.texts import Evidence
-from torchrepro_lint.program.uses import Site, Uses
 
 _KEEPING = frozenset({"dump", "dumps", "save"})
 
@@ -24,7 +26,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
 
 
 def _judged(found: Iterable[TextSet], module: Module, program: Program, uses: Uses) -> Iterator[Draft]:
-    from torchrepro_lint.program.data.order import Order
+    from torchrepro_lint.loading.order import Order
 
     order = Order(program, uses)
     reported: set[int] = set()

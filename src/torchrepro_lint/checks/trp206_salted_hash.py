@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft
-from torchrepro_lint.program import Module, Program
-from torchrepro_lint.program.randomness.chosen_seeds import seeds_anew
-from torchrepro_lint.program.randomness.hash_uses import decided_by
-from torchrepro_lint.program.randomness.salted import HASH, salted
+from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.rng.chosen_seeds import seeds_anew
+from torchrepro_lint.rng.hash_uses import decided_by
+from torchrepro_lint.rng.salted_hashes import HASH, salted
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:

@@ -6,13 +6,16 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from torchrepro_lint.checks.draft import Draft, Place
+from torchrepro_lint.dataflow.abstract_values import Reference, Result
+from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.run_constant import Steady
+from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import FunctionNode, Scope
+from torchrepro_lint.loading.samplers import evaluates
 from torchrepro_lint.model import Edit
-from torchrepro_lint.program import UNKNOWN, Argument, Call, Module, Program
-from torchrepro_lint.program.data.samplers import evaluates
-from torchrepro_lint.program.origins import Reference, Result
-from torchrepro_lint.program.randomness.reseeds import SeedCall, seed_calls
-from torchrepro_lint.program.steady import Steady
+from torchrepro_lint.project.unknown import UNKNOWN
+from torchrepro_lint.rng.reseeds import SeedCall, seed_calls
 from torchrepro_lint.syntax import import_module, replace
 
 _SEED = "{torch}.initial_seed() % 2**32"
@@ -55,8 +58,8 @@ def _loaders(function: Scope, program: Program) -> Iterator[Call]:
     """The training loaders that start new workers in every epoch, each with `function`."""
     files = [function.facts]
     if function.kind == "function":
-        starting = program.text.mentioning("worker_init_fn") or ()
-        named = program.text.mentioning(function.name.rpartition(".")[2]) or ()
+        starting = program.project.text.mentioning("worker_init_fn") or ()
+        named = program.project.text.mentioning(function.name.rpartition(".")[2]) or ()
         others = [p for p in named if p in starting and p != function.facts.source.path]
         files += [f for p in others if (f := program.load(str(p))) is not None]
     for facts in files:
@@ -71,7 +74,7 @@ def _loaders(function: Scope, program: Program) -> Iterator[Call]:
 
 def _starts_with(call: Call, function: Scope) -> bool:
     passed = call.argument("worker_init_fn") if call.node.keywords else None
-    if not isinstance(passed, Argument):
+    if not isinstance(passed, Site):
         return False
     if isinstance(passed.node, ast.Lambda):
         return passed.scope.children.get(passed.node) is function

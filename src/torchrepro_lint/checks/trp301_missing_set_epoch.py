@@ -7,10 +7,12 @@ from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.epoch_edit import set_epoch
+from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.loading.epochs import repeated_order
+from torchrepro_lint.loading.samplers import samplers
 from torchrepro_lint.model import Certainty
-from torchrepro_lint.program import Argument, Call, Module, Program
-from torchrepro_lint.program.data.epochs import repeated_order
-from torchrepro_lint.program.data.samplers import samplers
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
@@ -35,4 +37,4 @@ def _own_seed(call: Call) -> bool:
     """A sampler made anew with a seed that is worked out (`seed=args.seed + epoch`) orders each epoch
     itself."""
     seed = call.argument("seed")
-    return isinstance(seed, Argument) and isinstance(seed.node, ast.BinOp)
+    return isinstance(seed, Site) and isinstance(seed.node, ast.BinOp)

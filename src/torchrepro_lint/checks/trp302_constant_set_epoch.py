@@ -7,12 +7,14 @@ from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.epoch_edit import set_epoch
+from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow.flow import Flow, follow
+from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import Scope
+from torchrepro_lint.loading.epochs import EpochLoop, epoch_loop, passes
+from torchrepro_lint.loading.samplers import made_by
 from torchrepro_lint.model import Edit
-from torchrepro_lint.program import UNKNOWN, Call, Module, Program
-from torchrepro_lint.program.data.epochs import EpochLoop, epoch_loop, passes
-from torchrepro_lint.program.data.samplers import made_by
-from torchrepro_lint.program.flow import Flow, follow
+from torchrepro_lint.project.unknown import UNKNOWN
 from torchrepro_lint.syntax import replace
 
 

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft, Place
-from torchrepro_lint.program import Argument, Call, Module, Program
-from torchrepro_lint.program.randomness.ranks import rank_in
+from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.rng.ranks import rank_in
 
 _POSITIONS = {"torch.utils.data.DistributedSampler": 4}
 
@@ -15,7 +17,7 @@ _POSITIONS = {"torch.utils.data.DistributedSampler": 4}
 def check(module: Module, program: Program) -> Iterator[Draft]:
     for call in module.calls(catalogue.names("distributed", "samplers").keys()):
         seed = call.argument("seed", _POSITIONS.get(call.name))
-        if isinstance(seed, Argument) and _may_shuffle(call):
+        if isinstance(seed, Site) and _may_shuffle(call):
             rank = rank_in(seed.node, seed.scope, program)
             if rank is not None:
                 yield _draft(call, seed)
@@ -27,7 +29,7 @@ def _may_shuffle(call: Call) -> bool:
     return call.literal("shuffle", position, default=True) is not False
 
 
-def _draft(call: Call, seed: Argument) -> Draft:
+def _draft(call: Call, seed: Site) -> Draft:
     elsewhere = seed.scope.facts is not call.facts
     return Draft(
         call.node,

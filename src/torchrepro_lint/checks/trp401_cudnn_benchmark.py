@@ -7,16 +7,11 @@ from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.switch_edit import with_value
+from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow.intent import depends_on, unrequested
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.kernels.flags import Setting, follows_request, reads_switch, stated, undone
 from torchrepro_lint.model import Certainty
-from torchrepro_lint.program import Module, Program
-from torchrepro_lint.program.intent import depends_on, unrequested
-from torchrepro_lint.program.kernels.flags import (
-    Setting,
-    follows_request,
-    reads_switch,
-    stated,
-    undone,
-)
 
 OWNER, NAME = "torch.backends.cudnn", "benchmark"
 

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.switch_edit import with_value
+from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow.intent import unrequested
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.kernels.flags import stated, temporary, undone
 from torchrepro_lint.model import Level
-from torchrepro_lint.program import Module, Program
-from torchrepro_lint.program.intent import unrequested
-from torchrepro_lint.program.kernels.flags import stated, temporary, undone
 
 OWNER, NAME = "torch.backends.cudnn", "deterministic"
 

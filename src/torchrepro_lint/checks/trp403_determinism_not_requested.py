@@ -7,25 +7,28 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from torchrepro_lint.checks.draft import Draft, Place
+from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.program import Module, Program
-from torchrepro_lint.program.frameworks import calls_in
+from torchrepro_lint.seeding.frameworks import calls_in
+from torchrepro_lint.seeding.seedings import seedings
 
 if TYPE_CHECKING:
-    from torchrepro_lint.program.randomness.seeding import Seeding
+    from torchrepro_lint.seeding.seeding import Seeding
 
 REQUESTS = ("use_deterministic_algorithms", "set_deterministic_debug_mode", "set_deterministic",
             "enable_full_determinism", "set_determinism", "fill_uninitialized_memory")  # fmt: skip
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
-    for seeding in program.seedings(module.facts):
+    for seeding in seedings(module.facts, program):
         seeds = [s for s in (*seeding.seeders, *seeding.conditional.values()) if "torch" in s.families]
         if not seeds or not seeding.complete or not seeding.trains:
             continue
         if seeding.is_launcher:
             continue
-        if any(_requests(facts) for facts in seeding.visited):
+        if any(_requests(facts, program) for facts in seeding.visited):
             continue
         if next(calls_in(seeding.visited, program, "trainers"), None) is not None:
             continue  # TRP602 says at the Trainer what it takes there
@@ -36,11 +39,11 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
 
 def _kernel_on_gpu(seeding: Seeding, program: Program) -> tuple[ast.AST, Scope] | None:
     """The first call whose kernel is chosen at run time, in a program that uses a GPU."""
-    from torchrepro_lint.program.kernels.chosen_by_name import files_chosen_by_name  # few files get this far
-    from torchrepro_lint.program.kernels.convolutions import first_kernel, imported_kernel, uses_gpu
+    from torchrepro_lint.kernels.chosen_by_name import files_chosen_by_name  # few files get this far
+    from torchrepro_lint.kernels.convolutions import first_kernel, imported_kernel, uses_gpu
 
     files = seeding.visited
-    if not uses_gpu(files):
+    if not uses_gpu(files, program):
         return None
     return (
         first_kernel(files, program)
@@ -61,7 +64,8 @@ def _draft(
     )
 
 
-def _requests(facts: ModuleFacts) -> bool:
+@remembered
+def _requests(facts: ModuleFacts, _: Program) -> bool:
     """Whether a file asks for determinism, by a flag or a call, or hands the question to an argument."""
     if any(_may_be_on(s.value) for s in facts.attribute_sets.get("deterministic", ())):
         return True

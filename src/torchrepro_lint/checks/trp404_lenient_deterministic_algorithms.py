@@ -8,11 +8,12 @@ from typing import Any
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.switch_edit import with_value
+from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow.intent import unrequested
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.kernels.flags import passed, temporary
 from torchrepro_lint.model import Level
-from torchrepro_lint.program import UNKNOWN, Module, Program
-from torchrepro_lint.program.calls import Opaque
-from torchrepro_lint.program.intent import unrequested
-from torchrepro_lint.program.kernels.flags import passed, temporary
+from torchrepro_lint.project.unknown import UNKNOWN, Opaque
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:

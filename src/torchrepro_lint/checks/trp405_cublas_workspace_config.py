@@ -7,12 +7,13 @@ from pathlib import Path
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft, Place
+from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.kernels.cublas import used_before
+from torchrepro_lint.kernels.determinism import turned_on, turned_on_anywhere
+from torchrepro_lint.kernels.environment import EnvironmentSet, in_scripts, named_in, sets
 from torchrepro_lint.model import Certainty
-from torchrepro_lint.program import Module, Program
-from torchrepro_lint.program.kernels.cublas import used_before
-from torchrepro_lint.program.kernels.determinism import turned_on, turned_on_anywhere
-from torchrepro_lint.program.kernels.environment import EnvironmentSet, in_scripts, named_in, sets
-from torchrepro_lint.program.versions import may_be
+from torchrepro_lint.project.versions import may_be
 from torchrepro_lint.syntax import import_name, insert_before, replace
 
 
@@ -24,7 +25,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     variable, accepted = row["variable"], row["accepted"]
     if variable not in module.facts.source.text and next(turned_on(module), None) is None:
         return
-    if not may_be(program.torch_version, row["until"]):
+    if not may_be(program.project.torch_version, row["until"]):
         return
     found = sets(program, module.facts, variable)
     if found and turned_on_anywhere(module, program):
@@ -62,11 +63,11 @@ def _missing(module: Module, program: Program, variable: str, value: str) -> Ite
 def _set_elsewhere(module: Module, program: Program, variable: str) -> bool:
     if named_in(module.facts, variable):
         return True
-    paths = program.text.mentioning(variable)
+    paths = program.project.text.mentioning(variable)
     if paths is None:
         return True
     for path in paths:
         facts = program.load(str(path)) if path != Path(module.facts.source.path) else None
         if facts is not None and named_in(facts, variable):
             return True
-    return in_scripts(program.root, variable)
+    return in_scripts(program.project.root, variable)

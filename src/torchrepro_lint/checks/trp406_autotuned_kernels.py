@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.switch_edit import with_value
+from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow.intent import unrequested
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.kernels.determinism import turned_on_anywhere
+from torchrepro_lint.kernels.flags import Setting, assigned
+from torchrepro_lint.kernels.tuning import compile_modes, options, tuned_kernels, variables
 from torchrepro_lint.model import Certainty
-from torchrepro_lint.program import Module, Program
-from torchrepro_lint.program.intent import unrequested
-from torchrepro_lint.program.kernels.determinism import turned_on_anywhere
-from torchrepro_lint.program.kernels.flags import Setting, assigned
-from torchrepro_lint.program.kernels.tuning import compile_modes, options, tuned_kernels, variables
-from torchrepro_lint.program.versions import may_be
+from torchrepro_lint.project.versions import may_be
 from torchrepro_lint.syntax import replace
 
 WORDS = ("autotune", "AUTOTUNE", "coordinate_descent", "COORDINATE_DESCENT", "benchmark_limit")
@@ -55,4 +56,4 @@ def _is_tried_again(setting: Setting) -> bool:
 def _switched_off(module: Module, program: Program) -> bool:
     """Newer inductors do not time kernels while deterministic algorithms are on."""
     since = catalogue.table("backend_flags")["autotune"]["switched_off_by_determinism"]
-    return may_be(program.torch_version, since) and turned_on_anywhere(module, program, inductor=True)
+    return may_be(program.project.torch_version, since) and turned_on_anywhere(module, program, inductor=True)

@@ -8,10 +8,11 @@ from typing import Any
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft
+from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.model import Edit, Position, Range
-from torchrepro_lint.program import Module, Program
-from torchrepro_lint.program.versions import effective
+from torchrepro_lint.project.versions import effective
 from torchrepro_lint.syntax import import_module
 
 MISPLACED = ("benchmark", "deterministic", "allow_tf32")
@@ -66,7 +67,7 @@ def _nearest(name: str, owner: Mapping[str, Any], program: Program) -> str | Non
 
     from packaging.version import Version
 
-    torch = effective(program.torch_version)
+    torch = effective(program.project.torch_version)
     since = owner.get("since", {})
     names = [n for n in owner["settable"] if torch >= Version(since.get(n, "0"))]
     found = get_close_matches(name.lower(), names, n=1, cutoff=FAR if owner["strict"] else NEAR)

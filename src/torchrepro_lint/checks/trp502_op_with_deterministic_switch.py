@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.operation_draft import draft_of
 from torchrepro_lint.checks.operation_verdicts import verdicts_of
-from torchrepro_lint.program import Module, Program
+from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow.program import Program
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:

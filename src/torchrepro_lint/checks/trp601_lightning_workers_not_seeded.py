@@ -7,13 +7,15 @@ from collections.abc import Iterator, Sequence
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.argument_edit import switched_on
 from torchrepro_lint.checks.draft import Draft, Place
+from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import ModuleFacts
-from torchrepro_lint.program import UNKNOWN, Call, Module, Program
-from torchrepro_lint.program.data.loaders import is_dead, lacks_worker_init, loaders, workers
-from torchrepro_lint.program.data.worker_calls import WorkerDraw
-from torchrepro_lint.program.data.worker_draws import worker_draws
-from torchrepro_lint.program.frameworks import calls_in, is_one_process, program_files
-from torchrepro_lint.program.versions import may_be
+from torchrepro_lint.loading.loaders import is_dead, lacks_worker_init, loaders, workers
+from torchrepro_lint.loading.worker_calls import WorkerDraw
+from torchrepro_lint.loading.worker_draws import worker_draws
+from torchrepro_lint.project.unknown import UNKNOWN
+from torchrepro_lint.project.versions import may_be
+from torchrepro_lint.seeding.frameworks import calls_in, is_one_process, program_files
 
 FAMILIES = {"numpy": "numpy", "python": "`random`"}
 
@@ -32,7 +34,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     if found is None:
         return
     loader, draw = found
-    is_old = draw.kind == "numpy" and may_be(program.torch_version, "<1.9")
+    is_old = draw.kind == "numpy" and may_be(program.project.torch_version, "<1.9")
     if not is_old and all(map(is_one_process, trainers)):
         return
     related = (
@@ -64,7 +66,7 @@ def _sets_variable(seeder: Call, files: Sequence[ModuleFacts]) -> bool:
 def _drawn_in_workers(files: Sequence[ModuleFacts], program: Program) -> Iterator[tuple[Call, WorkerDraw]]:
     """Loaders with workers that Lightning may seed, and what is drawn in them outside of torch."""
     for facts in files:
-        for loader in program.module(facts).calls(loaders().keys()):
+        for loader in Module(facts, program).calls(loaders().keys()):
             if workers(loader) is False or not lacks_worker_init(loader) or is_dead(facts, loader.node):
                 continue
             draws = worker_draws(loader)

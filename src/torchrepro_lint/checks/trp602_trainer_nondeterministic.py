@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.argument_edit import switched_on
 from torchrepro_lint.checks.draft import Draft
-from torchrepro_lint.program import Call, Module, Program
-from torchrepro_lint.program.entries import is_test
-from torchrepro_lint.program.frameworks import asks_for_determinism, program_files, seeds_torch
-from torchrepro_lint.program.intent import unrequested
+from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow.intent import unrequested
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.project.entries import is_test
+from torchrepro_lint.seeding.frameworks import asks_for_determinism, program_files, seeds_torch
 
 ARGUMENT = "deterministic"
 

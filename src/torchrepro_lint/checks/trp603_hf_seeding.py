@@ -6,12 +6,17 @@ from collections.abc import Iterator
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft, Place
+from torchrepro_lint.dataflow.abstract_values import Result
+from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow.execution_count import runs_once
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.model import Edit
-from torchrepro_lint.program import Argument, Call, Module, Program, Result
-from torchrepro_lint.program.once import runs_once
-from torchrepro_lint.program.randomness.fresh_weights import FreshWeights, fresh_weights
-from torchrepro_lint.program.randomness.rng import Seeder
-from torchrepro_lint.program.randomness.seeding import Seeding
+from torchrepro_lint.rng.draws import Seeder
+from torchrepro_lint.rng.fresh_weights import FreshWeights, fresh_weights
+from torchrepro_lint.rng.own_seed import Seeds
+from torchrepro_lint.seeding.seeding import Seeding
+from torchrepro_lint.seeding.seedings import seedings
 from torchrepro_lint.syntax import import_name, insert_before
 
 SEED = "transformers.set_seed"
@@ -20,14 +25,14 @@ SEED = "transformers.set_seed"
 def check(module: Module, program: Program) -> Iterator[Draft]:
     """Report each model with fresh weights that nothing seeds before the Trainer does."""
     calls = module.calls(catalogue.names("frameworks", "hf_trainers"))
-    trainers = [c for c in calls if not isinstance(c.argument("model_init"), Argument)]
+    trainers = [c for c in calls if not isinstance(c.argument("model_init"), Site)]
     if not trainers or "train" not in module.facts.calls:
         return
     reported: set[int] = set()
-    for seeding in program.seedings(module.facts):
+    for seeding in seedings(module.facts, program):
         for call in trainers:
             model = call.argument("model", 0)
-            if isinstance(model, Argument) and seeding.complete:
+            if isinstance(model, Site) and seeding.complete:
                 for fresh in fresh_weights(model, program):
                     drafts = [] if id(fresh.node) in reported else list(_drafts(call, fresh, seeding))
                     reported |= {id(fresh.node)} if drafts else set()
@@ -87,7 +92,7 @@ def _comes_after(seeder: Seeder, fresh: FreshWeights, program: Program) -> bool:
 def _arguments(trainer: Call) -> Call | None:
     """The call that made the Trainer's TrainingArguments."""
     passed = trainer.argument("args", 1)
-    origins = trainer.program.origins(passed.node, passed.scope) if isinstance(passed, Argument) else []
+    origins = trainer.program.origins(passed.node, passed.scope) if isinstance(passed, Site) else []
     known = catalogue.names("frameworks", "hf_arguments")
     for origin in origins:
         if isinstance(origin, Result) and origin.callee in known:
@@ -106,6 +111,6 @@ def _edits(trainer: Call, fresh: FreshWeights) -> tuple[Edit, ...]:
     statement = facts.statement(fresh.node)
     made = _arguments(trainer)
     given = made.literal("seed") if made is not None else None
-    seed = str(given) if type(given) is int else trainer.program.seeds.expression(fresh.scope, statement)
+    seed = str(given) if type(given) is int else Seeds(trainer.program).expression(fresh.scope, statement)
     name = import_name(facts, SEED, fresh.scope, statement)
     return (*name.edits, insert_before(facts, statement, f"{name.text}({seed})"))

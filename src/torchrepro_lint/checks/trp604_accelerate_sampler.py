@@ -8,9 +8,13 @@ from collections.abc import Collection, Iterator
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.argument_edit import switched_on
 from torchrepro_lint.checks.draft import Draft, Place
+from torchrepro_lint.dataflow.abstract_values import Result
+from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.loading.loaders import argument, lacks_generator, loaders, samplers, shuffling
 from torchrepro_lint.model import Edit
-from torchrepro_lint.program import UNKNOWN, Argument, Call, Module, Program, Result
-from torchrepro_lint.program.data.loaders import argument, lacks_generator, loaders, samplers, shuffling
+from torchrepro_lint.project.unknown import UNKNOWN
 from torchrepro_lint.syntax import import_from, with_argument
 
 CONFIGURATION = "accelerate.utils.DataLoaderConfiguration"
@@ -22,10 +26,10 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         if not isinstance(node.func, ast.Attribute):
             continue
         makers = catalogue.names("frameworks", "accelerators")
-        made = _made(Argument(node.func.value, scope), makers, program)
+        made = _made(Site(node.func.value, scope), makers, program)
         if len(made) != 1 or not _leaves_order(made[0]):
             continue
-        passed = [Argument(a, scope) for a in node.args if not isinstance(a, ast.Starred)]
+        passed = [Site(a, scope) for a in node.args if not isinstance(a, ast.Starred)]
         loader = next((c for p in passed for c in _made(p, loaders(), program) if _shuffles(c)), None)
         if loader is not None:
             accelerator = made[0]
@@ -38,7 +42,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             yield Draft(node, values, related=related, edits=edits)
 
 
-def _made(value: Argument, names: Collection[str], program: Program) -> list[Call]:
+def _made(value: Site, names: Collection[str], program: Program) -> list[Call]:
     """The calls of these names that the value may come from."""
     return [
         Call(o.node, o.scope, o.callee, program)
@@ -73,7 +77,7 @@ def _shuffles(loader: Call) -> bool:
     if shuffling(loader) is not None:
         return lacks_generator(loader)
     sampler = argument(loader, "sampler")
-    if not isinstance(sampler, Argument):
+    if not isinstance(sampler, Site):
         return False
     return any(map(lacks_generator, _made(sampler, samplers(), loader.program)))
 

@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING
 
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.listed import listed
-from torchrepro_lint.program import FAMILIES, Module, Program
-from torchrepro_lint.program.randomness.resuming import resuming
+from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.rng import FAMILIES
+from torchrepro_lint.seeding.resuming import resuming
+from torchrepro_lint.seeding.seedings import seedings
 
 if TYPE_CHECKING:
-    from torchrepro_lint.program.randomness.seeding import Seeding
+    from torchrepro_lint.seeding.seeding import Seeding
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
-    for seeding in program.seedings(module.facts):
+    for seeding in seedings(module.facts, program):
         families = [f for f in FAMILIES if f in seeding.kinds] or _seeded(seeding)
         if not seeding.complete or not seeding.trains or seeding.is_launcher or not families:
             continue

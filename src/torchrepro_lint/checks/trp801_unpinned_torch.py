@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from torchrepro_lint.checks.draft import Draft
+from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import ModuleFacts
-from torchrepro_lint.program import Module, Program
-from torchrepro_lint.program.entries import entries
-from torchrepro_lint.program.versions import pins
+from torchrepro_lint.project.entries import entries
+from torchrepro_lint.project.versions import pins
 from torchrepro_lint.requirements import Requirement, declared
+from torchrepro_lint.seeding.seedings import seedings
 
 LOCKS = ("uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock", "pylock.toml", "pixi.lock", "conda-lock.yml")
 SCRIPTS = ("setup.py", "setup.cfg", "Pipfile")  # lists that are not read
@@ -20,15 +22,15 @@ PINNING = ("torch", "torchvision", "torchaudio")  # each release of one asks for
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
     """One note per program that uses PyTorch, where its lists of dependencies allow several releases of it."""
-    starts = entries(module.facts, program)
-    folders = _upwards(module.facts.source.path.parent, program.root) if starts else ()
+    starts = entries(module.facts, program.project)
+    folders = _upwards(module.facts.source.path.parent, program.project.root) if starts else ()
     if not starts or any(_decides_elsewhere(folder) for folder in folders):
         return
     wanted = next((found for folder in folders if (found := _wanted(folder))), [])
     if any(r.specifier is not None and pins(r.specifier) for r in wanted) or not _uses_torch(module, program):
         return
     for entry in starts:
-        yield _open(entry.node, wanted[0], program.root) if wanted else Draft(entry.node, message="nowhere")
+        yield _open(entry.node, wanted[0], program.project.root) if wanted else Draft(entry.node, message="nowhere")
 
 
 def _open(node: ast.AST, wanted: Requirement, root: Path) -> Draft:
@@ -41,7 +43,7 @@ def _uses_torch(module: Module, program: Program) -> bool:
     """Whether the file imports it, or what the program runs does."""
     if _imports_torch(module.facts):
         return True
-    return any(_imports_torch(facts) for seeding in program.seedings(module.facts) for facts in seeding.visited)
+    return any(_imports_torch(facts) for seeding in seedings(module.facts, program) for facts in seeding.visited)
 
 
 def _imports_torch(facts: ModuleFacts) -> bool:

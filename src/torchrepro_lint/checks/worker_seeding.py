@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from torchrepro_lint.dataflow.calls import Call
+from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.loading.worker_calls import WorkerDraw
 from torchrepro_lint.model import Edit, Position, Range
-from torchrepro_lint.program import Call, Program
-from torchrepro_lint.program.data.worker_calls import WorkerDraw
 from torchrepro_lint.syntax import Import, also_imported, import_module, indentation, top_line, with_argument
 
 _NAME = "seed_worker"
@@ -121,10 +122,14 @@ def _homes(facts: ModuleFacts, program: Program) -> Iterator[tuple[ast.ImportFro
     """The project's modules from which a file imports names, and which do not come back to it."""
     for node in facts.tree.body:
         if isinstance(node, ast.ImportFrom) and node.names[0].name != "*":
-            found = program.finder.find(node.module or "", node.level, str(facts.source.path))
+            found = program.project.finder.find(node.module or "", node.level, str(facts.source.path))
             home = program.load(found[0]) if found is not None and not found[1] else None
             own = Path(facts.source.path)
-            if home is not None and own != (path := Path(home.source.path)) and own not in program.reachable(path):
+            if (
+                home is not None
+                and own != (path := Path(home.source.path))
+                and own not in program.project.reachable(path)
+            ):
                 yield node, home
 
 

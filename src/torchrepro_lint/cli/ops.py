@@ -12,7 +12,7 @@ from torchrepro_lint.cli.help import Command
 
 if TYPE_CHECKING:
     from torchrepro_lint.evidence import Evidence
-    from torchrepro_lint.program.kernels.operations import Operation
+    from torchrepro_lint.kernels.operations import Operation
 
 DEVICES = ("cuda", "cpu", "mps", "xpu")
 
@@ -90,7 +90,7 @@ def ops(
 def _release(setting: str | None) -> tuple[int, ...]:
     """The release that `--torch-version` stands for, as far as behaviour depends on it."""
     from torchrepro_lint.cli.streams import Failure
-    from torchrepro_lint.program.versions import effective
+    from torchrepro_lint.project.versions import effective
     from torchrepro_lint.settings import SettingsError
     from torchrepro_lint.settings.validation import checked
 
@@ -113,8 +113,8 @@ def _evidence(path: Path | None) -> Evidence:
 
 def _found(name: str | None) -> list[Operation]:
     """The operations of that name; all without one."""
-    from torchrepro_lint.program.kernels.lookup import find, nearest
-    from torchrepro_lint.program.kernels.operations import every
+    from torchrepro_lint.kernels.lookup import find, nearest
+    from torchrepro_lint.kernels.operations import every
 
     operations = find(name) if name is not None else every()
     if operations or name is None:

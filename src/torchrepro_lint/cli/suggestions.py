@@ -20,7 +20,7 @@ def rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[C
 
 def operations(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The ids of the catalogue's operations."""
-    from torchrepro_lint.program.kernels.operations import every
+    from torchrepro_lint.kernels.operations import every
 
     return _matching(((operation.id, "") for operation in every()), incomplete)
 

@@ -12,11 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from torchrepro_lint.index.evaluation import Evaluated, evaluated
 from torchrepro_lint.index.fstrings import repair_positions
 from torchrepro_lint.index.parents import Parents
 from torchrepro_lint.index.reads import Reads
-from torchrepro_lint.index.steps import steps
 from torchrepro_lint.model import Position, Range
 from torchrepro_lint.source import SourceFile
 
@@ -156,9 +154,7 @@ class ModuleFacts:
     guard: ast.If | None = None
     lines: int = field(init=False)
     _parents: Parents | None = None
-    _evaluated: dict[ast.AST, tuple[Evaluated, ...]] = field(default_factory=dict)
     _reads: dict[ast.AST, Reads] = field(default_factory=dict)
-    _steps: dict[ast.stmt, tuple[ast.stmt, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.scope = Scope("module", "", self.tree, None, self)
@@ -174,7 +170,7 @@ class ModuleFacts:
         self.tree = gone
         self.calls, self.attribute_sets, self.subscript_sets, self._parents = {}, {}, {}, None
         self.imports, self.star_imports, self.guard = [], [], None
-        self._evaluated, self._reads, self._steps = {}, {}, {}
+        self._reads = {}
 
     def in_handler(self, node: ast.AST) -> bool:
         """Whether `node` lies in an `except` clause."""
@@ -202,20 +198,6 @@ class ModuleFacts:
         return self.source.slice(self.range(node))
 
     # -- the tree downwards and upwards -----------------------------------------------------------------------
-    def evaluated(self, node: ast.AST, scope: Scope) -> tuple[Evaluated, ...]:
-        """What evaluating `node` runs, in order."""
-        if node not in self._evaluated:
-            self._evaluated[node] = evaluated(node, scope)
-        return self._evaluated[node]
-
-    def steps(self, body: list[ast.stmt], scope: Scope) -> tuple[ast.stmt, ...]:
-        """The statements of a block, which lie in `scope`, that do anything when it runs."""
-        if not body:
-            return ()
-        if body[0] not in self._steps:
-            self._steps[body[0]] = steps(body, scope)
-        return self._steps[body[0]]
-
     def reads(self, top: ast.AST) -> Reads:
         """What is read inside `top`."""
         if top not in self._reads:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from torchrepro_lint.program.kernels.conditions import wording
-from torchrepro_lint.program.kernels.operations import Condition
+from torchrepro_lint.kernels.conditions import wording
+from torchrepro_lint.kernels.operations import Condition
 
 _TRAITS = {
     "floating": ("`{}` holds floats", "`{}` holds integers"),

@@ -12,7 +12,7 @@ from torchrepro_lint.report.terminal import Paint, visible
 
 if TYPE_CHECKING:
     from torchrepro_lint.explaining import Explained
-    from torchrepro_lint.program.randomness.belief import DrawBelief, FamilyBelief, ProgramBelief, SeedBelief, Spot
+    from torchrepro_lint.seeding.report import DrawBelief, FamilyBelief, ProgramBelief, SeedBelief, Spot
 
 _STATES = {
     "not drawn": "nothing draws from it",

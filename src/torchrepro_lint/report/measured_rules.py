@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from torchrepro_lint.evidence import CONFIRMED, Measured
-from torchrepro_lint.program.kernels.operations import every
-from torchrepro_lint.program.versions import effective
+from torchrepro_lint.kernels.operations import every
+from torchrepro_lint.project.versions import effective
 from torchrepro_lint.report.operation_facts import reported_as
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from torchrepro_lint.evidence import Measured
-from torchrepro_lint.program.kernels.operations import Behaviour, Operation, in_range
+from torchrepro_lint.kernels.operations import Behaviour, Operation, in_range
 from torchrepro_lint.report.condition_words import alternatives
 
 FLAG = "torch.use_deterministic_algorithms(True)"

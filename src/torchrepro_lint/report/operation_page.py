@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from torchrepro_lint.evidence import Measured
-from torchrepro_lint.program.kernels.operations import Behaviour, Operation
+from torchrepro_lint.kernels.operations import Behaviour, Operation
 from torchrepro_lint.report.condition_words import alternatives
 from torchrepro_lint.report.operation_facts import CHECKED, MEANINGS, conditions, current, reported_as, word
 from torchrepro_lint.report.terminal import Paint

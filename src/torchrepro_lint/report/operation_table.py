@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from torchrepro_lint.evidence import Measured
-from torchrepro_lint.program.kernels.operations import Operation
+from torchrepro_lint.kernels.operations import Operation
 from torchrepro_lint.report.operation_facts import MEANINGS, by_device
 from torchrepro_lint.report.terminal import Paint
 

@@ -1,0 +1,62 @@
+"""Which argument of a call becomes which parameter of the function that it calls: the one place that knows."""
+
+from __future__ import annotations
+
+import ast
+
+from torchrepro_lint.dataflow.abstract_values import Unknown
+from torchrepro_lint.index import FunctionNode, Scope
+
+
+def positional_parameters(function: Scope) -> list[str]:
+    """The parameters that positional arguments fill, without the `self` or `cls` of a method."""
+    node = function.node
+    if not isinstance(node, FunctionNode | ast.Lambda):
+        return []
+    names = [a.arg for a in node.args.posonlyargs + node.args.args]
+    return names[1:] if function.self_name else names
+
+
+def argument_for(call: ast.Call, function: Scope, name: str) -> ast.expr | Unknown | None:
+    """The expression that `call` passes for the parameter `name`; None when it is left out."""
+    for keyword in call.keywords:
+        if keyword.arg == name:
+            return keyword.value
+    if not isinstance(function.node, FunctionNode):
+        return Unknown(call)
+    positional = positional_parameters(function)
+    if name in positional:
+        place = positional.index(name)
+        if any(isinstance(a, ast.Starred) for a in call.args[: place + 1]):
+            return Unknown(call)
+        if place < len(call.args):
+            return call.args[place]
+    return Unknown(call) if any(k.arg is None for k in call.keywords) else None
+
+
+def argument_place(call: ast.Call, passed: ast.AST) -> int | None:
+    """The position of an argument of `call`; None for a keyword's value, and behind `*args`."""
+    place = next((i for i, a in enumerate(call.args) if a is passed), None)
+    return None if place is None or any(isinstance(a, ast.Starred) for a in call.args[:place]) else place
+
+
+def parameter_for(call: ast.Call, passed: ast.expr, function: Scope) -> str | None:
+    """The parameter of a project function that `passed`, an argument of `call`, is given to; None for one that goes
+    into `*args` or `**kwargs`."""
+    keyword = next((k for k in call.keywords if k.value is passed), None)
+    if keyword is not None:
+        return keyword.arg if keyword.arg in named_parameters(function) else None
+    place, positional = argument_place(call, passed), positional_parameters(function)
+    return positional[place] if place is not None and place < len(positional) else None
+
+
+def named_parameters(function: Scope) -> list[str]:
+    """The parameters that keyword arguments can fill."""
+    node = function.node
+    keyword_only = [a.arg for a in node.args.kwonlyargs] if isinstance(node, FunctionNode | ast.Lambda) else []
+    return positional_parameters(function) + keyword_only
+
+
+def is_super(node: ast.expr) -> bool:
+    """`super()` or `super(Class, self)`."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"

@@ -1,0 +1,148 @@
+"""Who calls a function of the project: by its name where it is imported, through `self` and known objects, and as
+what a new process, thread or pool is given to run.
+
+Searches the project's text first, so that only files that can hold a call are read. Methods with a name that many
+files mention (`forward`, `get`) have callers that nobody can list.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchrepro_lint.dataflow.abstract_values import Display, Result
+from torchrepro_lint.dataflow.evaluate import Values
+from torchrepro_lint.dataflow.sites import CallSite
+from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.project.importers import importers
+from torchrepro_lint.project.project import Project
+
+MAX_FILES = 12
+MAX_IMPORTERS = 60
+_RUN_BY_KEYWORD = {"Process": "target", "Thread": "target", "Timer": "function"}
+_RUN_BY_PLACE = ("spawn", "start_processes", "submit", "apply_async")
+_NUMBERED = ("spawn", "start_processes")  # the function gets the number of its process first
+
+
+class Callers:
+    """Answers for one program; `forget` when files have changed."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._in_sight = Values(project.names, lambda function: None)  # else callers would be asked for callers
+        self._known: dict[Scope, list[CallSite] | None] = {}
+        self._handed: dict[Scope, list[CallSite]] = {}
+
+    def forget(self) -> None:
+        """Files have changed or were dropped."""
+        self._in_sight.forget()
+        self._known.clear()
+        self._handed.clear()
+
+    def of(self, function: Scope) -> list[CallSite] | None:
+        """Every call of a function that can be seen; None when there may be others."""
+        if function not in self._known:
+            self._known[function] = self._find(function)
+        return self._known[function]
+
+    def passing(self, function: Scope) -> list[CallSite] | None:
+        """The calls that give a function its arguments: its own, and those that the calls of processes amount to."""
+        calls = self.of(function)
+        if calls is None:
+            return None
+        if function not in self._handed:
+            self._handed[function] = list(self._handed_to(function))
+        return calls + self._handed[function]
+
+    # -- files --------------------------------------------------------------------------------------------------
+    def _files(self, function: Scope, name: str) -> list[ModuleFacts] | None:
+        own = function.facts.source.path
+        paths = self._project.text.mentioning(name)
+        if paths is not None and len(paths) > MAX_FILES and function.self_name is None and name != "main":
+            near = paths if len(paths) <= MAX_IMPORTERS else []
+            users = importers([own], near, self._project.text, self._project.finder)
+            paths = [p for p in near if p in users or p == own] or None
+        if paths is None or len(paths) > MAX_FILES:
+            return None
+        loaded = [function.facts if p == own else self._project.load(str(p)) for p in paths or [own]]
+        return [facts for facts in loaded if facts is not None]
+
+    # -- calls --------------------------------------------------------------------------------------------------
+    def _find(self, function: Scope) -> list[CallSite] | None:
+        name = function.name.rpartition(".")[2]
+        owner = function.parent
+        if name == "__init__" and owner is not None:
+            name = owner.name.rpartition(".")[2]
+        files = self._files(function, name)
+        if files is None:
+            return None
+        return [
+            site
+            for facts in files
+            for spelled in (name, *sorted(facts.aliases.get(name, ())))
+            for site in facts.calls.get(spelled, ())
+            if self._calls(site, function)
+        ]
+
+    def _calls(self, site: CallSite, function: Scope) -> bool:
+        call, scope = site
+        target = self._project.names.resolve(call.func, scope)
+        if target is function or (isinstance(target, Scope) and target is function.parent):
+            return True
+        owner = function.parent
+        if target is not None or owner is None or owner.kind != "class" or not isinstance(call.func, ast.Attribute):
+            return False
+        names = self._project.names
+        return any(
+            names.class_member(made, call.func.attr) is function for made in self._classes(call.func.value, scope)
+        )
+
+    def _classes(self, receiver: ast.expr, scope: Scope) -> Iterator[Scope]:
+        """The class of `self`, or of an object that is made in sight."""
+        if not isinstance(receiver, ast.Name):
+            return
+        owner = scope.binding_scope(receiver.id)
+        if owner is not None and owner.self_name == receiver.id:
+            yield from (scope.method_class,) if scope.method_class is not None else ()
+            return
+        for origin in self._in_sight.origins(receiver, scope):
+            if isinstance(origin, Result) and isinstance(origin.callee, Scope) and origin.callee.kind == "class":
+                yield origin.callee
+
+    # -- processes ------------------------------------------------------------------------------------------------
+    def _handed_to(self, function: Scope) -> Iterator[CallSite]:
+        """`Process(target=f, args=(a, b))` and the like, as the calls `f(a, b)` that they lead to."""
+        name = function.name.rpartition(".")[2]
+        if function.kind != "function" or function.self_name is not None:
+            return
+        for facts in self._files(function, name) or ():
+            for runner in (*_RUN_BY_KEYWORD, *_RUN_BY_PLACE):
+                for call, scope in facts.calls.get(runner, ()):
+                    made = self._amounts_to(call, runner, scope, function)
+                    if made is not None:
+                        yield made, scope
+
+    def _amounts_to(self, call: ast.Call, runner: str, scope: Scope, function: Scope) -> ast.Call | None:
+        named = {k.arg: k.value for k in call.keywords if k.arg}
+        target = named.get(_RUN_BY_KEYWORD.get(runner, "fn"))
+        rest = list(call.args)
+        if target is None and runner in _RUN_BY_PLACE and rest:
+            target = rest.pop(0)
+        if target is None or self._project.names.resolve(target, scope) is not function:
+            return None
+        passed = rest if runner == "submit" else self._items(named.get("args", rest[0] if rest else None), scope)
+        if passed is None:
+            return None
+        number: list[ast.expr] = [ast.copy_location(ast.Yield(), call)] if runner in _NUMBERED else []  # unknown
+        keywords = named.get("kwargs")
+        made = ast.Call(target, [*number, *passed], [ast.keyword(None, keywords)] if keywords is not None else [])
+        return ast.copy_location(made, call)
+
+    def _items(self, arguments: ast.expr | None, scope: Scope) -> list[ast.expr] | None:
+        if arguments is None:
+            return []
+        found = self._in_sight.origins(arguments, scope)
+        match found:
+            case [Display(node=ast.Tuple(elts=items) | ast.List(elts=items), scope=where)] if where is scope:
+                return items
+        return None

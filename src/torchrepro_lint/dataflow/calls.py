@@ -1,0 +1,145 @@
+"""Call sites as rules see them: what is called, and with which arguments; and the calls of one file, by the external
+names that they really call. Knows nothing of what a rule wants to know of a call."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator
+from functools import cached_property
+from typing import NamedTuple
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.mappings import known_entries
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.project.unknown import UNKNOWN, Opaque
+
+MAX_WRITTEN = 80  # characters of a callee in a message
+
+
+class Call(NamedTuple):
+    """A call of `name` (a canonical external name), or of a project class derived from it (`subclass`)."""
+
+    node: ast.Call
+    scope: Scope
+    name: str
+    program: Program
+    subclass: Scope | None = None
+
+    @property
+    def facts(self) -> ModuleFacts:
+        """The file the call is written in."""
+        return self.scope.facts
+
+    @property
+    def written(self) -> str:
+        """The callee as the user wrote it, e.g. `torch.utils.data.DataLoader`, on one line and not too long."""
+        text = " ".join(self.facts.text(self.node.func).split())
+        return text if len(text) <= MAX_WRITTEN else f"{text[: MAX_WRITTEN - 3]}..."
+
+    def argument(self, name: str, position: int | None = None) -> Site | Opaque | None:
+        """The argument passed as keyword `name` or at 0-based `position`; None when it is absent.
+
+        `**known_dict` is looked into; an opaque `*args` or `**kwargs` that may hold it gives UNKNOWN.
+        """
+        for keyword in self.node.keywords:
+            if keyword.arg == name:
+                return Site(keyword.value, self.scope)
+        if position is not None:
+            before = self.node.args[: position + 1]
+            if any(isinstance(a, ast.Starred) for a in before):
+                return UNKNOWN
+            if position < len(self.node.args):
+                return Site(self.node.args[position], self.scope)
+        for keyword in self.node.keywords:
+            if keyword.arg is None:
+                found = self._unpacked(keyword.value, name)
+                if found is not None:
+                    return found
+        return None
+
+    def _unpacked(self, mapping: ast.expr, name: str) -> Site | Opaque | None:
+        """Look `name` up in the dict of `**mapping`."""
+        entries = known_entries(mapping, self.scope, self.program)
+        if entries is None:
+            return UNKNOWN
+        return entries.get(name)
+
+    def literal(self, name: str, position: int | None = None, default: object = None) -> object:
+        """The argument's constant value, `default` when it is absent, UNKNOWN when it is not one constant."""
+        match self.argument(name, position):
+            case Site(node=node, scope=scope):
+                return self.program.literal(node, scope)
+            case None:
+                return default
+        return UNKNOWN
+
+    def given(self, name: str, position: int | None = None) -> bool | Opaque:
+        """Whether the argument is passed and is not None."""
+        match self.argument(name, position):
+            case None:
+                return False
+            case Site(node=node, scope=scope):
+                values = self.program.constants(node, scope)
+                if values is not None and all(v is None for v in values):
+                    return False
+                return UNKNOWN if values is None and not isinstance(node, ast.Call) else True
+        return UNKNOWN
+
+
+class Module:
+    """One file seen as part of the program: what a rule works on."""
+
+    def __init__(self, facts: ModuleFacts, program: Program) -> None:
+        self.facts = facts
+        self.program = program
+        self._calls: dict[frozenset[str], list[Call]] = {}
+
+    def calls(self, names: Collection[str]) -> list[Call]:
+        """Calls of any of these external names, alias-resolved and subclass-aware, in source order."""
+        key = frozenset(names)
+        if key not in self._calls:
+            found = [c for last, wanted in catalogue.by_last_part(key).items() for c in self._called(last, wanted)]
+            found += self._subclass_calls(key)
+            unique = {id(c.node): c for c in found}
+            self._calls[key] = sorted(unique.values(), key=lambda c: (c.node.lineno, c.node.col_offset))
+        return self._calls[key]
+
+    def _called(self, last: str, wanted: frozenset[str]) -> Iterator[Call]:
+        facts = self.facts
+        others = self.program.project.configured.other_spellings(last)
+        for spelled in (last, *sorted(facts.aliases.get(last, ())), *others):
+            for node, scope in facts.calls.get(spelled, ()):
+                name = self.program.callee(node, scope)
+                if name in wanted:
+                    yield Call(node, scope, name, self.program)
+
+    def _subclass_calls(self, names: frozenset[str]) -> Iterator[Call]:
+        """Constructions of project classes derived from `names` that keep the base's constructor, and the
+        `super().__init__(...)` calls in those that have their own."""
+        for node, scope, owner, bases in self._constructions:
+            base = next((b for b in bases if b in names), None)
+            if base is not None:
+                yield Call(node, scope, base, self.program, subclass=owner)
+        for node, scope in self.facts.calls.get("__init__", ()):
+            name = (self.program.callee(node, scope) or "").removesuffix(".__init__")
+            if name in names and scope.method_class is not None:
+                yield Call(node, scope, name, self.program, subclass=scope.method_class)
+
+    @cached_property
+    def _constructions(self) -> list[tuple[ast.Call, Scope, Scope, list[str]]]:
+        """Calls of project classes that have external bases and no constructor of their own."""
+        found: list[tuple[ast.Call, Scope, Scope, list[str]]] = []
+        own = self.facts.scope.bindings
+        for spelled, sites in self.facts.calls.items():
+            local = spelled in own and own[spelled][-1].kind == "class"
+            if not local and not (spelled[:1].isupper() and spelled.endswith(catalogue.CLASS_ENDINGS)):
+                continue  # an imported class is looked at only when its name says what it is
+            for node, scope in sites:
+                target = self.program.resolve(node.func, scope)
+                if isinstance(target, Scope) and target.kind == "class":
+                    bases = self.program.external_bases(target)
+                    if bases and self.program.names.class_member(target, "__init__") is None:
+                        found.append((node, scope, target, bases))
+        return found

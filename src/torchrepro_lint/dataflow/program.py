@@ -1,0 +1,176 @@
+"""The program: one project, and what can be worked out about the values and calls in it. Every question that crosses
+files begins here, and everything that is worked out is kept in `store` until a file changes.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from torchrepro_lint.dataflow.abstract_values import Constant, Origin, Reference, Result
+from torchrepro_lint.dataflow.call_graph import Callers
+from torchrepro_lint.dataflow.evaluate import Values
+from torchrepro_lint.dataflow.sites import CallSite
+from torchrepro_lint.dataflow.store import Store
+from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.project.names import Target
+from torchrepro_lint.project.project import Project
+from torchrepro_lint.project.unknown import UNKNOWN, Opaque
+
+if TYPE_CHECKING:
+    from torchrepro_lint.evidence import Evidence, Measured
+
+MAX_CALLEES = 4  # that one call is taken to run
+_BUILTIN_METHODS = frozenset(name for kind in (str, list, dict, set, tuple) for name in dir(kind)) - {"__init__"}
+
+
+class Program:
+    """Answers questions that cross files. `evidence` is what the user measured of operations."""
+
+    def __init__(self, project: Project, evidence: Sequence[Measured] = ()) -> None:
+        self.project = project
+        self.names = project.names
+        self.store = Store()
+        self.callers = Callers(project)
+        self.values = Values(project.names, self.callers.passing)
+        self._own_evidence = evidence
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """What was measured of the catalogue's operations: by the user, and what ships."""
+        from torchrepro_lint.evidence import Evidence  # only findings on operations ask
+
+        return Evidence(self._own_evidence)
+
+    # -- files ------------------------------------------------------------------------------------------------
+    def load(self, path: str) -> ModuleFacts | None:
+        """The facts of a file of the project; None for a folder and a file that cannot be read."""
+        return self.project.load(path)
+
+    def release(self) -> None:
+        """Free files when too many are held. Call it between files only: a rule may still look at them."""
+        if self.project.release():
+            self.values.forget()
+            self.callers.forget()
+            self.store.free()
+
+    def change(self, path: Path, text: str | None) -> None:
+        """The file now holds `text`, or again what is on disk."""
+        self.project.change(path, text)
+        self.values.forget()
+        self.callers.forget()
+        self.store.forget()
+
+    def bounds(self) -> dict[str, int]:
+        """How often a bound kept a question from being answered, by what was given up."""
+        counted = {what: len(places) for what, places in sorted(self.store.cuts.items())}
+        if self.values.bounds_hit:
+            counted["values not followed to their origin"] = self.values.bounds_hit
+        return counted
+
+    # -- names and values ---------------------------------------------------------------------------------------
+    def resolve(self, expr: ast.expr, scope: Scope) -> Target | None:
+        """What a name or attribute chain means; see `project.names`."""
+        return self.names.resolve(expr, scope)
+
+    def qualified(self, expr: ast.expr, scope: Scope) -> str | None:
+        """The canonical external dotted name that `expr` means, if it is one."""
+        target = self.names.resolve(expr, scope)
+        if isinstance(target, Scope):
+            return self.project.configured.of_own(target)
+        return target if isinstance(target, str) else None
+
+    def origins(self, expr: ast.expr, scope: Scope) -> list[Origin]:
+        """Where the value of `expr` may come from; see `evaluate`."""
+        return self.values.origins(expr, scope)
+
+    def callee(self, call: ast.Call, scope: Scope) -> str | None:
+        """The canonical external name that `call` calls, constructs, or inherits through `super()`."""
+        name = self.qualified(call.func, scope)
+        if name is not None:
+            return name
+        found = self.values.callees(call, scope)
+        return found[0] if len(found) == 1 and isinstance(found[0], str) else None
+
+    def constants(self, expr: ast.expr, scope: Scope) -> list[object] | None:
+        """All values that `expr` can have, or None when one of them is not a constant."""
+        found = self.origins(expr, scope)
+        values = [o.value for o in found if isinstance(o, Constant)]
+        return values if found and len(values) == len(found) else None
+
+    def literal(self, expr: ast.expr, scope: Scope) -> object | Opaque:
+        """The one constant that `expr` is, or UNKNOWN."""
+        values = self.constants(expr, scope)
+        if not values or any(v != values[0] or type(v) is not type(values[0]) for v in values):
+            return UNKNOWN
+        return values[0]
+
+    def instance_of(self, expr: ast.expr, scope: Scope) -> set[str | Scope] | None:
+        """The classes (or functions) that made the value of `expr`, or None when one is unknown."""
+        made = {o.callee for o in self.origins(expr, scope) if isinstance(o, Result) and o.callee is not None}
+        return made or None
+
+    def external_bases(self, owner: Scope) -> list[str]:
+        """The external classes that a project class derives from."""
+        return [b for b in self.names.bases(owner) if isinstance(b, str)]
+
+    # -- calls ----------------------------------------------------------------------------------------------------
+    def runs(self, call: ast.Call, scope: Scope) -> tuple[str | Scope, ...]:
+        """What a call may run: external names, functions and classes of the project, the first few; for a call of
+        an object, its `__call__`, or the `forward` of an nn.Module."""
+        known = self.store.table("runs")
+        key = (call, scope)
+        if key not in known:
+            target = self.names.resolve(call.func, scope)
+            if isinstance(target, str | Scope):
+                known[key] = (target,)
+            elif isinstance(call.func, ast.Attribute) and self._is_of_builtin(call.func.attr):
+                known[key] = ()
+            else:
+                called = dict.fromkeys(c for c in self.values.callees(call, scope) if c is not None)
+                known[key] = tuple(called or self._calls_of_object(call, scope))[:MAX_CALLEES]
+        found: tuple[str | Scope, ...] = known[key]
+        return found
+
+    def _is_of_builtin(self, method: str) -> bool:
+        """Whether a method is one of texts, lists, dicts or sets, and of nothing that the project defines: then what
+        it is called on need not be worked out."""
+        return method in _BUILTIN_METHODS and not self.project.text.defines_function(method)
+
+    def given(self, call: ast.Call, scope: Scope) -> tuple[tuple[str | None, Scope], ...]:
+        """The project's functions and classes that are arguments of a call, each with its keyword."""
+        known = self.store.table("given")
+        key = (call, scope)
+        if key not in known:
+            passed = (*((None, a) for a in call.args), *((k.arg, k.value) for k in call.keywords))
+            found = ((name, self._definition(value, scope)) for name, value in passed)
+            known[key] = tuple((name, function) for name, function in found if function is not None)
+        functions: tuple[tuple[str | None, Scope], ...] = known[key]
+        return functions
+
+    def _definition(self, value: ast.expr, scope: Scope) -> Scope | None:
+        """The function or class that an expression is."""
+        found: object = None
+        if isinstance(value, ast.Lambda):
+            found = scope.children.get(value)
+        elif isinstance(value, ast.Name | ast.Attribute):
+            found = self.names.resolve(value, scope)
+            if found is None:
+                found = next((o.target for o in self.origins(value, scope) if isinstance(o, Reference)), None)
+        return found if isinstance(found, Scope) and found.kind in ("function", "lambda", "class") else None
+
+    def _calls_of_object(self, call: ast.Call, scope: Scope) -> Iterator[Scope]:
+        for origin in self.origins(call.func, scope):
+            if isinstance(origin, Result) and isinstance(origin.callee, Scope) and origin.callee.kind == "class":
+                methods = (self.names.class_member(origin.callee, name) for name in ("__call__", "forward"))
+                yield from [m for m in methods if isinstance(m, Scope)][:1]
+
+    def callers_of(self, function: Scope) -> list[CallSite] | None:
+        """Every call of a project function that the program can see; None when there may be others.
+
+        Calls in other files count when the project is small enough to be searched by text.
+        """
+        return self.callers.of(function)

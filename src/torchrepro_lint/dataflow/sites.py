@@ -1,0 +1,18 @@
+"""A place in the program: an expression, and the scope in which its names are looked up."""
+
+from __future__ import annotations
+
+import ast
+from typing import NamedTuple, TypeAlias
+
+from torchrepro_lint.index import Scope
+
+
+class Site(NamedTuple):
+    """An expression and the scope it is evaluated in."""
+
+    node: ast.expr
+    scope: Scope
+
+
+CallSite: TypeAlias = "tuple[ast.Call, Scope]"

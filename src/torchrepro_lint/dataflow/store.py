@@ -1,0 +1,70 @@
+"""Where everything that was worked out about a program is kept, so that one change of a file forgets all of it.
+
+No other module keeps answers that speak of syntax trees or scopes: a file that changes, or is freed to save memory,
+makes such answers wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar, cast
+
+Question = ParamSpec("Question")
+Answer = TypeVar("Answer")
+
+
+class Store:
+    """Tables of answers, by what is asked; and how often a bound kept a question from being answered."""
+
+    def __init__(self) -> None:
+        self._of_trees: dict[Hashable, dict[Any, Any]] = {}
+        self._of_texts: dict[Hashable, dict[Any, Any]] = {}
+        self.cuts: dict[str, set[Hashable]] = {}
+
+    def table(self, of: Hashable) -> dict[Any, Any]:
+        """The answers to one kind of question. Ask for it each time: it does not outlive a change."""
+        return self._of_trees.setdefault(of, {})
+
+    def text_table(self, of: Hashable) -> dict[Any, Any]:
+        """The same for answers that speak of files and texts only, and so hold when a syntax tree is freed."""
+        return self._of_texts.setdefault(of, {})
+
+    def free(self) -> None:
+        """Syntax trees were freed to save memory."""
+        self._of_trees.clear()
+
+    def forget(self) -> None:
+        """A file has changed."""
+        self._of_trees.clear()
+        self._of_texts.clear()
+
+    def cut(self, what: str, where: Hashable) -> None:
+        """A bound was hit: `what` was not worked out to the end at `where`, which is counted once."""
+        self.cuts.setdefault(what, set()).add(where)
+
+
+def remembered(ask: Callable[Question, Answer]) -> Callable[Question, Answer]:
+    """Keep what a function answers until a file changes. Its last argument is the program, the others are hashable;
+    all are passed by position."""
+    return _remembered(ask, keeps_all=True)
+
+
+def remembered_last(ask: Callable[Question, Answer]) -> Callable[Question, Answer]:
+    """The same for the last question only: the next one is about another file, and its answer is large."""
+    return _remembered(ask, keeps_all=False)
+
+
+def _remembered(ask: Callable[Question, Answer], *, keeps_all: bool) -> Callable[Question, Answer]:
+    @wraps(ask)
+    def answer(*arguments: Any) -> Answer:
+        known = arguments[-1].store.table(ask)
+        key = arguments[:-1]
+        if key not in known:
+            found = ask(*arguments)  # type: ignore[call-arg]
+            if not keeps_all:
+                known.clear()
+            known[key] = found
+        return cast(Answer, known[key])
+
+    return cast("Callable[Question, Answer]", answer)

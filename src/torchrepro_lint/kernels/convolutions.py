@@ -1,0 +1,101 @@
+"""Whether a program runs kernels whose choice cuDNN or the attention backend makes: convolutions, fused attention.
+
+Reads the files that the program runs or names; models that a library builds count as convolutional.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.index import ModuleFacts, Scope
+
+_LAYERS = frozenset(
+    f"{kind}{n}d" for kind in ("Conv", "ConvTranspose", "LazyConv", "LazyConvTranspose") for n in (1, 2, 3)
+)
+_FUNCTIONS = frozenset(f"{kind}{n}d" for kind in ("conv", "conv_transpose") for n in (1, 2, 3)) | {
+    "scaled_dot_product_attention"
+}
+_MODELS = (
+    r"\btorchvision\.models\b|\bfrom torchvision import [^\n]*\bmodels\b|\b(?:import|from) timm\b"
+    r"|segmentation_models_pytorch"
+)
+_DOTTED = r"[a-zA-Z_]\w*(?:\.\w+)+"
+_QUOTED = rf"""["']{_DOTTED}["']"""
+_OTHER_LAYERS = ("Linear", "Embedding", "LSTM", "GRU", "LayerNorm", "BatchNorm1d", "BatchNorm2d")
+MAX_FILES = 64
+_GPU = r"(?i)cuda|accelerat|gpu"
+
+
+def uses_gpu(files: Iterable[ModuleFacts], program: Program) -> bool:
+    """Whether any of the files speaks of a GPU."""
+    return any(_speaks_of_gpu(facts, program) for facts in files)
+
+
+@remembered
+def _speaks_of_gpu(facts: ModuleFacts, _: Program) -> bool:
+    return re.search(_GPU, facts.source.text) is not None
+
+
+def first_kernel(files: Iterable[ModuleFacts], program: Program) -> tuple[ast.AST, Scope] | None:
+    """The first convolution or fused attention in the files, or the import of a library of models."""
+    files = list(files)
+    named = (facts for file in files for path in _named_in(file, program) if (facts := program.load(path)) is not None)
+    return next((found for facts in chain(files, named) if (found := _first_in(facts, program)) is not None), None)
+
+
+@remembered
+def _first_in(facts: ModuleFacts, program: Program) -> tuple[ast.AST, Scope] | None:
+    for node, scope in _calls(facts, program):
+        return node, scope
+    if re.search(_MODELS, facts.source.text):
+        imported = (b.node for b in facts.imports if b.target.partition(".")[0] in _LIBRARIES)
+        return next(((node, facts.scope) for node in imported), None)
+    return None
+
+
+def imported_kernel(visited: Iterable[ModuleFacts], program: Program) -> tuple[ast.AST, Scope] | None:
+    """The first one in the files that a program only imports, where it runs no layer in sight: a registry makes the
+    model."""
+    visited = list(visited)
+    if any(_layers(facts, program) for facts in visited):
+        return None
+    paths = {path for facts in visited[:1] for path in program.project.reachable(facts.source.path)}
+    packages = {path.parent / "__init__.py" for path in paths if path.parent.joinpath("__init__.py").is_file()}
+    paths = {path for start in packages for path in program.project.reachable(start)}.union(paths)
+    files = (program.load(str(path)) for path in sorted(paths)[:MAX_FILES])
+    return first_kernel([facts for facts in files if facts is not None], program)
+
+
+def _layers(facts: ModuleFacts, program: Program) -> bool:
+    return any(
+        (program.callee(call, scope) or "").startswith("torch.nn.")
+        for name in _OTHER_LAYERS
+        for call, scope in facts.calls.get(name, ())
+    )
+
+
+@remembered
+def _named_in(facts: ModuleFacts, program: Program) -> tuple[str, ...]:
+    """The files of the project that a file names in a text, as `class_name="training.networks.UNet"` does."""
+    if not re.search(_QUOTED, facts.source.text):
+        return ()
+    constants = (n.value for n in ast.walk(facts.tree) if isinstance(n, ast.Constant))
+    texts = dict.fromkeys(c for c in constants if isinstance(c, str) and re.fullmatch(_DOTTED, c))
+    found = (program.project.finder.find(text, 0, str(facts.source.path)) for text in texts)
+    return tuple(place[0] for place in found if place is not None and place[1])
+
+
+_LIBRARIES = frozenset({"torchvision", "timm", "segmentation_models_pytorch"})
+
+
+def _calls(facts: ModuleFacts, program: Program) -> Iterator[tuple[ast.Call, Scope]]:
+    for name in sorted(_LAYERS | _FUNCTIONS):
+        for call, scope in facts.calls.get(name, ()):
+            package = "torch.nn." if name in _LAYERS else "torch."
+            if (program.callee(call, scope) or "").startswith(package):
+                yield call, scope

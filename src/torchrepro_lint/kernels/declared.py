@@ -1,0 +1,57 @@
+"""What annotations say of values that nobody is seen to pass: the default that `Settings` declares for `settings.mode`.
+
+Reads the annotation of a parameter, or of what the constructions in the same file pass for it. Judges nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchrepro_lint.dataflow.abstract_values import Parameter
+from torchrepro_lint.dataflow.binding import argument_for
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.index import Scope
+from torchrepro_lint.project.names import Variable
+from torchrepro_lint.project.unknown import UNKNOWN
+
+
+def field_default(field: ast.Attribute, scope: Scope, program: Program) -> object:
+    """The default of a field, by the class that the parameter which holds it is annotated with; else UNKNOWN."""
+    for origin in program.origins(field.value, scope):
+        for annotation, where in _said(origin) if isinstance(origin, Parameter) else ():
+            owner = program.resolve(annotation, where)
+            member = program.names.class_member(owner, field.attr) if isinstance(owner, Scope) else None
+            if isinstance(member, Variable) and member.bindings[-1].value is not None:
+                return program.literal(member.bindings[-1].value, member.scope)
+    return UNKNOWN
+
+
+def length(parameter: ast.AST) -> int | None:
+    """The number of items that an annotation such as `tuple[int, int]` gives."""
+    match parameter:
+        case ast.arg(annotation=ast.Subscript(value=holder, slice=ast.Tuple(elts=items))):
+            name = holder.attr if isinstance(holder, ast.Attribute) else getattr(holder, "id", "")
+            open_ended = any(isinstance(item, ast.Constant) and item.value is ... for item in items)
+            return len(items) if name in ("tuple", "Tuple") and not open_ended else None
+    return None
+
+
+def _said(parameter: Parameter) -> Iterator[tuple[ast.expr, Scope]]:
+    """The annotation of a parameter, or those of the parameters that constructions in its file pass for it."""
+    function = parameter.scope
+    own = _annotation(parameter.name, function)
+    if own is not None:
+        yield own, function.parent or function
+    elif function.name.endswith("__init__") and isinstance(function.parent, Scope):
+        for call, caller in function.facts.calls.get(function.parent.name.rpartition(".")[2], ()):
+            passed = argument_for(call, function, parameter.name)
+            said = _annotation(passed.id, caller) if isinstance(passed, ast.Name) else None
+            if said is not None:
+                yield said, caller.parent or caller
+
+
+def _annotation(name: str, function: Scope) -> ast.expr | None:
+    bindings = function.bindings.get(name, [])
+    node = bindings[0].node if bindings else None
+    return node.annotation if isinstance(node, ast.arg) else None

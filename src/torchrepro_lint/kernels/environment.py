@@ -1,0 +1,115 @@
+"""Where a project sets an environment variable: in its Python files, and whether its scripts mention it.
+
+Follows the spellings that Python programs use; shell scripts, container files and the like are only
+searched for the name. Knows nothing of what a variable means.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.index import ModuleFacts, Scope
+
+_SCRIPTS = (
+    ".sh",
+    ".bash",
+    ".slurm",
+    ".sbatch",
+    ".sub",
+    ".env",
+    ".toml",
+    ".cfg",
+    ".ini",
+    ".yml",
+    ".yaml",
+    ".json",
+    ".mk",
+)
+_SCRIPT_NAMES = ("Dockerfile", "Makefile", "Containerfile", "justfile", ".env", ".envrc", "Justfile")
+_SKIPPED = {".git", "node_modules", "__pycache__", ".venv", "venv", "site-packages", "build", "dist"}
+MAX_SCRIPTS = 400
+MAX_SCRIPT_BYTES = 200_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EnvironmentSet:
+    """One place that sets the variable. `value` is None where it cannot be known."""
+
+    node: ast.AST
+    written: ast.expr
+    scope: Scope
+    value: str | None
+
+
+def sets(program: Program, facts: ModuleFacts, variable: str) -> list[EnvironmentSet]:
+    """Every place in a file that puts `variable` into this process's environment, in source order."""
+    found = list(_assignments(program, facts, variable))
+    for name in ("setdefault", "putenv", "update"):
+        for call, scope in facts.calls.get(name, ()):
+            owner = program.qualified(call.func, scope)
+            if owner in (f"os.environ.{name}", "os.putenv"):
+                found += [_set(program, call, value, scope) for value in _given(call, variable)]
+    return sorted(found, key=lambda s: (s.written.lineno, s.written.col_offset))
+
+
+def _assignments(program: Program, facts: ModuleFacts, variable: str) -> Iterator[EnvironmentSet]:
+    for item in facts.subscript_sets.get(variable, ()):
+        if item.value is not None and program.qualified(item.target.value, item.scope) == "os.environ":
+            yield _set(program, item.statement, item.value, item.scope)
+
+
+def _set(program: Program, node: ast.AST, written: ast.expr, scope: Scope) -> EnvironmentSet:
+    value = program.literal(written, scope)
+    return EnvironmentSet(node, written, scope, value if isinstance(value, str) else None)
+
+
+def _given(call: ast.Call, variable: str) -> Iterator[ast.expr]:
+    """The values that `setdefault("X", v)`, `putenv("X", v)`, `update(X=v)` or `update({"X": v})` give it."""
+    match call.args:
+        case [ast.Constant(value=key), value] if key == variable:
+            yield value
+        case [ast.Dict(keys=keys, values=values)]:
+            for name, given in zip(keys, values, strict=True):
+                if isinstance(name, ast.Constant) and name.value == variable:
+                    yield given
+    for keyword in call.keywords:
+        if keyword.arg == variable:
+            yield keyword.value
+
+
+def named_in(facts: ModuleFacts, variable: str) -> bool:
+    """Whether the code of a file (not a comment) names the variable at all."""
+    return any(
+        (isinstance(node, ast.Constant) and isinstance(node.value, str) and variable in node.value)
+        or (isinstance(node, ast.keyword) and node.arg == variable)
+        for node in ast.walk(facts.tree)
+    )
+
+
+def in_scripts(root: Path, variable: str) -> bool:
+    """Whether a shell script, container file or the like below `root` names the variable."""
+    needle, seen = variable.encode(), 0
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(f for f in folders if f not in _SKIPPED and not f.endswith(".egg-info"))
+        for name in sorted(files):
+            if not (name.endswith(_SCRIPTS) or name.startswith(_SCRIPT_NAMES)):
+                continue
+            seen += 1
+            if seen > MAX_SCRIPTS:
+                return True  # too many to tell
+            if _contains(Path(folder, name), needle):
+                return True
+    return False
+
+
+def _contains(path: Path, needle: bytes) -> bool:
+    try:
+        with path.open("rb") as file:
+            return needle in file.read(MAX_SCRIPT_BYTES)
+    except OSError:
+        return False

@@ -1,0 +1,48 @@
+"""Whether a file belongs to programs that only evaluate, in a project in which others train.
+
+Goes by imports and by words in the text: no gradient flows in what neither a training program nor anything that one
+imports can reach. Where it cannot be told, the file may be trained.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from torchrepro_lint.dataflow.program import Program
+
+MAX_PROGRAMS = 64
+_TRAINS = re.compile(rb"\.backward\(|autograd\.grad\b|zero_grad\(|training_step|train_step|\.fit\(|Trainer\b")
+_LOOPS = (".backward(", "zero_grad(", ".fit(")  # of scripts without a guard, too
+_BY_NAME = ("import_module", "__import__", "instantiate")  # what these reach is in no import
+
+
+def only_evaluated(path: Path, program: Program) -> bool:
+    """Whether programs use the file `path`, and none of them trains or imports what does."""
+    known = program.store.text_table(only_evaluated)
+    if "files" not in known:
+        known["files"] = _only_evaluated(program)
+    return path in known["files"]
+
+
+def _only_evaluated(program: Program) -> frozenset[Path]:
+    """The files that evaluating programs import, without those that a training one reaches, too."""
+    starts = program.project.text.containing("__main__") or ()
+    if len(starts) > MAX_PROGRAMS or any(program.project.text.containing(word) for word in _BY_NAME):
+        return frozenset()
+    evaluated: set[Path] = set()
+    trained: set[Path] = set()
+    for start in starts:
+        reached = program.project.reachable(start)
+        if any(_trains(file, program) for file in reached):
+            trained |= reached
+        else:
+            evaluated |= reached - {start}
+    loops = [path for word in _LOOPS for path in program.project.text.containing(word) or ()] if evaluated else []
+    if not loops:
+        return frozenset()  # a library's models: somebody else trains them
+    return frozenset(evaluated.difference(trained, *(program.project.reachable(path) for path in loops)))
+
+
+def _trains(path: Path, program: Program) -> bool:
+    return bool(_TRAINS.search(program.project.text.of(path).encode()))

@@ -1,0 +1,217 @@
+"""The places where a program sets a switch of a back end, in every spelling, and what it sets it to.
+
+A switch is named by its owner and attribute (`torch.backends.cudnn`, `benchmark`). Knows how values reach a
+switch and which later setting undoes an earlier one; what a value means for a rule is the rule's business.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.abstract_values import Reference
+from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow.intent import asked, block_of, exclusive, mentions_flag, requested
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.index import ModuleFacts, Scope
+
+_QUIET = frozenset({"torch", "numpy", "random", "os", "builtins", "logging", "warnings"})
+_PAIRED = frozenset({"__enter__", "__exit__", "setUp", "tearDown", "setUpClass", "tearDownClass",
+                     "setup_method", "teardown_method"})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Setting:
+    """One place that sets a switch. `node` is what to show; `value` is evaluated in `value_scope`.
+
+    `call` is the call that sets it, if one does, and `keyword` the name that the value is passed by.
+    """
+
+    node: ast.AST
+    value: ast.expr
+    scope: Scope
+    value_scope: Scope
+    target: ast.Attribute | None = None
+    call: ast.Call | None = None
+    keyword: str | None = None
+
+    @property
+    def facts(self) -> ModuleFacts:
+        """The file that it is written in."""
+        return self.scope.facts
+
+    @property
+    def statement(self) -> ast.stmt:
+        """The statement that does it."""
+        return self.facts.statement(self.node)
+
+    @property
+    def written(self) -> str:
+        """How it is written, in short."""
+        facts = self.facts
+        if self.target is not None:
+            return f"{facts.text(self.target)} = {facts.text(self.value)}"
+        if self.call is not None and self.keyword:
+            value = self.value_scope.facts.text(self.value)
+            more = "..., " if len(self.call.args) + len(self.call.keywords) > 1 else ""
+            return f"{facts.text(self.call.func)}({more}{self.keyword}={value})"
+        return facts.text(self.node)
+
+
+def stated(module: Module, owner: str, name: str) -> list[tuple[Setting, bool | None]]:
+    """Every place of a file that sets `owner.name`, also by a call of the catalogue, with the state it sets."""
+    if name not in module.facts.source.text:
+        return []
+    settings = [*assigned(module, owner, name), *passed(module, catalogue.names("backend_flags", name))]
+    return [(setting, state(module.program, setting)) for setting in settings]
+
+
+def assigned(module: Module, owner: str, name: str) -> Iterator[Setting]:
+    """Assignments to `owner.name`, chained, unpacked or through `setattr`, in source order."""
+    program, facts = module.program, module.facts
+    for item in facts.attribute_sets.get(name, ()):
+        if program.qualified(item.target.value, item.scope) == owner:
+            value = item.value or _unpacked(item.statement, item.target)
+            if value is not None:
+                yield Setting(item.statement, value, item.scope, item.scope, target=item.target)
+    for call, scope in facts.calls.get("setattr", ()):
+        match call.args:
+            case [held, ast.Constant(value=str(attribute)), value] if attribute == name:
+                if program.qualified(held, scope) == owner and isinstance(call.func, ast.Name):
+                    yield Setting(call, value, scope, scope, call=call)
+
+
+def _unpacked(statement: ast.stmt, target: ast.Attribute) -> ast.expr | None:
+    """The item that `target` gets in `a.x, a.y = 1, 2`, also as `... = (1, 2) if test else (3, 4)`."""
+    if not isinstance(statement, ast.Assign):
+        return None
+    for written in statement.targets:
+        if isinstance(written, ast.Tuple | ast.List) and target in written.elts:
+            return _item(statement.value, written.elts.index(target), len(written.elts))
+    return None
+
+
+def _item(value: ast.expr, index: int, size: int) -> ast.expr | None:
+    match value:
+        case ast.Tuple(elts=items) | ast.List(elts=items) if len(items) == size:
+            return items[index]
+        case ast.IfExp(test=test, body=body, orelse=orelse):
+            first, second = _item(body, index, size), _item(orelse, index, size)
+            if first is not None and second is not None:
+                return ast.copy_location(ast.IfExp(test, first, second), value)
+    return None
+
+
+def passed(module: Module, rows: Mapping[str, Mapping[str, Any]]) -> Iterator[Setting]:
+    """Calls that set the switch by an argument; `rows` maps each name to its `argument` and `position`."""
+    for call in module.calls(rows):
+        row = rows[call.name]
+        found = call.argument(row.get("argument", ""), row.get("position"))
+        if isinstance(found, Site):
+            positional = found.node in call.node.args
+            keyword = None if positional else row.get("argument")
+            yield Setting(call.node, found.node, call.scope, found.scope, call=call.node, keyword=keyword)
+
+
+def state(program: Program, setting: Setting) -> bool | None:
+    """Whether the switch is set to something true; None when that is only known when the program runs."""
+    values = program.constants(setting.value, setting.value_scope)
+    if not values or any(v is None for v in values):
+        return None
+    truths = {bool(v) for v in values}
+    return truths.pop() if len(truths) == 1 else None
+
+
+def follows_request(program: Program, setting: Setting) -> bool:
+    """Whether a value that is not constant is worked out from a seed or determinism flag, or was saved
+    before."""
+    return mentions_flag(setting.value) or any(
+        _was_saved(origin) for origin in program.origins(setting.value, setting.value_scope)
+    )
+
+
+def _was_saved(origin: object) -> bool:
+    return (
+        isinstance(origin, Reference) and isinstance(origin.target, str) and origin.target.startswith("torch.backends")
+    )
+
+
+def reads_switch(program: Program, setting: Setting, owner: str, name: str) -> bool:
+    """Whether the file that sets the switch also reads it: it saves and restores."""
+    facts = setting.facts
+    return any(
+        isinstance(node, ast.Attribute)
+        and node.attr == name
+        and isinstance(node.ctx, ast.Load)
+        and program.qualified(node.value, facts.scope_of(node)) == owner
+        for node in ast.walk(facts.tree)
+    )
+
+
+def undone(program: Program, setting: Setting, here: bool, others: Sequence[tuple[Setting, bool | None]]) -> bool:
+    """Whether a later setting in the same function gives a switch that is set to `here` the other value
+    before it matters: at once, or wherever determinism is asked for."""
+    for other, value in others:
+        if value is None or value == here or not _after(other, setting):
+            continue
+        if exclusive(setting.facts, setting.node, other.node):
+            continue
+        if requested(setting.facts, other.node) or _at_once(program, setting, other):
+            return True
+    return False
+
+
+def _after(later: Setting, earlier: Setting) -> bool:
+    first, second = earlier.statement, later.statement
+    return later.scope.function is earlier.scope.function and (second.lineno, second.col_offset) > (
+        first.lineno, first.col_offset)  # fmt: skip
+
+
+def _at_once(program: Program, first: Setting, second: Setting) -> bool:
+    """Both stand in one block, and nothing between them can run a kernel."""
+    facts = first.facts
+    block = block_of(facts, first.statement)
+    if second.statement not in block:
+        return False
+    between = block[block.index(first.statement) + 1 : block.index(second.statement)]
+    calls = [n for s in between for n in ast.walk(s) if isinstance(n, ast.Call)]
+    return all((program.qualified(c.func, first.scope) or "").partition(".")[0] in _QUIET for c in calls)
+
+
+def temporary(setting: Setting, here: bool, others: Sequence[tuple[Setting, bool | None]]) -> bool:
+    """Whether a switch that is set to `here` is so for a while only: it is set back later in the same
+    function or by the other half of a context manager, this line sets back what the same block set before,
+    or the function is there to undo what another one did."""
+    if setting.scope.function.kind == "function" and asked(_last(setting.scope.function)) is False:
+        return True
+    return any(
+        other.node is not setting.node
+        and value != here
+        and not exclusive(setting.facts, setting.node, other.node)
+        and (_set_back(setting, other) or _two_halves(setting.scope, other.scope))
+        for other, value in others
+    )
+
+
+def _last(function: Scope) -> ast.Name:
+    return ast.Name(function.name.rpartition(".")[2], ast.Load())
+
+
+def _set_back(setting: Setting, other: Setting) -> bool:
+    if setting.scope.function is not other.scope.function or setting.scope.function.kind != "function":
+        return False
+    if _after(other, setting):
+        return True
+    block = block_of(setting.facts, setting.statement)
+    gap = block.index(setting.statement) - block.index(other.statement) if other.statement in block else 0
+    return gap > 1
+
+
+def _two_halves(first: Scope, second: Scope) -> bool:
+    one, two = first.function, second.function
+    names = {_last(one).id, _last(two).id}
+    return names <= _PAIRED and one.method_class is not None and one.method_class is two.method_class

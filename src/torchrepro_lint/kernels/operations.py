@@ -1,0 +1,193 @@
+"""The catalogue of operations as typed rows. Knows no conditions and no context."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.cards import rules_dir
+from torchrepro_lint.kernels.triggers import triggers
+
+Condition = Mapping[str, Mapping[str, Any]]
+"""Parameter (or fact of the call) -> what must hold of it, e.g. `{"mode": {"in": ["bicubic"]}}`."""
+
+_CLAUSE = re.compile(r"(>=|<=|==|<|>)\s*(\d+(?:\.\d+)*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """What a range of versions does on a device: `flag` says what use_deterministic_algorithms(True) makes of it.
+
+    `exact` is true when the result does not vary even without the flag; `lenient` when it still varies under the
+    flag with warn_only=True. `note` is for people.
+    """
+
+    torch: str
+    package: str
+    flag: str
+    device: str | None
+    exact: bool
+    lenient: bool
+    when: tuple[Condition, ...]
+    note: str
+
+    def covers(self, release: tuple[int, ...], device: str) -> bool:
+        """Whether it speaks of this release of PyTorch on this device."""
+        return (self.device or "cuda") == device and in_range(release, self.torch)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One row: an operation in one direction. `when` holds alternatives; so does `exact`, which lists calls
+    whose result does not vary although the alert fires. `spellings` are in the order of the table; `syntax` is
+    how it is written without a name. `alerts` are per device."""
+
+    id: str
+    family: str
+    package: str
+    names: frozenset[str]
+    spellings: tuple[str, ...]
+    syntax: tuple[str, ...]
+    direction: str
+    devices: tuple[str, ...]
+    kernel: str
+    effect: str
+    alternative: str
+    condition: str
+    when: tuple[Condition, ...]
+    exact: tuple[Condition, ...]
+    unless_mentioned: tuple[str, ...]
+    runtime: tuple[str, ...]
+    reported: bool
+    report_reason: str
+    behaviour: tuple[Behaviour, ...]
+    alerts: Mapping[str, Sequence[str]]
+    alert_of: str
+    docs_wrong: str
+    checked: str
+    sources: tuple[str, ...]
+
+    @property
+    def everywhere(self) -> tuple[str, ...]:
+        """Every device that it is described for, also those that a later release adds."""
+        return tuple(dict.fromkeys((*self.devices, *(b.device or "cuda" for b in self.behaviour))))
+
+    def on(self, device: str) -> tuple[Behaviour, ...]:
+        """What it does on a device, in every release. One that has no words of its own does what CUDA does."""
+        own = tuple(b for b in self.behaviour if (b.device or "cuda") == device)
+        if own or device not in self.devices:
+            return own
+        return tuple(b for b in self.behaviour if b.device is None)
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """The parameters of a spelling: name -> (position or None, default), and those of a module's own call."""
+
+    parameters: Mapping[str, tuple[int | None, ast.expr | None]]
+    called: Mapping[str, tuple[int | None, ast.expr | None]]
+
+
+def rows(name: str) -> list[Operation]:
+    """The reported rows for a spelling, in the order of their tables."""
+    return [op for family in triggers().get(name, ()) for op in family_rows(family) if op.reported and name in op.names]
+
+
+def every() -> list[Operation]:
+    """All rows of all tables, by table."""
+    folder = rules_dir() / "catalogue" / "ops"
+    return [op for path in sorted(folder.glob("*.toml")) for op in family_rows(path.stem)]
+
+
+@cache
+def family_rows(family: str) -> tuple[Operation, ...]:
+    """All rows of one table."""
+    return tuple(_operation(family, row) for row in catalogue.table(f"ops/{family}")["op"])
+
+
+@cache
+def signature(name: str) -> Signature:
+    """The parameters of a spelling, as its table gives them."""
+    for family in triggers().get(name, ()):
+        text = catalogue.table(f"ops/{family}").get("signatures", {}).get(name)
+        if text is not None:
+            own, _, called = text.partition("|")
+            return Signature(_parameters(own), _parameters(called))
+    return Signature({}, {})
+
+
+def _parameters(text: str) -> Mapping[str, tuple[int | None, ast.expr | None]]:
+    definition = ast.parse(f"def f({text.strip()}): 0").body[0]
+    assert isinstance(definition, ast.FunctionDef)
+    arguments = definition.args
+    missing: list[ast.expr | None] = [None] * (len(arguments.args) - len(arguments.defaults))
+    found: dict[str, tuple[int | None, ast.expr | None]] = {}
+    for place, (arg, default) in enumerate(zip(arguments.args, missing + list(arguments.defaults), strict=True)):
+        found[arg.arg] = (place, default)
+    for arg, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+        found[arg.arg] = (None, default)
+    return found
+
+
+def _operation(family: str, row: Mapping[str, Any]) -> Operation:
+    spellings = (*row.get("functions", ()), *row.get("methods", ()), *row.get("modules", ()))
+    return Operation(
+        id=row["id"],
+        family=family,
+        package=row.get("package", "torch"),
+        names=frozenset(spellings),
+        spellings=spellings,
+        syntax=tuple(row.get("syntax", ())),
+        direction=row["direction"],
+        devices=tuple(row["devices"]),
+        kernel=row["kernel"],
+        effect=row["effect"],
+        alternative=row.get("alternative", ""),
+        condition=row.get("condition", ""),
+        when=tuple(row.get("when", ())),
+        exact=tuple(row.get("exact", ())),
+        unless_mentioned=tuple(row.get("unless_mentioned", ())),
+        runtime=tuple(row.get("runtime", ())),
+        reported=row.get("report", "always") != "never",
+        report_reason=row.get("report_reason", ""),
+        behaviour=tuple(_behaviour(b) for b in row["behaviour"]),
+        alerts=row.get("alerts", {}),
+        alert_of=row.get("alert_of", ""),
+        docs_wrong=row.get("docs_wrong", ""),
+        checked=row["checked"],
+        sources=(*row.get("sources", ()), *catalogue.table(f"ops/{family}")["sources"]),
+    )
+
+
+def _behaviour(row: Mapping[str, Any]) -> Behaviour:
+    exact = row.get("default", "exact" if row["flag"] == "deterministic" else "varies") == "exact"
+    return Behaviour(
+        row.get("torch", ""), row.get("package", ""), row["flag"], row.get("device"), exact,
+        row.get("lenient") == "varies", tuple(row.get("when", ())), row.get("note", ""),
+    )  # fmt: skip
+
+
+def in_range(release: tuple[int, ...], text: str) -> bool:
+    """Whether a release lies in a range such as ">=2.1,<2.6" (an empty one holds all)."""
+    return all(_holds(release, operator, number) for operator, number in _CLAUSE.findall(text))
+
+
+def _holds(release: tuple[int, ...], operator: str, number: str) -> bool:
+    bound = tuple(int(part) for part in number.split("."))
+    width = max(len(release), len(bound))
+    left, right = (t + (0,) * (width - len(t)) for t in (release, bound))
+    match operator:
+        case ">=":
+            return left >= right
+        case "<=":
+            return left <= right
+        case "==":
+            return left == right
+        case "<":
+            return left < right
+    return left > right

@@ -1,0 +1,227 @@
+"""What calls and subscripts make of tensors, by their signatures and shapes as the catalogue gives them. Does not
+follow names.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.kernels.traits import TENSOR, Traits
+
+_SHAPE_KEYWORDS = ("size", "dim", "dims", "shape")
+
+
+@cache
+def listed(section: str, key: str) -> frozenset[str]:
+    """A list of the catalogue's table `tensors`."""
+    return frozenset(catalogue.table("tensors")[section][key])
+
+
+def result(name: str, tensor: Traits, arguments: Sequence[ast.expr], call: ast.Call) -> Traits:
+    """What the method or function `name` makes of `tensor`; `arguments` are those after the tensor."""
+    found = replace(
+        _result(name, tensor, arguments, call),
+        whole=True if _rounds(call) else tensor.whole if name in listed("methods", "keeps_whole") else None,
+        unique=_unique(name, tensor, call),
+        single=_single(name, tensor, arguments, call),
+        host=None if name in listed("methods", "moves") else tensor.host,
+    )
+    if name in listed("methods", "integer"):
+        return replace(found, tensor=True, floating=False, gradient=False, whole=True)
+    if name in listed("methods", "floating"):
+        return replace(found, floating=True)
+    if name in listed("methods", "without_gradient"):
+        return replace(found, gradient=False)
+    return found
+
+
+def _rounds(call: ast.Call) -> bool:
+    """`torch.div(x, y, rounding_mode="floor")`."""
+    return any(k.arg == "rounding_mode" and not _is(k.value, None) for k in call.keywords)
+
+
+def _unique(name: str, tensor: Traits, call: ast.Call) -> bool | None:
+    if name in listed("methods", "unique"):
+        return True if name != "where" or len(call.args) == 1 else None
+    if name in ("view", "reshape", "flatten"):  # the rows of a matrix may share what each names once
+        return tensor.unique if tensor.rank == 1 else None
+    return tensor.unique if name in listed("methods", "keeps_unique") else None
+
+
+def _single(name: str, tensor: Traits, arguments: Sequence[ast.expr], call: ast.Call) -> int | None:
+    """The dimension that `unsqueeze(1)` adds, and `argmax(dim=1, keepdim=True)` leaves."""
+    if name in ("unsqueeze", "unsqueeze_") or (name in listed("methods", "reduce") and _keeps(arguments, call)):
+        dims = [*arguments[:1], *(k.value for k in call.keywords if k.arg in ("dim", "axis"))]
+        return _number(dims[0]) if dims else None
+    return tensor.single if name in listed("methods", "keeps_single") else None
+
+
+def indexed(tensor: Traits, key: ast.expr) -> Traits:
+    """`tensor[key]`: slices keep a dimension, numbers take one away, None adds one; an index tensor is unknown."""
+    keys = key.elts if isinstance(key, ast.Tuple) else [key]
+    added = gone = 0
+    for item in keys:
+        match item:
+            case ast.Slice() | ast.Constant(value=bool()):
+                continue
+            case ast.Constant(value=int()) | ast.UnaryOp(operand=ast.Constant(value=int())):
+                gone += 1
+            case ast.Constant(value=None):
+                added += 1
+            case ast.Constant():  # ...
+                continue
+            case _:
+                return replace(tensor, unique=None, single=None).unranked()
+    named = sum(not (isinstance(k, ast.Constant) and k.value in (None, ...)) for k in keys)
+    found = replace(tensor, single=None).shifted(added - gone, added - gone)
+    return found.at_least(named + added - gone) if len(keys) > 1 else found
+
+
+def _result(name: str, tensor: Traits, arguments: Sequence[ast.expr], call: ast.Call) -> Traits:
+    known = replace(tensor, tensor=True)
+    if name == "nonzero" or (name == "where" and len(call.args) == 1):
+        return known.ranked(2)  # also right for what `[0]` makes of the tuple of indices
+    if name in listed("methods", "shape"):
+        return _shaped(name, known, arguments)
+    if name in listed("methods", "swap"):
+        return known.at_least(_mentioned(arguments))
+    if name in listed("methods", "reduce"):
+        return _reduced(known, arguments, call)
+    if name == "to" and _names_whole_numbers(arguments, call):
+        return replace(known, floating=False, gradient=False)
+    if name in listed("methods", "same") or name in listed("methods", "integer_same"):
+        dims = [k.value for k in call.keywords if k.arg == "dim"]
+        return known.at_least(_mentioned(dims))
+    match name:
+        case "unsqueeze" | "unsqueeze_":
+            return known.shifted(1, 1)
+        case "squeeze" | "squeeze_":
+            return known.shifted(-1 if arguments or call.keywords else -len("NCHWD"), 0)
+        case "flatten":
+            return known.ranked(1) if not arguments and not call.keywords else known.unranked(1)
+        case "detach" | "detach_" | "round" | "floor" | "ceil" | "sign" | "repeat":
+            return known if name != "repeat" else known.at_least(len(arguments))
+        case "stack":
+            return known.shifted(1, 1)
+        case "one_hot":
+            return known.shifted(1, 1)
+        case "t":
+            return known.ranked(2)
+    return Traits(True if tensor.tensor or name in listed("methods", "plain") else None, gradient=tensor.gradient)
+
+
+def created(name: str, arguments: Sequence[ast.expr], call: ast.Call) -> Traits | None:
+    """What a function that makes a new tensor makes; None for any other."""
+    needs = any(k.arg == "requires_grad" and not _is(k.value, False) for k in call.keywords)
+    gradient = None if needs else False
+    whole = name in listed("methods", "integer") or _names_whole_numbers((), call)
+    counts = whole or name.endswith(("ones", "ones_like", "zeros", "zeros_like", "arange")) or None
+    made = _created(name, arguments, call, gradient, whole)
+    if made is None:
+        return None
+    placed = name.startswith("new_") or name.endswith("_like") or any(k.arg == "device" for k in call.keywords)
+    unique = True if name in listed("methods", "unique") else None
+    return replace(made, whole=counts, unique=unique, host=None if placed else True)
+
+
+def _created(
+    name: str, arguments: Sequence[ast.expr], call: ast.Call, gradient: bool | None, whole: bool
+) -> Traits | None:
+    if name in listed("methods", "create"):
+        return replace(_sized(arguments, call), floating=None if _like_another(call) else not whole, gradient=gradient)
+    if name in listed("methods", "vector"):
+        counts = name == "arange" and not any(
+            isinstance(a, ast.Constant) and isinstance(a.value, float) for a in arguments
+        )
+        typed = any(k.arg == "dtype" for k in call.keywords)
+        floating = None if typed and not whole else not (whole or counts)
+        return Traits(True, 1, 1, floating, gradient)
+    if name in listed("methods", "like"):
+        return Traits(tensor=True, floating=False if whole else None, gradient=gradient)
+    if name in ("tensor", "as_tensor", "from_numpy"):
+        return Traits(tensor=True, floating=False if whole else None, gradient=gradient)
+    return None
+
+
+def _sized(arguments: Sequence[ast.expr], call: ast.Call) -> Traits:
+    """`zeros(2, 3)`, `zeros((2, 3))`, `zeros(size=(2, 3))`."""
+    sizes = list(arguments) or [k.value for k in call.keywords if k.arg in _SHAPE_KEYWORDS]
+    if sizes and isinstance(sizes[0], ast.Tuple | ast.List):
+        sizes = list(sizes[0].elts)
+    plain = sizes and all(isinstance(s, ast.Constant | ast.BinOp) for s in sizes)
+    if plain or (len(sizes) > 1 and not any(isinstance(s, ast.Starred) for s in sizes)):
+        return TENSOR.ranked(len(sizes))
+    return TENSOR
+
+
+def _shaped(name: str, tensor: Traits, arguments: Sequence[ast.expr]) -> Traits:
+    sizes = list(arguments)
+    if len(sizes) == 1 and isinstance(sizes[0], ast.Tuple | ast.List):
+        sizes = list(sizes[0].elts)
+    elif len(sizes) == 1 and not isinstance(sizes[0], ast.Constant | ast.UnaryOp):
+        return tensor if name in ("permute", "expand") and tensor.rank is not None else tensor.unranked()
+    if not sizes or any(isinstance(s, ast.Starred) for s in sizes):
+        return tensor.unranked(len(sizes) - 1 if sizes else 0)
+    return tensor.ranked(len(sizes))
+
+
+def _reduced(tensor: Traits, arguments: Sequence[ast.expr], call: ast.Call) -> Traits:
+    dims = list(arguments[:1]) + [k.value for k in call.keywords if k.arg in ("dim", "axis")]
+    if not dims:
+        return tensor.ranked(0)
+    if _keeps(arguments, call):
+        return tensor.at_least(_mentioned(dims))
+    count = len(dims[0].elts) if isinstance(dims[0], ast.Tuple | ast.List) else 1
+    return tensor.at_least(_mentioned(dims)).shifted(-count, -count)
+
+
+def _keeps(arguments: Sequence[ast.expr], call: ast.Call) -> bool:
+    """`sum(1, keepdim=True)`, `sum(1, True)`."""
+    named = any(k.arg == "keepdim" and _is(k.value, True) for k in call.keywords)
+    return named or (len(arguments) > 1 and _is(arguments[1], True))
+
+
+def _number(node: ast.expr) -> int | None:
+    match node:
+        case ast.Constant(value=int() as number):
+            return number
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as number)):
+            return -number
+    return None
+
+
+def _mentioned(dims: Sequence[ast.expr]) -> int:
+    """How many dimensions a tensor must have for these dimension numbers to exist."""
+    needed = 0
+    for dim in dims:
+        items = dim.elts if isinstance(dim, ast.Tuple | ast.List) else [dim]
+        for item in items:
+            match item:
+                case ast.Constant(value=int() as number) if not isinstance(number, bool):
+                    needed = max(needed, number + 1)
+                case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as number)):
+                    needed = max(needed, number)
+    return needed
+
+
+def _names_whole_numbers(arguments: Sequence[ast.expr], call: ast.Call) -> bool:
+    values = [*arguments, *(k.value for k in call.keywords if k.arg == "dtype")]
+    whole = ("long", "int", "int8", "int16", "int32", "int64", "uint8", "bool", "short")
+    return any(
+        (isinstance(v, ast.Attribute) and v.attr in whole) or (isinstance(v, ast.Name) and v.id in whole)
+        for v in values
+    )
+
+
+def _like_another(call: ast.Call) -> bool:
+    """`dtype=x.dtype`."""
+    given = [k.value for k in call.keywords if k.arg == "dtype"]
+    return any(isinstance(value, ast.Attribute) and value.attr == "dtype" for value in given)
+
+
+def _is(node: ast.expr, value: object) -> bool:
+    return isinstance(node, ast.Constant) and node.value is value

@@ -1,0 +1,86 @@
+"""Whether a project runs under deterministic algorithms, strictly or with warnings only, unless told otherwise.
+
+A call that only an option leads to, or that nobody in the project makes, does not count.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Literal
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow.enclosing import ancestors, arm_of
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.kernels.determinism import turned_on
+from torchrepro_lint.kernels.flags import Setting
+from torchrepro_lint.project.entries import entries
+from torchrepro_lint.project.unknown import UNKNOWN
+
+Flag = Literal["strict", "lenient"]
+FLAGS: tuple[Flag, ...] = ("strict", "lenient")
+MAX_FILES = 40
+_WORDS = (
+    "use_deterministic_algorithms",
+    "set_deterministic_debug_mode",
+    "enable_full_determinism",
+    "deterministic=",
+)
+
+
+def requested(module: Module, program: Program) -> Flag | None:
+    """What this file asks for, or another one of the project; of a script, one that it imports."""
+    own = module.facts.source.path
+    paths = {path for word in _WORDS for path in program.project.text.containing(word) or ()}
+    if paths and entries(module.facts, program.project) and not program.project.users([own]):
+        paths &= program.project.reachable(own)
+    files = [facts for path in sorted({own, *paths})[:MAX_FILES] if (facts := program.load(str(path))) is not None]
+    return _strictest({_requested_in(facts, program) for facts in files})
+
+
+def _strictest(flags: set[Flag | None]) -> Flag | None:
+    return "strict" if "strict" in flags else "lenient" if "lenient" in flags else None
+
+
+@remembered
+def _requested_in(facts: ModuleFacts, program: Program) -> Flag | None:
+    module = Module(facts, program)
+    settings = [setting for setting, known in turned_on(module) if known]
+    found: set[Flag | None] = {_kind(s, program) for s in settings if _runs_by_default(s.node, s.scope, program)}
+    return _strictest(found.union(_through_frameworks(module, program)))
+
+
+def _through_frameworks(module: Module, program: Program) -> Iterator[Flag]:
+    for row in catalogue.table("strictness")["asks"]:
+        for call in module.calls(row["names"]):
+            value = call.literal(row["argument"], row.get("position"), row.get("default"))
+            asked = next(
+                (flag for flag in FLAGS if any(value == v and type(value) is type(v) for v in row[flag])), None
+            )
+            if asked is not None and _runs_by_default(call.node, call.scope, program):
+                yield asked
+
+
+def _kind(setting: Setting, program: Program) -> Flag:
+    keywords = setting.call.keywords if setting.call is not None else []
+    warns = any(k.arg == "warn_only" and program.literal(k.value, setting.scope) in (True, UNKNOWN) for k in keywords)
+    mode = program.literal(setting.value, setting.value_scope)
+    return "lenient" if warns or mode == "warn" or (mode == 1 and mode is not True) else "strict"
+
+
+def _runs_by_default(node: ast.AST, scope: Scope, program: Program) -> bool:
+    """Whether nothing keeps the program from getting there: no open condition, and somebody calls the function."""
+    child = node
+    for block in ancestors(node, scope):
+        if isinstance(block, ast.If) and child is not block.test and block is not scope.facts.guard:
+            value = program.literal(block.test, scope)
+            if value is UNKNOWN or bool(value) != (arm_of(block, child) == "body"):
+                return False
+        child = block
+    function = scope.function
+    if function.kind != "function" or function.name.rpartition(".")[2] in ("main", "__init__"):
+        return True
+    return bool(program.callers_of(function))

@@ -1,0 +1,242 @@
+"""Which calls of a file run an operation of the catalogue, and how certain that is.
+
+Joins the catalogue's rows, the arguments at the call, the tensors that reach it and the context it runs in. One
+verdict per call; which of them a rule reports, and in which words, is the rule's business.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import TYPE_CHECKING
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow.enclosing import parent
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.store import remembered_last
+from torchrepro_lint.dataflow.uses import Uses
+from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.kernels.arguments import CallSite, Witness
+from torchrepro_lint.kernels.conditions import Holds, Judged, judge
+from torchrepro_lint.kernels.context import NOTHING, Context, context
+from torchrepro_lint.kernels.evaluated import only_evaluated
+from torchrepro_lint.kernels.instances import calls_of
+from torchrepro_lint.kernels.operations import Behaviour, Operation, rows, signature
+from torchrepro_lint.kernels.tensors import Tensors
+from torchrepro_lint.kernels.triggers import METHOD, derives, function_calls, mentioned, method_calls
+from torchrepro_lint.model import Certainty
+from torchrepro_lint.project import roles
+from torchrepro_lint.project.versions import effective
+
+if TYPE_CHECKING:
+    from torchrepro_lint.kernels.strictness import Flag
+
+
+NEWEST = (99,)  # newer than every release that a row speaks of
+OLDEST = (1, 7)  # the first with a flag; the kernels of those before it are no better
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Verdict:
+    """The call at `site` runs `operation`, which behaves as `behaviour` says for the PyTorch in question.
+
+    `exact` says that its result does not vary all the same. `decided` and `open` are the conditions that hold and
+    those that only the run can settle, in words; `witnesses` are places elsewhere that they rest on.
+    """
+
+    site: CallSite
+    operation: Operation
+    behaviour: Behaviour
+    certainty: Certainty
+    exact: bool
+    decided: tuple[str, ...]
+    open: tuple[str, ...]
+    witnesses: tuple[Witness, ...]
+    flag: Flag | None
+
+    @property
+    def call(self) -> Call:
+        """The call, or the construction of the module."""
+        return self.site.call
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Fit:
+    """A row whose conditions a call may meet."""
+
+    operation: Operation
+    behaviour: Behaviour
+    judged: Judged
+    exact: bool
+
+
+@remembered_last
+def verdicts(module: Module, program: Program) -> tuple[Verdict, ...]:
+    """The verdicts of a file, in source order."""
+    reader = _Reader(module, program)
+    found = [v for call in reader.candidates() if (v := reader.verdict(call)) is not None]
+    return tuple(sorted(found, key=lambda v: (v.call.node.lineno, v.call.node.col_offset)))
+
+
+class _Reader:
+    def __init__(self, module: Module, program: Program) -> None:
+        self.module = module
+        self.program = program
+        self.tensors = Tensors(program)
+        self.uses = Uses(program)
+
+    @cached_property
+    def release(self) -> tuple[int, ...]:
+        """The release of PyTorch that the program is judged by."""
+        setting = self.program.project.torch_version
+        return max(effective(setting).release, OLDEST) if setting else NEWEST
+
+    @cached_property
+    def flag(self) -> Flag | None:
+        """What the project asks of its operations."""
+        from torchrepro_lint.kernels.strictness import requested  # only findings ask
+
+        return requested(self.module, self.program)
+
+    def candidates(self) -> Iterator[Call]:
+        """Calls whose name is in the catalogue; of methods only those that a tensor may have."""
+        facts = self.module.facts
+        if derives(facts):  # subclasses of the catalogue's modules: rare, and much to look through
+            yield from self.module.calls(mentioned(facts))
+        else:
+            yield from self._functions()
+        for name, node, scope in method_calls(facts):
+            if self._may_be_method(node, scope):
+                yield Call(node, scope, name, self.program)
+
+    def _functions(self) -> Iterator[Call]:
+        for names, node, scope in function_calls(self.module.facts):
+            if isinstance(node.func, ast.Attribute):
+                name = self.tensors.layers.resolve(node.func, scope)
+            else:
+                name = self.program.callee(node, scope)
+            if isinstance(name, str) and name in names:
+                yield Call(node, scope, name, self.program)
+
+    def _may_be_method(self, call: ast.Call, scope: Scope) -> bool:
+        function = call.func
+        if not isinstance(function, ast.Attribute) or self.tensors.layers.resolve(function, scope) is not None:
+            return False  # torch.median, np.median, or a method that the project defines
+        if scope.is_self(function.value):
+            return False
+        known = self.tensors.traits(function.value, scope).tensor
+        return known is True or (known is None and function.attr in catalogue.table("tensors")["only_tensors"])
+
+    # -- one call -----------------------------------------------------------------------------------------------
+    def verdict(self, call: Call) -> Verdict | None:
+        """By the row that fits the call best: one that holds for certain before one that may."""
+        uses = cache(lambda: calls_of(call, self.uses))
+        site = CallSite(call, signature(call.name), self.tensors, uses)
+        fits = [f for row in rows(call.name) if (f := self._fit(row, site)) is not None]
+        if not fits:
+            return None
+        fit = max(fits, key=lambda f: f.judged.holds)
+        certainty = self._certainty(fit, site)
+        witnesses = [_shown(w) for w in fit.judged.witnesses if not context(w.node, w.scope, self.program).idle]
+        if certainty is None or (fit.judged.witnesses and not witnesses):
+            return None
+        judged = fit.judged
+        return Verdict(
+            site, fit.operation, fit.behaviour, certainty, fit.exact,
+            tuple(judged.decided), tuple(judged.open), tuple(witnesses), self.flag,
+        )  # fmt: skip
+
+    def _fit(self, row: Operation, site: CallSite) -> _Fit | None:
+        if _mentions(row.unless_mentioned, site.call.facts):
+            return None
+        judged = judge(row.when, site)
+        if judged.holds is Holds.NO:
+            return None
+        for behaviour in row.behaviour:
+            if not behaviour.covers(self.release, "cuda"):
+                continue
+            further = judge(behaviour.when, site)
+            if further.holds is not Holds.NO:
+                exact = judge(row.exact, site).holds if row.exact else Holds.NO
+                doubtful = exact is Holds.MAYBE
+                judged.holds = min(judged.holds, further.holds, Holds.MAYBE if doubtful else Holds.YES)
+                judged.open += further.open
+                return _Fit(row, behaviour, judged, behaviour.exact or exact is Holds.YES)
+        return None
+
+    def _certainty(self, fit: _Fit, site: CallSite) -> Certainty | None:
+        """None where nothing trains, or no gradient can reach the operation."""
+        call, row = site.call, fit.operation
+        gradient: bool | None
+        is_module = call.name.rpartition(".")[2][:1].isupper()
+        if is_module:  # its gradient flows wherever it is used
+            where, gradient = self._used(site), True
+        else:
+            where = context(call.node, call.scope, self.program)
+            gradient = self._gradient(row, site)
+            if self._on_host(site):
+                return None
+        if where.role is not None or (row.direction == "backward" and (where.idle or gradient is False)):
+            return None
+        if (is_module or gradient is not True) and self._handles_data(call):
+            return None
+        if row.direction == "backward" and only_evaluated(call.facts.source.path, self.program):
+            return None
+        sure = fit.judged.holds is Holds.YES and not row.runtime and not call.name.startswith(METHOD)
+        return Certainty.CERTAIN if sure and (gradient or row.direction == "forward") else Certainty.DEPENDS
+
+    def _on_host(self, site: CallSite) -> bool:
+        """Whether it runs on the CPU: on tensors made there, as a constructor makes its constants."""
+        if site.call.scope.function.name.rpartition(".")[2] == "__init__":
+            return True
+        names = list(site.signature.parameters)[:1]
+        known = [traits.host for name in names for traits, _ in site.traits(name)]
+        return bool(known) and all(known)
+
+    def _handles_data(self, call: Call) -> bool:
+        owner = call.scope.method_class
+        layers = self.tensors.layers
+        in_module = owner is not None and layers.is_module(owner) and layers.has_parameters(owner)
+        return roles.handles_data(call.facts.source.rel, in_module=in_module)
+
+    def _gradient(self, row: Operation, site: CallSite) -> bool | None:
+        """Whether a gradient flows into one of the tensors that the operation differentiates."""
+        names = list(site.signature.parameters)[: 3 if row.family == "attention" else 1]
+        known = [traits for name in names for traits, _ in site.traits(name)]
+        if any(t.gradient for t in known):
+            return True
+        whole = bool(known) and known[0].floating is False
+        return False if whole or (known and all(t.gradient is False for t in known)) else None
+
+    def _used(self, site: CallSite) -> Context:
+        """The context of a constructed module: of its construction, or of all the calls of it."""
+        built = context(site.call.node, site.call.scope, self.program)
+        if built.role not in (None, "import", "loading"):
+            return built
+        used = {context(node, scope, self.program) for node, scope in site.uses()}
+        return min(used, key=str) if used and all(u.idle for u in used) else NOTHING
+
+
+def _shown(witness: Witness) -> Witness:
+    """An argument is shown with the call that passes it."""
+    holder = parent(witness.node, witness.scope)
+    if isinstance(holder, ast.keyword):
+        holder = parent(holder, witness.scope)
+    return witness._replace(node=holder) if isinstance(holder, ast.Call) else witness
+
+
+def _mentions(words: Sequence[str], facts: ModuleFacts) -> bool:
+    """Whether a file has one of the words, in more than an import and what only evaluation runs."""
+    if not any(word in facts.source.text for word in words):
+        return False
+    functions = [s for s in facts.scope.descend() if s.kind == "function"]
+    idle = [s.node for s in functions if roles.of_function(s.name.rpartition(".")[2], ()) == "evaluation"]
+    return any(
+        any(word in line for word in words)
+        and not line.startswith(("import ", "from "))
+        and not any(f.lineno <= number <= (f.end_lineno or 0) for f in idle)  # type: ignore[attr-defined]
+        for number, line in enumerate(facts.source.text.split("\n"), 1)
+    )

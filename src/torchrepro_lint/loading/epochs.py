@@ -1,0 +1,203 @@
+"""Epoch loops, and the distributed samplers that are iterated in them.
+
+Finds the loop that repeats a pass over the data (in the same function or in one that calls it), and whether
+any part of the program tells a sampler which epoch it is. Where a sampler goes is worked out by `flow`.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.abstract_values import Constant, Result
+from torchrepro_lint.dataflow.calls import Call
+from torchrepro_lint.dataflow.flow import Flow, follow
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.loading.samplers import is_evaluation
+
+MAX_CALLERS = 6
+_EPOCH = re.compile(r"epoch", re.IGNORECASE)
+_OTHER_COUNT = re.compile(r"fold|seed|rank|trial|task|split|client|worker|gpu|model|repeat|attack", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EpochLoop:
+    """A loop that repeats a pass; `counts` is whether its variable is the number of the epoch, `sure` whether
+    its names say that it is about epochs."""
+
+    node: ast.For | ast.AsyncFor | ast.While
+    scope: Scope
+    counts: bool
+    sure: bool
+
+    @property
+    def variable(self) -> str | None:
+        """The loop variable, where it is a plain name that counts."""
+        target = getattr(self.node, "target", None)
+        return target.id if self.counts and isinstance(target, ast.Name) else None
+
+
+# -- loops --------------------------------------------------------------------------------------------
+def epoch_loop(program: Program, node: ast.AST, scope: Scope, flow: Flow) -> EpochLoop | None:
+    """The loop that repeats `node`, in its own function or around a call of it; nearest first.
+
+    Going up, the calls are followed that brought the flow's object into the function.
+    """
+    return _repeated(program, node, scope, flow, set(), 0)
+
+
+def _repeated(
+    program: Program, node: ast.AST, scope: Scope, flow: Flow, seen: set[int], depth: int
+) -> EpochLoop | None:
+    for loop in _loops_around(scope.facts, node):
+        found = _as_epochs(program, loop, scope.facts.scope_of(loop))
+        if found is not None:
+            return None if _without_gradients(scope.facts, node, loop) else found
+    function = scope.function
+    if function.kind != "function" or depth >= MAX_CALLERS or id(function) in seen:
+        return None
+    seen.add(id(function))
+    if _evaluates(scope.facts, function) or _without_gradients(scope.facts, node, function.node):
+        return None
+    for call, caller in flow.calls_of(program, function):
+        found = _repeated(program, call, caller, flow, seen, depth + 1)
+        if found is not None:
+            return found
+    return None
+
+
+def _loops_around(facts: ModuleFacts, node: ast.AST) -> Iterator[ast.For | ast.AsyncFor | ast.While]:
+    """The loops whose body holds `node`, up to its function, innermost first."""
+    child = node
+    for parent in facts.ancestors(node):
+        if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            return
+        if isinstance(parent, ast.For | ast.AsyncFor | ast.While) and child in parent.body:
+            yield parent
+        child = parent
+
+
+def _as_epochs(program: Program, loop: ast.For | ast.AsyncFor | ast.While, scope: Scope) -> EpochLoop | None:
+    facts = scope.facts
+    if isinstance(loop, ast.While):
+        named = bool(_EPOCH.search(facts.text(loop.test))) or any(
+            isinstance(n, ast.AugAssign) and _EPOCH.search(facts.text(n.target)) for n in ast.walk(loop)
+        )
+        return EpochLoop(loop, scope, counts=False, sure=named)
+    target, iterable = facts.text(loop.target), facts.text(loop.iter)
+    named = bool(_EPOCH.search(target) or _EPOCH.search(iterable))
+    counter = _counter(program, loop.iter, scope)
+    if counter is None and not _EPOCH.search(target):
+        return None
+    if (not named and _OTHER_COUNT.search(f"{target} {iterable}")) or (
+        counter is not None and _once(program, counter, scope)
+    ):
+        return None
+    return EpochLoop(loop, scope, counts=counter is not None, sure=named)
+
+
+def _counter(program: Program, expr: ast.expr, scope: Scope) -> ast.Call | None:
+    """The `range(...)` or the like that is iterated, below a progress bar."""
+    table = catalogue.table("distributed")
+    while isinstance(expr, ast.Call):
+        name = program.callee(expr, scope)
+        if name in table["counters"]["names"]:
+            return expr
+        if name not in table["wrappers"]["names"] or name == "builtins.enumerate" or not expr.args:
+            return None
+        expr = expr.args[0]
+    return None
+
+
+def _once(program: Program, counter: ast.Call, scope: Scope) -> bool:
+    values = [program.literal(a, scope) for a in counter.args]
+    numbers = [v for v in values if isinstance(v, int)]
+    return 0 < len(numbers) == len(values) and len(range(*numbers)) <= 1
+
+
+def _evaluates(facts: ModuleFacts, function: Scope) -> bool:
+    """Whether a function is named after evaluation, or decorated to run without gradients."""
+    node = function.node
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return False
+    return is_evaluation(node.name) or any(_no_grad(facts, d) for d in node.decorator_list)
+
+
+def _without_gradients(facts: ModuleFacts, node: ast.AST, until: ast.AST) -> bool:
+    """Whether a `with torch.no_grad()` lies around `node`, below `until`."""
+    for parent in facts.ancestors(node):
+        if parent is until:
+            return False
+        if isinstance(parent, ast.With) and any(_no_grad(facts, item.context_expr) for item in parent.items):
+            return True
+    return False
+
+
+def _no_grad(facts: ModuleFacts, expr: ast.expr) -> bool:
+    return bool(re.search(r"\b(no_grad|inference_mode)\b", facts.text(expr)))
+
+
+# -- one sampler --------------------------------------------------------------------------------------
+def repeated_order(program: Program, call: Call) -> tuple[EpochLoop, Flow] | None:
+    """The epoch loop that iterates this sampler with nothing ever telling it the epoch, and where the
+    sampler went."""
+    flow = follow(program, call.node, call.scope)
+    if flow.escaped or "set_epoch" in flow.called or "epoch" in flow.called:
+        return None
+    loop = passes(program, flow)
+    if loop is None or may_be_told_elsewhere(program, call, flow):
+        return None
+    return loop, flow
+
+
+def passes(program: Program, flow: Flow) -> EpochLoop | None:
+    """The epoch loop around a place that iterates the sampler or what holds it; one that is surely so
+    first."""
+    found = [epoch_loop(program, node, scope, flow) for node, scope in flow.iterated]
+    loops = [loop for loop in found if loop is not None]
+    return next((loop for loop in loops if loop.sure), loops[0] if loops else None)
+
+
+def may_be_told_elsewhere(program: Program, call: Call, flow: Flow) -> bool:
+    """Whether a `set_epoch` that the flow did not meet could still be called on this sampler."""
+    paths = program.project.text.mentioning("set_epoch")
+    if paths is None:
+        return True
+    attributes = {h.name for h in flow.holders if h.owner.kind in ("class", "module")}
+    for path in sorted({str(p) for p in paths} | flow.files):
+        facts = program.load(str(Path(path)))
+        if facts is not None and any(
+            _may_mean(program, site, call, path in flow.files, attributes) for site in _sites(facts)
+        ):
+            return True
+    return False
+
+
+def _sites(facts: ModuleFacts) -> Iterator[tuple[ast.expr | None, Scope]]:
+    """The receivers of `set_epoch` calls in a file; None where one is fetched by name."""
+    for node, scope in facts.calls.get("set_epoch", ()):
+        yield (node.func.value if isinstance(node.func, ast.Attribute) else None), scope
+    for node, scope in facts.calls.get("getattr", ()):
+        if len(node.args) > 1 and isinstance(node.args[1], ast.Constant) and node.args[1].value == "set_epoch":
+            yield node.args[0], scope
+
+
+def _may_mean(
+    program: Program, site: tuple[ast.expr | None, Scope], call: Call, in_flow: bool, attributes: set[str]
+) -> bool:
+    receiver, scope = site
+    if receiver is None:
+        return in_flow
+    origins = program.origins(receiver, scope)
+    if any(isinstance(o, Result) and o.node is call.node for o in origins):
+        return True
+    known = all(isinstance(o, Constant) or (isinstance(o, Result) and o.callee) for o in origins)
+    if known and any(isinstance(o, Result) for o in origins):
+        return False
+    names = {n.attr for n in ast.walk(receiver) if isinstance(n, ast.Attribute)}
+    return in_flow or bool(names & attributes)

@@ -1,0 +1,57 @@
+"""The calls that list a folder: functions of `os` and `glob`, and methods of what is, or looks like, a path."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.abstract_values import Result
+from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.index import Scope
+
+# Other objects that have a `glob`: they are asked for a remote store, and sort by themselves or not.
+_OTHER_STORES = ("fs", "filesystem", "storage", "client", "bucket", "hdfs", "s3", "gcs", "api", "gfile")
+
+
+class Listing(NamedTuple):
+    """One call; for `items` and `lazy` see the catalogue's `order` table."""
+
+    node: ast.Call
+    scope: Scope
+    items: str
+    lazy: bool
+
+
+def listings(module: Module, program: Program) -> Iterator[Listing]:
+    """All listings of a file, in source order."""
+    found = []
+    rows = catalogue.names("order", "listings")
+    for call in module.calls(rows.keys()):
+        row = rows[call.name]
+        found.append(Listing(call.node, call.scope, row["items"], row["lazy"]))
+    for row in catalogue.table("order")["path_methods"]:
+        for name in row["names"]:
+            for node, scope in module.facts.calls.get(name, ()):
+                if _is_on_path(node, scope, program):
+                    found.append(Listing(node, scope, row["items"], row["lazy"]))
+    yield from sorted(found, key=lambda item: (item.node.lineno, item.node.col_offset))
+
+
+def _is_on_path(call: ast.Call, scope: Scope, program: Program) -> bool:
+    """Whether a method is called on a path; `iterdir` and `rglob` are names that only paths have."""
+    function = call.func
+    if not isinstance(function, ast.Attribute) or program.qualified(function, scope) is not None:
+        return False
+    if any(isinstance(c, Scope) for c in program.values.callees(call, scope)):
+        return False
+    made = {o.callee for o in program.origins(function.value, scope) if isinstance(o, Result)}
+    named = {c for c in made if isinstance(c, str)}
+    if named:
+        return all(c.startswith(("pathlib.", "builtins.super")) for c in named)
+    if function.attr != "glob":
+        return True
+    words = ast.unparse(function.value).lower().replace(".", "_").split("_")
+    return bool(call.args) and not any(store in words for store in _OTHER_STORES)

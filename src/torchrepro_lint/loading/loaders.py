@@ -1,0 +1,180 @@
+"""Data loaders and samplers as they are called: whether one shuffles, with whose generator, and with which workers.
+
+Knows the catalogue's loaders and samplers; knows nothing of rules, and nothing of what a data set does.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import Any
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.abstract_values import Constant, Parameter, Unknown
+from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow.mappings import possible_entries
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.model import Certainty
+from torchrepro_lint.project.unknown import UNKNOWN, Opaque
+
+_GLOBAL_GENERATORS = ("torch.default_generator", "torch._C.default_generator")
+
+
+def loaders() -> Mapping[str, Mapping[str, Any]]:
+    """Canonical name -> row, of the loaders that pass their arguments on to `torch.utils.data.DataLoader`."""
+    return catalogue.names("loaders", "loaders")
+
+
+def samplers() -> Mapping[str, Mapping[str, Any]]:
+    """Canonical name -> row, of what draws indices or splits and takes a generator."""
+    return catalogue.names("loaders", "samplers")
+
+
+def loader_calls(module: Module) -> list[Call]:
+    """The loaders that a file makes, of derived classes too that hand on `*args, **kwargs` as they are."""
+    found = {id(c.node): c for c in module.calls(loaders().keys())}
+    for spelled, sites in module.facts.calls.items():
+        for node, scope in sites if spelled.endswith("Loader") else ():
+            owner = module.program.resolve(node.func, scope)
+            if id(node) not in found and isinstance(owner, Scope) and owner.kind == "class":
+                base = _handed_on_to(owner, module.program)
+                if base is not None:
+                    found[id(node)] = Call(node, scope, base, module.program, subclass=owner)
+    return sorted(found.values(), key=lambda c: (c.node.lineno, c.node.col_offset))
+
+
+def _handed_on_to(owner: Scope, program: Program) -> str | None:
+    """The loader that a class derives from, when its constructor takes what that one takes."""
+    init = program.names.class_member(owner, "__init__")
+    if not isinstance(init, Scope) or not isinstance(init.node, ast.FunctionDef):
+        return None
+    taken = init.node.args
+    if len(taken.args) != 1 or taken.vararg is None or taken.kwarg is None or taken.kwonlyargs:
+        return None
+    for call, scope in init.facts.calls.get("__init__", ()):
+        match call.args, call.keywords:
+            case [ast.Starred(value=ast.Name(id=args))], [ast.keyword(arg=None, value=ast.Name(id=kwargs))]:
+                if scope is init and (args, kwargs) == (taken.vararg.arg, taken.kwarg.arg):
+                    return next((b for b in program.external_bases(owner) if b in loaders()), None)
+    return None
+
+
+def argument(call: Call, name: str) -> Site | Opaque | None:
+    """The argument `name` of a loader or sampler; `kwargs.update(more)` is followed where `more` is known."""
+    row = loaders().get(call.name) or samplers()[call.name]
+    position = row["positions"].get(name) if "positions" in row else row.get(name)
+    found = call.argument(name, position)
+    return _updated(call, name) if found is UNKNOWN else found
+
+
+def _updated(call: Call, name: str) -> Site | Opaque | None:
+    """Look `name` up in dicts that are filled step by step, on any path."""
+    if any(isinstance(a, ast.Starred) for a in call.node.args):
+        return UNKNOWN
+    found: Site | None = None
+    for keyword in call.node.keywords:
+        if keyword.arg is None:
+            entries = possible_entries(keyword.value, call.scope, call.program)
+            if entries is None:
+                return UNKNOWN
+            found = entries.get(name, found)
+    return found
+
+
+# -- shuffling ------------------------------------------------------------------------------------------------
+def shuffling(call: Call) -> Certainty | None:
+    """Whether a loader shuffles by itself: certain, likely (an expression decides), or None."""
+    sampler = _sampler_given(call)
+    shuffle = argument(call, "shuffle")
+    if sampler is True or not isinstance(shuffle, Site):
+        return None
+    truth = _truth(shuffle, call.program)
+    if truth is False:
+        return None
+    return Certainty.CERTAIN if truth is True and sampler is False else Certainty.LIKELY
+
+
+def _sampler_given(call: Call) -> bool | None:
+    """Whether a sampler object decides the order; None when it is not known."""
+    answers = []
+    for name in ("sampler", "batch_sampler"):
+        found = argument(call, name)
+        answers.append(_is_given(found, call.program) if isinstance(found, Site) else None if found else False)
+    return True if True in answers else None if None in answers else False
+
+
+def _is_given(passed: Site, program: Program) -> bool | None:
+    """Whether the value is surely not None, surely None, or unknown."""
+    found = program.origins(passed.node, passed.scope)
+    nothing = [isinstance(o, Constant) and o.value is None for o in found]
+    if all(nothing):
+        return False
+    return None if any(nothing) or any(isinstance(o, Unknown | Parameter) for o in found) else True
+
+
+def _truth(value: Site, program: Program) -> bool | None:
+    """Whether an expression is true, false, or not known before the program runs."""
+    match value.node:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            inner = _truth(Site(operand, value.scope), program)
+            return None if inner is None else not inner
+        case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot() as op], comparators=[ast.Constant(value=None)]):
+            given = _is_given(Site(left, value.scope), program)
+            return None if given is None else given is isinstance(op, ast.IsNot)
+        case ast.BoolOp(op=op, values=parts):
+            truths = [_truth(Site(p, value.scope), program) for p in parts]
+            decisive = isinstance(op, ast.Or)
+            return decisive if decisive in truths else None if None in truths else not decisive
+    constants = {bool(v) for v in program.constants(value.node, value.scope) or ()}
+    return constants.pop() if len(constants) == 1 else None
+
+
+# -- generators and workers ------------------------------------------------------------------------------------
+def lacks_generator(call: Call) -> bool:
+    """Whether a loader or sampler surely draws from the global generator: it is passed none, None, or that one."""
+    passed = argument(call, "generator")
+    if passed is None:
+        return True
+    if passed is UNKNOWN:
+        return False
+    if call.program.qualified(passed.node, passed.scope) in _GLOBAL_GENERATORS:
+        return True
+    return _is_given(passed, call.program) is False
+
+
+def workers(call: Call) -> bool | None:
+    """Whether a loader surely has (True), surely has not (False), or may have (None) worker processes."""
+    row = loaders()[call.name]
+    number, method = argument(call, "num_workers"), argument(call, "worker_method")
+    if number is None or row["workers"] == "threads" or method is not None:
+        return False
+    if number is UNKNOWN:
+        return None
+    values = call.program.constants(number.node, number.scope)
+    if values is None:
+        return None
+    counts = {bool(v) for v in values}
+    return counts.pop() if len(counts) == 1 else None
+
+
+def lacks_worker_init(call: Call) -> bool:
+    """Whether the workers surely run without a `worker_init_fn`."""
+    if loaders()[call.name]["workers"] != "unseeded":
+        return False
+    passed = argument(call, "worker_init_fn")
+    return passed is None or (isinstance(passed, Site) and _is_given(passed, call.program) is False)
+
+
+# -- where a call stands ------------------------------------------------------------------------------------------
+def is_dead(facts: ModuleFacts, node: ast.AST) -> bool:
+    """Whether `node` lies in the arm of a constant test that never runs, e.g. the `else` of `if True:`."""
+    child = node
+    for parent in facts.ancestors(node):
+        match parent:
+            case ast.If(test=ast.Constant(value=value), body=body, orelse=orelse):
+                if child in (orelse if value else body):
+                    return True
+        child = parent
+    return False

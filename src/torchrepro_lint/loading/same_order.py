@@ -1,0 +1,89 @@
+"""Where loaders and samplers that are each given a generator with one constant seed would draw in step: one made for
+each epoch, for each rank, or beside another.
+
+Two data sets of one size would be gone through in the same order, so that their samples meet as the same pairs in
+every epoch. Knows nothing of rules.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from torchrepro_lint.dataflow.binding import argument_for
+from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow.execution_count import is_called_for_each_epoch, runs_in_each_pass
+from torchrepro_lint.dataflow.intent import branches
+from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.index import Scope
+from torchrepro_lint.loading.loaders import argument, loader_calls, loaders, samplers, shuffling
+from torchrepro_lint.rng.ranks import has_ranks
+
+_SPLIT = "torch.utils.data.random_split"  # draws once, when it is called
+_LIGHTNING_HOOK = "train_dataloader"
+_RELOADS = re.compile(rb"\breload_dataloaders_every_n?_?epochs?\s*=\s*(?!0|False)")
+
+
+def is_made_for_each_epoch(call: Call) -> bool:
+    """Whether each epoch makes the loader anew, and would begin with the same order."""
+    function = call.scope.function
+    if runs_in_each_pass(call.scope, call.program) or is_called_for_each_epoch(function, call.program):
+        return True
+    is_hook = function.name.rpartition(".")[2] == _LIGHTNING_HOOK
+    return is_hook and call.program.project.text.any_match(_RELOADS) is not False
+
+
+def differs_by_rank(call: Call) -> bool:
+    """Whether each rank may draw an order of its own from all samples: with one generator all would draw the same.
+
+    Ranks that share the samples out have a sampler for it, and what is made without ranks stands under a condition.
+    """
+    shuffle = _shuffle(call)
+    always = shuffle is None or isinstance(shuffle.node, ast.Constant)
+    drawn = call.name != _SPLIT and always and not any(branches(call.facts, call.node))
+    return drawn and has_ranks(call.program)
+
+
+def number_beside(call: Call) -> int:
+    """How many loaders and samplers the same function makes before that draw as well."""
+    if call.name == _SPLIT:
+        return 0
+    module = Module(call.facts, call.program)
+    drawing = [c for c in loader_calls(module) if shuffling(c) is not None]
+    drawing += [c for c in module.calls(samplers().keys()) if c.name != _SPLIT]
+    place = call.node.lineno, call.node.col_offset
+    earlier = [c for c in drawing if (c.node.lineno, c.node.col_offset) < place]
+    return sum(_are_beside((c.node, c.scope), (call.node, call.scope)) for c in earlier)
+
+
+def is_made_side_by_side(call: Call) -> bool:
+    """Whether one function calls the one that makes the loader twice, and both are to shuffle."""
+    function = call.scope.function
+    if call.name == _SPLIT or function.kind != "function":
+        return False
+    sites = [s for s in call.program.callers_of(function) or () if not _leaves_order(s[0], call)]
+    return any(_are_beside(one, other) for i, one in enumerate(sites) for other in sites[:i])
+
+
+def _shuffle(call: Call) -> Site | None:
+    passed = argument(call, "shuffle") if call.name in loaders() else None
+    return passed if isinstance(passed, Site) else None
+
+
+def _leaves_order(site: ast.Call, call: Call) -> bool:
+    """Whether the function that makes the loader is told at `site` not to shuffle."""
+    shuffle = _shuffle(call)
+    if shuffle is None or not isinstance(shuffle.node, ast.Name):
+        return False
+    passed = argument_for(site, call.scope.function, shuffle.node.id)
+    if passed is None:
+        passed = next((b.value for b in call.scope.function.bindings.get(shuffle.node.id, ())), None)
+    return isinstance(passed, ast.Constant) and not passed.value
+
+
+def _are_beside(one: tuple[ast.Call, Scope], other: tuple[ast.Call, Scope]) -> bool:
+    """Whether one run of a function makes both: no test lets only one of them be made."""
+    if one[1].function is not other[1].function:
+        return False
+    ways = dict(branches(one[1].facts, one[0]))
+    return all(ways.get(test, way) is way for test, way in branches(other[1].facts, other[0]))

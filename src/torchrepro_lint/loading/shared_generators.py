@@ -1,0 +1,152 @@
+"""Generator objects that the methods of a data set draw from: made once, copied into every worker of a loader.
+
+Follows variables of the module and attributes that the constructor sets. A class that asks which worker it runs
+in, or gives the generator another state later, is taken to know what it does.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from torchrepro_lint.dataflow.abstract_values import Result
+from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow.uses import Uses
+from torchrepro_lint.index import FunctionNode, Scope
+from torchrepro_lint.loading.loaders import argument, loaders, workers
+from torchrepro_lint.rng.generators import is_given_a_state
+
+MAX_DEPTH = 3
+_DATASETS = ("torch.utils.data.Dataset", "torch.utils.data.IterableDataset", "torchvision.datasets.",
+             "torchvision.datasets.VisionDataset", "monai.data.Dataset", "torch_geometric.data.Dataset")  # fmt: skip
+_ITEMS = ("__getitem__", "__getitems__", "__iter__")
+_STATES = frozenset({"seed", "manual_seed", "set_state", "setstate", "get_state", "getstate", "bit_generator",
+                     "initial_seed", "spawn", "device"})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawn:
+    """A draw in `method` of a data set; `loader` is one whose workers run it, None when none is known."""
+
+    node: ast.expr
+    scope: Scope
+    method: str
+    loader: Call | None
+
+
+def drawn_in_workers(call: Call, program: Program) -> Drawn | None:
+    """The first draw, by a loader's workers, from the generator that `call` makes."""
+    holder = call.facts.statement(call.node)
+    target = _held_by(holder, call.node)
+    is_early = call.scope.kind == "module" or call.scope.function.name.endswith("__init__")
+    if target is None or not is_early or is_given_a_state(_bare(call), program):
+        return None
+    uses = Uses(program)
+    reads = [site for site in uses.of_target(target, holder, call.scope) if _is_drawn_from(site)]
+    for site in reads:
+        owner = site.scope.method_class
+        if owner is None or not _is_dataset(owner, program) or _knows_workers(owner):
+            continue
+        method = _item_method(site.scope.function, owner)
+        found = _loader_of(owner, program) if method is not None else None
+        if method is not None and found is not None:
+            return Drawn(site.node, site.scope, method, found[0])
+    return None
+
+
+def _held_by(statement: ast.stmt, made: ast.expr) -> ast.expr | None:
+    """The variable of a module, or the attribute, that alone holds the generator."""
+    match statement:
+        case ast.Assign(targets=[target], value=value) | ast.AnnAssign(target=target, value=value):
+            if value is made or _is_seeded_at_once(value, made):
+                return target
+    return None
+
+
+def _is_seeded_at_once(value: ast.expr | None, made: ast.expr) -> bool:
+    """`torch.Generator().manual_seed(7)`"""
+    match value:
+        case ast.Call(func=ast.Attribute(value=inner, attr="manual_seed")):
+            return inner is made
+    return False
+
+
+def _bare(call: Call) -> Call:
+    """The call that stands in the assignment: for `Generator().manual_seed(7)`, the outer one."""
+    parent = call.facts.parents[call.node]
+    outer = call.facts.parents.get(parent)
+    is_seeded = isinstance(parent, ast.Attribute) and isinstance(outer, ast.Call)
+    return Call(outer, call.scope, call.name, call.program) if is_seeded else call  # type: ignore[arg-type]
+
+
+def _is_drawn_from(site: Site) -> bool:
+    """`rng.random()`, and `generator=rng`."""
+    parent = site.scope.facts.parents.get(site.node)
+    if isinstance(parent, ast.keyword):
+        return parent.arg == "generator"
+    if not isinstance(parent, ast.Attribute) or parent.attr in _STATES:
+        return False
+    outer = site.scope.facts.parents.get(parent)
+    return isinstance(outer, ast.Call) and outer.func is parent
+
+
+# -- data sets ------------------------------------------------------------------------------------------------
+def _is_dataset(owner: Scope, program: Program) -> bool:
+    return any(b in _DATASETS or b.startswith("torchvision.datasets.") for b in program.external_bases(owner))
+
+
+def _knows_workers(owner: Scope) -> bool:
+    calls = owner.facts.calls.get("get_worker_info", ())
+    return any(scope.method_class is owner for _, scope in calls)
+
+
+def _item_method(function: Scope, owner: Scope) -> str | None:
+    """The method, called for an item or a pass, that `function` is or is called by."""
+    for name in _ITEMS:
+        scope = _method(owner, name)
+        if scope is not None and function in _reached(scope, owner, 0):
+            return name
+    return None
+
+
+def _method(owner: Scope, name: str) -> Scope | None:
+    bindings = owner.bindings.get(name, ())
+    return owner.children.get(bindings[-1].node) if bindings else None
+
+
+def _reached(method: Scope, owner: Scope, depth: int) -> Iterator[Scope]:
+    """The methods of the same class that a method runs."""
+    yield method
+    if depth == MAX_DEPTH or not isinstance(method.node, FunctionNode):
+        return
+    for node in ast.walk(method.node):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attr)) if name == method.self_name:
+                inner = _method(owner, attr)
+                if inner is not None and inner is not method:
+                    yield from _reached(inner, owner, depth + 1)
+
+
+# -- loaders --------------------------------------------------------------------------------------------------
+def _loader_of(owner: Scope, program: Program) -> tuple[Call | None] | None:
+    """A loader with workers over such a data set; (None,) when no loader is known, None when none has workers
+    that keep their copies."""
+    found = list(_loaders_of(owner, program))
+    if not found:
+        return (None,)
+    busy = [c for c in found if workers(c) is not False and argument(c, "worker_init_fn") is None]
+    return (busy[0],) if busy else None
+
+
+def _loaders_of(owner: Scope, program: Program) -> Iterator[Call]:
+    name = owner.name.rpartition(".")[2]
+    for path in program.project.text.mentioning(name) or [owner.facts.source.path]:
+        facts = program.load(str(path))
+        for call in Module(facts, program).calls(loaders().keys()) if facts is not None else ():
+            dataset = argument(call, "dataset")
+            made = program.origins(dataset.node, dataset.scope) if isinstance(dataset, Site) else []
+            if any(isinstance(o, Result) and o.callee is owner for o in made):
+                yield call

@@ -1,0 +1,145 @@
+"""`os.walk`: whether the order of its folders, or of the files in one, decides anything, and where it can be fixed.
+
+The folders are visited in the order that `dirs` has when the loop's round ends, so `dirs.sort()` orders the visit;
+the names in `files` are a listing of their own.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import NamedTuple
+
+from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.index import Scope
+from torchrepro_lint.loading.decisions import Decision
+from torchrepro_lint.loading.order import Order
+
+FIRST_LISTS = 1  # (root, dirs, files): the two lists stand at 1 and 2
+
+
+class WalkOrder(NamedTuple):
+    """What the order decides; `visit` is the walk when its folders need sorting, in `loop` when it has a loop of
+    its own with `dirs` in use there, and `lists` are the lists of names that need sorting."""
+
+    decision: Decision
+    visit: ast.expr | None = None
+    loop: ast.For | ast.AsyncFor | None = None
+    dirs: str | None = None
+    lists: tuple[ast.expr, ...] = ()
+
+
+def walk_order(order: Order, walk: ast.Call, scope: Scope) -> WalkOrder | None:
+    """What the order of a walk decides, or None."""
+    facts = scope.facts
+    node, is_sorted = _outermost(walk, scope)
+    parent = facts.parents[node]
+    match parent:
+        case ast.For() | ast.AsyncFor() if parent.iter is node:
+            return _looped(order, walk, parent, scope, is_sorted)
+        case ast.comprehension():
+            target, owner = parent.target, facts.parents[parent]
+            inner = scope.children[owner]
+            names = _names(target)
+            found = _decided(order, [s for n in names for s in order.uses.of_name(n, inner)])
+            visit = None if is_sorted else order.decided_by(node, scope)
+            if visit is None and not found:
+                return None
+            entries = order.uses.of_name(target.id, inner) if isinstance(target, ast.Name) else []
+            sortable = walk if visit and _only_folders(entries) else None
+            return WalkOrder(visit or found[0][1], sortable, lists=tuple(n for n, _ in found))
+        case ast.Call(func=ast.Name(id="next")):
+            return _first_level(order, parent, scope)
+    decision = None if is_sorted else order.decided_by(node, scope)
+    return WalkOrder(decision) if decision is not None else None
+
+
+def _outermost(walk: ast.Call, scope: Scope) -> tuple[ast.expr, bool]:
+    """The walk with what is wrapped around it: `sorted(...)`, `list(...)`, `tqdm(...)`."""
+    node: ast.expr = walk
+    is_sorted = False
+    while isinstance(parent := scope.facts.parents[node], ast.Call) and node in parent.args:
+        name = getattr(parent.func, "id", getattr(parent.func, "attr", ""))
+        if name not in ("sorted", "list", "tuple", "enumerate") and not name.startswith("tqdm"):
+            break
+        is_sorted = is_sorted or name == "sorted"
+        node = parent
+    return node, is_sorted
+
+
+def _names(target: ast.expr) -> list[str]:
+    """The names of the lists of folders and of files."""
+    if isinstance(target, ast.Tuple) and len(target.elts) == 2 and isinstance(target.elts[1], ast.Tuple):
+        target = target.elts[1]  # for i, (root, dirs, files) in enumerate(...)
+    if not isinstance(target, ast.Tuple):
+        return []
+    return [e.id for e in target.elts[FIRST_LISTS:] if isinstance(e, ast.Name)]
+
+
+def _decided(order: Order, sites: list[Site]) -> list[tuple[ast.expr, Decision]]:
+    found = [(s.node, order.decided_by(s.node, s.scope)) for s in sites]
+    return [(node, decision) for node, decision in found if decision is not None]
+
+
+def _looped(
+    order: Order, walk: ast.Call, loop: ast.For | ast.AsyncFor, scope: Scope, is_sorted: bool
+) -> WalkOrder | None:
+    names = _names(loop.target)
+    sites = {n: _reads(order, n, loop, scope) for n in names}
+    fixed = {n for n in names if any(_is_sorted_here(scope, s) for s in sites[n])}
+    in_order = is_sorted or (bool(names) and names[0] in fixed)
+    visit = None if in_order else order.decided_in(loop, scope)
+    lists = _decided(order, [s for n in names if n not in fixed for s in sites[n]])
+    decision = visit or (lists[0][1] if lists else None)
+    if decision is None:
+        return None
+    whole = _reads(order, loop.target.id, loop, scope) if isinstance(loop.target, ast.Name) else []
+    dirs = names[0] if names and sites[names[0]] else None
+    loads = tuple(node for node, _ in lists if not (dirs and isinstance(node, ast.Name) and node.id == dirs and visit))
+    return WalkOrder(decision, walk if visit and _only_folders(whole) else None, loop, dirs, loads)
+
+
+def _only_folders(entries: list[Site]) -> bool:
+    """Whether of `entry in os.walk(...)` only the folder is used: sorting the walk does not sort the lists in it."""
+    used = [site.scope.facts.parents[site.node] for site in entries]
+    return all(isinstance(u, ast.Subscript) and isinstance(u.slice, ast.Constant) and u.slice.value == 0 for u in used)
+
+
+def _reads(order: Order, name: str, loop: ast.For | ast.AsyncFor, scope: Scope) -> list[Site]:
+    owner = scope.binding_scope(name)
+    found = order.uses.of_name(name, owner, loop) if owner is not None else []
+    return [s for s in found if any(a is loop for a in scope.facts.ancestors(s.node))]
+
+
+def _is_sorted_here(scope: Scope, site: Site) -> bool:
+    """`files.sort()`, `dirs[:] = sorted(dirs)` or `files = sorted(files)` in the loop."""
+    parents = scope.facts.parents
+    parent = parents[site.node]
+    if isinstance(parent, ast.Attribute):
+        return parent.attr == "sort"
+    if isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Store):
+        statement = parents[parent]
+        value = statement.value if isinstance(statement, ast.Assign) else None
+        return isinstance(value, ast.Call) and "sort" in ast.unparse(value.func)
+    if not isinstance(parent, ast.Call) or "sort" not in ast.unparse(parent.func):
+        return False
+    statement = scope.facts.statement(parent)
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    return any(ast.unparse(t) == ast.unparse(site.node) for t in targets)
+
+
+def _first_level(order: Order, call: ast.Call, scope: Scope) -> WalkOrder | None:
+    """`next(os.walk(folder))[1]`, or unpacked: the lists of the top folder."""
+    facts = scope.facts
+    parent = facts.parents[call]
+    match parent:
+        case ast.Subscript(slice=ast.Constant(value=1 | 2 | -1 | -2)):
+            found = _decided(order, [Site(parent, scope)])
+        case ast.Assign(targets=[ast.Tuple() as target]):
+            sites = []
+            for name in _names(target):
+                owner = scope.binding_scope(name)
+                sites += order.uses.of_name(name, owner, parent) if owner is not None else []
+            found = _decided(order, sites)
+        case _:
+            return None
+    return WalkOrder(found[0][1], lists=tuple(n for n, _ in found)) if found else None

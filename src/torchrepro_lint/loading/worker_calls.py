@@ -1,0 +1,214 @@
+"""What the functions that a loader's workers run draw from: followed through methods, transforms and helpers.
+
+PyTorch seeds `random`, `torch` and numpy's global generator in each worker. Generator objects, and libraries with
+generators of their own, it copies into every worker as they are. What cannot be followed is said to be unseen.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.abstract_values import Display, Element, Origin, Parameter, Reference, Result, Unknown
+from torchrepro_lint.dataflow.binding import argument_for
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope
+from torchrepro_lint.loading.augmentations import draws_by_itself
+from torchrepro_lint.rng.draws import draw_of
+
+MAX_CALLS = 1500
+_RESEEDING = ("seed", "manual_seed", "setstate", "set_state")
+
+DrawKind = Literal["held", "own", "numpy", "python"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WorkerDraw:
+    """One draw. A `held` generator was made by `made`, and is the attribute `attribute` of `owner`, if of a class."""
+
+    kind: DrawKind
+    facts: ModuleFacts
+    node: ast.expr
+    made: Result | None = None
+    owner: Scope | None = None
+    attribute: str = ""
+    is_per_item: bool = True  # drawn for one item, not for a whole pass over the data
+
+
+class WorkerCalls:
+    """Follows what is called in a worker; `entry` is the method of the data set with which that began."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.found: list[WorkerDraw] = []
+        self.reseeded: set[str] = set()
+        self.unseen = False
+        self.entry = ""
+        self.made: dict[int, Result] = {}  # class -> the construction that is looked at
+        self._seen: set[tuple[int, ...]] = set()
+
+    def draws(self) -> tuple[WorkerDraw, ...]:
+        """What was found, without the generators that are seeded anew in the worker."""
+        return tuple(d for d in self.found if d.kind != "held" or ast.unparse(d.node) not in self.reseeded)
+
+    def _origins(self, expr: ast.expr, scope: Scope) -> list[Origin]:
+        """Where a value comes from; an attribute that a constructor was given, from the call that is looked at."""
+        owner = scope.method_class
+        if owner is not None and isinstance(expr, ast.Attribute) and isinstance(expr.value, ast.Name):
+            passed = self._given(owner, expr.attr) if expr.value.id == scope.function.self_name else None
+            if passed is not None:
+                return self.program.origins(passed.node, passed.scope)
+        return self.program.origins(expr, scope)
+
+    def _given(self, owner: Scope, attr: str) -> Site | None:
+        """What the constructor call in hand passes for `self.attr`."""
+        made = self.made.get(id(owner))
+        if made is None:
+            return None
+        for base in self.program.names.bases(owner):
+            for binding, scope in base.attributes.get(attr, []) if isinstance(base, Scope) else []:
+                name = binding.value.id if isinstance(binding.value, ast.Name) else ""
+                if binding.kind == "assign" and scope.binding_scope(name) is scope and scope.name.endswith("__init__"):
+                    passed = argument_for(made.node, scope, name)
+                    return Site(passed, made.scope) if isinstance(passed, ast.expr) else None
+        return None
+
+    def is_new(self, *key: object) -> bool:
+        """Whether this was not looked at before, and there is time for it."""
+        ids = tuple(map(id, key))
+        if ids in self._seen:
+            return False
+        if len(self._seen) > MAX_CALLS:
+            self.unseen = True
+            return False
+        self._seen.add(ids)
+        return True
+
+    # -- what is called ----------------------------------------------------------------------------------------
+    def methods(self, owner: Scope, names: Iterable[str]) -> bool:
+        """Follow the methods of a class that the project defines; whether it has any of them."""
+        members = [self.program.names.class_member(owner, n) for n in names]
+        functions = [m for m in members if isinstance(m, Scope)]
+        for function in functions:
+            self._function(function)
+        return bool(functions)
+
+    def _function(self, scope: Scope) -> None:
+        made = self.made.get(id(scope.parent)) if scope.parent is not None else None
+        if scope.kind not in ("function", "lambda") or not self.is_new(scope, made):
+            return
+        body = scope.node.body if isinstance(scope.node, FunctionNode) else [scope.node]
+        for statement in body:
+            for node in ast.walk(statement):
+                if isinstance(node, ast.Call):
+                    self._call(node, scope.facts.scope_of(node))
+
+    def _call(self, call: ast.Call, scope: Scope) -> None:
+        name = self.program.qualified(call.func, scope)
+        if name is not None:
+            draw = draw_of(self.program, name, call, scope)
+            if draw is not None and draw.family in ("numpy", "python"):
+                self.found.append(WorkerDraw(draw.family, scope.facts, call))  # type: ignore[arg-type]
+            self._augments(name, call, scope)
+            return
+        for origin in self._origins(call.func, scope):
+            if isinstance(origin, Result | Reference | Element):
+                self._origin(origin)
+        if isinstance(call.func, ast.Attribute):
+            self._receiver(call.func, scope)
+
+    def _receiver(self, function: ast.Attribute, scope: Scope) -> None:
+        generators = catalogue.names("loaders", "generators")
+        for origin in self._origins(function.value, scope):
+            match origin:
+                case Result(callee=str() as name) if name in generators:
+                    if function.attr in _RESEEDING:
+                        self.reseeded.add(ast.unparse(function.value))
+                    else:
+                        self._held(function.value, origin, scope)
+                case Result(callee=str() as name, node=made, scope=where):
+                    self._augments(name, made, where)
+                case Result(callee=Scope(kind="class") as owner):
+                    self.made[id(owner)] = origin
+                    self.methods(owner, (function.attr,))
+
+    def _held(self, holder: ast.expr, made: Result, scope: Scope) -> None:
+        """A generator that was made before the workers started: by the module or a constructor."""
+        match holder:
+            case ast.Name(id=name):
+                owner = scope.binding_scope(name)
+                if owner is not None and owner.kind == "module":
+                    self._note_held(WorkerDraw("held", scope.facts, holder, made))
+            case ast.Attribute(value=ast.Name(), attr=attr) if scope.method_class is not None:
+                for base in self.program.names.bases(scope.method_class):
+                    sets = base.attributes.get(attr, []) if isinstance(base, Scope) else []
+                    if sets and isinstance(base, Scope):
+                        if all(w.function.name.endswith("__init__") for _, w in sets):
+                            self._note_held(WorkerDraw("held", scope.facts, holder, made, base, attr))
+                        return
+
+    def _note_held(self, draw: WorkerDraw) -> None:
+        self.found.append(replace(draw, is_per_item=self.entry != "__iter__"))
+
+    # -- transforms --------------------------------------------------------------------------------------------
+    def value(self, expr: ast.expr, scope: Scope) -> None:
+        """Something that will be called for each sample or batch."""
+        if isinstance(expr, ast.Lambda):
+            self._function(scope.children[expr])
+            return
+        for origin in self.program.origins(expr, scope):
+            self._origin(origin)
+
+    def _origin(self, origin: Origin) -> None:
+        match origin:
+            case Reference(target=Scope() as function):
+                self._function(function)
+            case Result(callee=Scope(kind="class") as owner):
+                self.made[id(owner)] = origin
+                self.methods(owner, ("__call__", "forward"))
+            case Result(callee=str() as name, node=made, scope=scope):
+                self._transform(name, made, scope)
+            case Display(node=ast.List(elts=items) | ast.Tuple(elts=items) as node, scope=scope):
+                for item in items if self.is_new(node) else ():
+                    self.value(item, scope)
+            case Element(iterable=iterable, scope=scope):
+                for inner in self._origins(iterable, scope):
+                    if isinstance(inner, Display):
+                        self._origin(inner)
+            case Unknown() | Parameter():
+                self.unseen = True
+
+    def passed(self, passed: ast.expr, scope: Scope) -> None:
+        """An argument of a data set: of interest when it is something to be called."""
+        for origin in self.program.origins(passed, scope):
+            if isinstance(origin, Result | Reference | Element):
+                self._origin(origin)
+
+    def _transform(self, name: str, made: ast.Call, scope: Scope) -> None:
+        if self._augments(name, made, scope) or not self.is_new(made):
+            return
+        if name.startswith(("torchvision.transforms.", "functools.partial", "torch.nn.Sequential")):
+            for part in made.args:
+                self._part(part, scope)
+        elif any(word in name.lower() for word in ("transform", "augment")):
+            self.unseen = True
+
+    def _part(self, part: ast.expr, scope: Scope) -> None:
+        if isinstance(part, ast.Lambda):
+            self._function(scope.children[part])
+        else:
+            self.passed(part, scope)
+            for origin in self.program.origins(part, scope):
+                if isinstance(origin, Display):
+                    self._origin(origin)
+
+    def _augments(self, name: str, call: ast.Call, scope: Scope) -> bool:
+        """Whether a name belongs to a library with random numbers of its own; notes the draw, if it is one."""
+        random = draws_by_itself(name, call, scope, self.program)
+        if random:
+            self.found.append(WorkerDraw("own", scope.facts, call.func))
+        return random is not None

@@ -1,0 +1,110 @@
+"""What the workers of a loader draw from, to fetch the items of its data set and to collate them."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from torchrepro_lint.dataflow.abstract_values import Display, Result, Unknown
+from torchrepro_lint.dataflow.calls import Call
+from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.index import Scope
+from torchrepro_lint.loading.loaders import argument
+from torchrepro_lint.loading.worker_calls import DrawKind, WorkerCalls, WorkerDraw
+
+_ITEMS = ("__getitem__", "__getitems__", "__iter__")
+_SPLITS = ("torch.utils.data.Subset", "torch.utils.data.random_split", "torch.utils.data.ConcatDataset",
+           "torch.utils.data.ChainDataset")  # fmt: skip
+_SUBSETS = _SPLITS[:2]
+_PLAIN = ("torch.utils.data.TensorDataset", "builtins.range", "builtins.list", "builtins.zip", "torch.arange")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WorkerDraws:
+    """All draws that were found; `unseen` when there may be others. `dataset` is the class of the data set, or of
+    the one inside as many `layers` of subsets, if it is one class."""
+
+    found: tuple[WorkerDraw, ...]
+    unseen: bool
+    dataset: Scope | None
+    layers: int
+    is_one_class: bool
+
+    def first(self, kind: DrawKind) -> WorkerDraw | None:
+        """The first draw of a kind."""
+        return next((d for d in self.found if d.kind == kind), None)
+
+
+def worker_draws(call: Call) -> WorkerDraws:
+    """What the workers of the loader made by `call` draw from."""
+    calls = WorkerCalls(call.program)
+    datasets = _DataSets(calls)
+    dataset = argument(call, "dataset")
+    if isinstance(dataset, Site):
+        datasets.follow(dataset.node, dataset.scope)
+    else:
+        calls.unseen = True
+    collate = argument(call, "collate_fn")
+    if isinstance(collate, Site):
+        calls.value(collate.node, collate.scope)
+    classes = datasets.classes
+    direct = classes[0] if len(classes) == 1 else None
+    return WorkerDraws(calls.draws(), calls.unseen, direct, datasets.layers, is_one_class=len(classes) < 2)
+
+
+class _DataSets:
+    """Finds the classes of a data set, or of what it is a subset of, and has their methods followed."""
+
+    def __init__(self, calls: WorkerCalls) -> None:
+        self.calls = calls
+        self.program = calls.program
+        self.classes: list[Scope] = []
+        self.layers = 0  # of subsets around it
+
+    def follow(self, expr: ast.expr, scope: Scope) -> None:
+        if not self.calls.is_new(expr, scope):  # `data = split(data)`: a name that is part of its own origin
+            return
+        for origin in self.program.origins(expr, scope):
+            match origin:
+                case Result(callee=Scope(kind="class") as owner):
+                    self.classes.append(owner)
+                    self.calls.made[id(owner)] = origin
+                    if sum(self._entered(owner, name) for name in _ITEMS) == 0:
+                        self._inherited(origin, owner)
+                case Result(callee=str() as name, node=made, scope=where):
+                    self._known_dataset(name, made, where)
+                case Unknown(node=ast.Call() as split, scope=Scope() as where):
+                    maker = self.program.qualified(split.func, where)
+                    self._known_dataset(maker or "", split, where)
+                case Display():
+                    pass
+                case _:
+                    self.calls.unseen = True
+
+    def _entered(self, owner: Scope, name: str) -> bool:
+        self.calls.entry = name
+        return self.calls.methods(owner, (name,))
+
+    def _known_dataset(self, name: str, made: ast.Call, scope: Scope) -> None:
+        if name in _SPLITS and made.args:
+            parts = made.args[0].elts if isinstance(made.args[0], ast.List | ast.Tuple) else made.args[:1]
+            outer = self.classes.copy()
+            for part in parts:
+                self.follow(part, scope)
+            if name in _SUBSETS:
+                self.layers += 1
+            else:
+                self.classes = outer
+        elif name.startswith("torchvision.datasets."):
+            for passed in (*made.args, *(k.value for k in made.keywords)):
+                self.calls.passed(passed, scope)
+        elif name not in _PLAIN:
+            self.calls.unseen = True
+
+    def _inherited(self, made: Result, owner: Scope) -> None:
+        """A data set whose items come from an external base: its transforms are what it draws with."""
+        bases = self.program.external_bases(owner)
+        if not any(b.startswith("torchvision.datasets.") for b in bases):
+            self.calls.unseen = True
+        for passed in (*made.node.args, *(k.value for k in made.node.keywords)):
+            self.calls.passed(passed, made.scope)

@@ -1,0 +1,105 @@
+"""What a file says of options: those that it declares, and the constants that it sets attributes and fields to.
+
+Options come from argparse and click declarations, settings from dataclass fields and assignments such as
+`cfg.seed = 1`. Knows one file; `options` asks all of them.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import NamedTuple
+
+from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.project.unknown import UNKNOWN, Opaque
+
+
+class Default(NamedTuple):
+    """A value; `settable` when the user can choose another on the command line or in a configuration."""
+
+    value: object
+    settable: bool
+
+
+def declared_options(facts: ModuleFacts) -> dict[str, Default]:
+    """Option name -> default, for every `add_argument`, `click.option` and `add` of configargparse in a file."""
+    found: dict[str, Default] = {}
+    for spelled in ("add_argument", "option", "add"):
+        for call, _ in facts.calls.get(spelled, ()):
+            flags = [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+            if spelled == "add" and not any(flag.startswith("-") for flag in flags):
+                continue
+            keywords = {k.arg: k.value for k in call.keywords}
+            name = _destination(flags, keywords.get("dest"))
+            default = _declared_default(keywords)
+            if name and default is not UNKNOWN:
+                found[name] = Default(default, settable=True)
+    return found
+
+
+class Declared(NamedTuple):
+    """What one file says of options: those it declares; which of them it sets itself, to something that is no constant;
+    and for each attribute and class-level field that it sets (`cfg.seed = 1`), the constants, or None where one of the
+    values is none."""
+
+    options: dict[str, Default]
+    chosen: frozenset[str]
+    settings: dict[str, list[Default] | None]
+
+
+def declared_in(facts: ModuleFacts) -> Declared:
+    """The options and settings of a file."""
+    settings = _fields(facts)
+    for name, sets in facts.attribute_sets.items():
+        values = [constant(s.value) for s in sets if s.value is not None]
+        if UNKNOWN in values:
+            settings[name] = None
+        elif values:
+            settings[name] = [Default(v, settable=True) for v in values]
+    options = declared_options(facts)
+    return Declared(options, frozenset(name for name in options if _is_chosen(name, facts)), settings)
+
+
+def _is_chosen(name: str, facts: ModuleFacts) -> bool:
+    sets = (*facts.attribute_sets.get(name, ()), *facts.subscript_sets.get(name, ()))
+    return any(s.value is not None and constant(s.value) is UNKNOWN for s in sets)
+
+
+def _fields(facts: ModuleFacts) -> dict[str, list[Default] | None]:
+    """Class-level `name = constant`, as in dataclass configurations."""
+    found: dict[str, list[Default] | None] = {}
+    for scope in facts.scope.children.values():
+        for name, bindings in scope.bindings.items() if scope.kind == "class" else ():
+            values = [constant(b.value) for b in bindings if b.value is not None]
+            known = [Default(v, settable=True) for v in values if v is not UNKNOWN]
+            if known:
+                found[name] = [*(found.get(name) or ()), *known]
+    return found
+
+
+def _destination(flags: list[str], dest: ast.expr | None) -> str | None:
+    if isinstance(dest, ast.Constant):
+        return str(dest.value)
+    long = [f for f in flags if f.startswith("--")] or [f for f in flags if f.startswith("-")]
+    return long[0].lstrip("-").partition("/")[0].replace("-", "_") if long else None
+
+
+def _declared_default(keywords: dict[str | None, ast.expr]) -> object | Opaque:
+    default = keywords.get("default")
+    if default is not None:
+        return constant(default)
+    action = keywords.get("action")
+    flag = keywords.get("is_flag")
+    if isinstance(flag, ast.Constant) and flag.value is True:
+        return False
+    if isinstance(action, ast.Constant) and action.value in ("store_true", "store_false"):
+        return action.value == "store_false"
+    required = keywords.get("required")
+    return UNKNOWN if isinstance(required, ast.Constant) and required.value else None
+
+
+def constant(node: ast.expr) -> object | Opaque:
+    """The value of a literal, which may be a negative number; UNKNOWN for anything else."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
+        value = node.operand.value
+        return -value if isinstance(value, int | float) else UNKNOWN
+    return node.value if isinstance(node, ast.Constant) else UNKNOWN

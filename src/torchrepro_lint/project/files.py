@@ -1,0 +1,91 @@
+"""The files that are read to answer questions, and how many of them are kept when the next file is checked.
+
+What an answer says never depends on what is held: a file that was freed is read again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.project.outlines import Outline, outline_of
+from torchrepro_lint.project.search_path import SearchPath, may_set_path, search_path_of
+
+MAX_LINES_HELD = 160_000  # about 220 MB of syntax trees; beyond, the least recently used files are freed
+LINES_KEPT = 120_000  # so that this is rare: all that was worked out is forgotten with them
+
+
+class Files:
+    """Reads files. `read` gives None for one that cannot be read, and `content` raises OSError."""
+
+    def __init__(self, read: Callable[[Path], ModuleFacts | None], content: Callable[[Path], bytes]) -> None:
+        self._read = read
+        self._content = content
+        self._held: dict[str, ModuleFacts | None] = {}  # the least recently used first
+        self._used: dict[str, None] = {}  # since the last release
+        self._lines = 0
+        self._outlines: dict[str, Outline | None] = {}
+        self._search_paths: dict[str, SearchPath] = {}
+
+    def load(self, path: str) -> ModuleFacts | None:
+        """The facts of a file; None for a folder and a file that cannot be read."""
+        if path not in self._held:
+            facts = self._held[path] = None if os.path.isdir(path) else self._read(Path(path))
+            self._lines += _lines(facts)
+        self._used[path] = None
+        return self._held[path]
+
+    def outline(self, path: str) -> Outline | None:
+        """What importing a file runs, in short; None for one that cannot be read."""
+        if path not in self._outlines:
+            is_new = path not in self._held
+            facts = self.load(path)
+            self._outlines[path] = outline_of(facts) if facts is not None else None
+            if is_new and self._lines > MAX_LINES_HELD:
+                self._search_paths[path] = search_path_of(facts) if facts is not None else SearchPath()
+                self._used.pop(path)
+                self._free(path)
+        return self._outlines[path]
+
+    def search_path(self, path: str) -> SearchPath:
+        """What a file adds to `sys.path`."""
+        if path not in self._search_paths:
+            facts = self.load(path) if path in self._held or self._may_set_path(path) else None
+            self._search_paths[path] = search_path_of(facts) if facts is not None else SearchPath()
+        return self._search_paths[path]
+
+    def _may_set_path(self, path: str) -> bool:
+        try:
+            return may_set_path(self._content(Path(path)))
+        except OSError:
+            return False
+
+    def release(self) -> bool:
+        """The next file is checked: free what was not used for long, if too much is held. Says whether it did."""
+        for path in self._used:
+            self._held[path] = self._held.pop(path)
+        self._used.clear()
+        if self._lines <= MAX_LINES_HELD:
+            return False
+        while self._lines > LINES_KEPT:
+            self._free(next(iter(self._held)))
+        return True
+
+    def _free(self, path: str) -> None:
+        facts = self._held.pop(path)
+        self._lines -= _lines(facts)
+        if facts is not None:
+            facts.release()
+
+    def forget(self, path: str) -> None:
+        """The file has changed: read it anew when it is next asked for."""
+        self._lines -= _lines(self._held.pop(path, None))
+        self._used.pop(path, None)
+        self._outlines.pop(path, None)
+        self._search_paths.pop(path, None)
+
+
+def _lines(facts: ModuleFacts | None) -> int:
+    return facts.lines if facts is not None else 0

@@ -1,0 +1,69 @@
+"""Which files of the project import others, read from their text alone: no file is parsed for the question."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+
+from torchrepro_lint.project.modules import ModuleFinder
+from torchrepro_lint.project.text import ProjectText
+
+MAX_USERS = 32  # files that use others, nearest first
+_IMPORT = r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n#]*)|import[ \t]+([\w., \t]+))"
+
+
+def imported(path: Path, text: ProjectText, finder: ModuleFinder) -> frozenset[str]:
+    """The files of the project that a file imports."""
+    if path not in text.imports:
+        text.imports[path] = frozenset(_imported(path, text, finder))
+    return text.imports[path]
+
+
+def _imported(path: Path, text: ProjectText, finder: ModuleFinder) -> Iterator[str]:
+    for match in re.finditer(_IMPORT, text.of(path), re.MULTILINE):
+        if match[3]:
+            modules = [part.split()[0] for part in match[3].split(",") if part.strip()]
+        else:
+            dot = "" if match[1].endswith(".") else "."
+            names = re.findall(r"(?:^|[,(])\s*(\w+)", match[2])
+            modules = [match[1], *(f"{match[1]}{dot}{name}" for name in names)]
+        for module in modules:
+            level = len(module) - len(module.lstrip("."))
+            place = finder.find(module.lstrip("."), level, str(path))
+            if place is not None:
+                yield place[0]
+
+
+def importers(wanted: Iterable[Path], among: Iterable[Path], text: ProjectText, finder: ModuleFinder) -> set[Path]:
+    """Those of the files `among` that import one of `wanted`, directly or through each other."""
+    found = {str(path) for path in wanted}
+    imports = {path: imported(path, text, finder) for path in among}
+    while new := [p for p, modules in imports.items() if str(p) not in found and modules & found]:
+        found.update(str(p) for p in new)
+    return {p for p in imports if str(p) in found}
+
+
+def users(given: Collection[Path], text: ProjectText, finder: ModuleFinder) -> list[Path]:
+    """The files that use the given ones, directly first, then through others."""
+    found: dict[Path, None] = {}
+    pending = list(given)
+    while pending and len(found) < MAX_USERS:
+        near: set[Path] = set()
+        for path in pending:
+            name = path.parent.name if path.stem == "__init__" else path.stem
+            others = set(text.mentioning(name) or ()) - set(given) - set(found) - near
+            near |= {p for p in others if str(path) in imported(p, text, finder)}
+        pending = sorted(near)
+        found.update(dict.fromkeys(pending))
+    return list(found)[:MAX_USERS]
+
+
+def reachable(start: Path, text: ProjectText, finder: ModuleFinder) -> set[Path]:
+    """The files that `start` imports, directly or through each other, and itself."""
+    found: set[Path] = set()
+    pending = {start}
+    while pending:
+        found |= pending
+        pending = {Path(p) for path in pending for p in imported(path, text, finder)} - found
+    return found

@@ -1,0 +1,159 @@
+"""Which file a module name means: Python's own search, without running anything.
+
+A name is looked up from the folder of the importing file outwards to the project root (the script's own
+folder comes first in Python), then in `src` folders; before or after that in the folders that the importing file
+puts on `sys.path`. What is not found in the project is external.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from pathlib import Path
+
+from torchrepro_lint.project.search_path import SearchPath
+
+# An installed package wins over a project folder of the same name that has no `__init__.py`.
+INSTALLED = frozenset({"torch", "torchvision", "numpy", "datasets", "transformers", "wandb", "lightning", "accelerate",
+                       "evaluate", "tokenizers", "diffusers", "scipy", "sklearn", "pandas", "monai"})  # fmt: skip
+# Inside a package, these names mean the installed ones: `import torch` in a file of `models`, beside `models/torch`.
+_OUTSIDE = frozenset({"torch", "torchvision", "numpy", "scipy", "sklearn", "pandas"})
+
+
+@lru_cache(maxsize=65536)
+def _entries(folder: str) -> frozenset[str]:
+    try:
+        return frozenset(os.listdir(folder))
+    except OSError:
+        return frozenset()
+
+
+def _holds_python(folder: str) -> bool:
+    entries = _entries(folder)
+    return any(e.endswith(".py") for e in entries) or any(
+        "." not in e and any(f.endswith(".py") for f in _entries(os.path.join(folder, e))) for e in entries
+    )
+
+
+class ModuleFinder:
+    """Finds the project's modules below `root`; `sources` are further import roots (setting `src`), and
+    `search_path` tells what a file adds to `sys.path`."""
+
+    def __init__(
+        self,
+        root: Path,
+        sources: Iterable[Path] = (),
+        search_path: Callable[[str], SearchPath] = lambda path: SearchPath(),
+    ) -> None:
+        self.root = str(root)
+        self.sources = [str(s) for s in sources]
+        self._search_path = search_path
+        self._added: dict[str, tuple[list[str], list[str]]] = {}
+        self._found: dict[tuple[str, str], str | None] = {}
+        self._answers: dict[tuple[str, int, str], tuple[str, str] | None] = {}
+        _entries.cache_clear()
+
+    def find(self, name: str, level: int, importer: str) -> tuple[str, str] | None:
+        """The longest leading part of `name` that is a module of the project, seen from the file `importer`.
+
+        Returns its file (or the folder, for a namespace package) and the rest of the name, or None when the
+        name is external.
+        """
+        key = (name, level, importer)
+        if key not in self._answers:
+            self._answers[key] = self._search_from(name, level, importer)
+        return self._answers[key]
+
+    def _search_from(self, name: str, level: int, importer: str) -> tuple[str, str] | None:
+        folder = os.path.dirname(importer)
+        parts = name.split(".") if name else []
+        if level:
+            for _ in range(level - 1):
+                folder = os.path.dirname(folder)
+            return self._descend(folder, parts)
+        first, last = self._on_search_path(importer)
+        for base in (*first, *self._bases(folder), *last):
+            if parts and parts[0] in _OUTSIDE and "__init__.py" in _entries(base):
+                continue
+            if parts and self._child(base, parts[0]) is not None:
+                found = self._descend(base, parts)
+                if found is not None and found[0] != importer:
+                    return found
+        return None
+
+    def _on_search_path(self, importer: str) -> tuple[list[str], list[str]]:
+        """The folders that a file, and the modules it imports for this, put before and after Python's own."""
+        if importer not in self._added:
+            self._added[importer] = ([], [])  # what is asked for meanwhile is found without
+            own = self._search_path(importer)
+            found = [(importer, own)]
+            for name, level in own.setters:
+                setter = self._search_from(name, level, importer)
+                if setter is not None and setter[0] != importer:
+                    found.append((setter[0], self._search_path(setter[0])))
+            self._added[importer] = (
+                [f for file, path in found for f in self._existing(path.first, file)],
+                [f for file, path in found for f in self._existing(path.last, file)],
+            )
+        return self._added[importer]
+
+    def _existing(self, folders: Iterable[str], file: str) -> list[str]:
+        """These folders of the project, relative ones as seen from the file's own folder, or else the root."""
+        found = []
+        for folder in folders:
+            places = [os.path.normpath(os.path.join(base, folder)) for base in (os.path.dirname(file), self.root)]
+            here = next((p for p in places if _entries(p) and (p + os.sep).startswith(self.root + os.sep)), None)
+            found += [here] if here is not None else []
+        return found
+
+    def forget(self) -> None:
+        """A file has changed: it may put other folders on the search path."""
+        self._added.clear()
+        self._answers.clear()
+
+    def _bases(self, folder: str) -> Iterable[str]:
+        current = folder
+        while current == self.root or current.startswith(self.root + os.sep):
+            yield current
+            current = os.path.dirname(current)
+        yield os.path.join(self.root, "src")
+        yield from self.sources
+
+    def _descend(self, base: str, parts: list[str]) -> tuple[str, str] | None:
+        place: str | None = base
+        for i, part in enumerate(parts):
+            child = self._child(place, part) if place is not None else None  # a file has no children
+            if child is None:
+                return (
+                    (self._package(place), ".".join(parts[i:])) if place is not None and i else self._own(base, parts)
+                )
+            place = child
+        return (self._package(place), "") if place is not None else None
+
+    def _own(self, base: str, parts: list[str]) -> tuple[str, str] | None:
+        """`from . import name`: the name may be defined in the package's own `__init__`."""
+        package = self._package(base)
+        return (package, ".".join(parts)) if package != base else None
+
+    def _child(self, folder: str, name: str) -> str | None:
+        key = (folder, name)
+        if key not in self._found:
+            self._found[key] = self._search(folder, name)
+        return self._found[key]
+
+    @staticmethod
+    def _search(folder: str, name: str) -> str | None:
+        entries = _entries(folder)
+        path = os.path.join(folder, name)
+        if name in entries and "__init__.py" in _entries(path):
+            return path
+        if f"{name}.py" in entries:
+            return path + ".py"
+        if name in entries and name not in INSTALLED and _holds_python(path):
+            return path  # a namespace package
+        return None
+
+    @staticmethod
+    def _package(path: str) -> str:
+        return os.path.join(path, "__init__.py") if "__init__.py" in _entries(path) else path

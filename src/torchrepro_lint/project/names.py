@@ -1,0 +1,207 @@
+"""What a written name means: through imports, aliases and re-exports, across the files of the program.
+
+`resolve` answers with a `Target`: an external dotted name ("torch.utils.data.DataLoader"), the scope of a
+function, class or module of the project, or a variable. An ambiguous name resolves to None.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
+
+from torchrepro_lint.index import Binding, ModuleFacts, Scope
+from torchrepro_lint.project.modules import ModuleFinder
+
+MAX_DEPTH = 24
+MAX_STARS = 64  # a module with more `from x import *` is the front of a library: all of it would have to be read
+_BUILTINS = frozenset(dir(builtins))
+
+
+class Variable(NamedTuple):
+    """A name bound to values rather than to one definition."""
+
+    name: str
+    scope: Scope
+    bindings: tuple[Binding, ...]
+
+
+Target: TypeAlias = "str | Scope | Variable"
+
+
+class Names:
+    """Resolves names over the modules that `load` gives; `canonical` maps an external name to its usual spelling."""
+
+    def __init__(
+        self, finder: ModuleFinder, load: Callable[[str], ModuleFacts | None], canonical: Callable[[str], str]
+    ) -> None:
+        self._finder = finder
+        self._load = load
+        self._canonical = canonical
+        self._answers: dict[tuple[Scope, str, tuple[str, ...]], Target | None] = {}
+        self._bases: dict[Scope, list[str | Scope]] = {}
+        self._cuts = 0  # how often a bound ended a search
+
+    def forget(self) -> None:
+        """Files have changed or were dropped: answers may speak of scopes that are no more."""
+        self._answers.clear()
+        self._bases.clear()
+
+    def resolve(self, expr: ast.expr, scope: Scope, depth: int = 0) -> Target | None:
+        """The target of a name or attribute chain, seen from `scope`."""
+        parts: list[str] = []
+        node = expr
+        while isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name):
+            return None
+        if depth > MAX_DEPTH:
+            self._cuts += 1
+            return None
+        parts.reverse()
+        return self.lookup(node.id, scope, tuple(parts), depth + 1)
+
+    def lookup(self, name: str, scope: Scope, rest: tuple[str, ...] = (), depth: int = 0) -> Target | None:
+        """The target of `name.rest...`, seen from `scope`."""
+        key = (scope, name, rest)
+        if key not in self._answers:
+            cuts, size = self._cuts, len(self._answers)
+            found = self._lookup(name, scope, rest, depth)
+            while depth <= 1 and cuts < self._cuts and len(self._answers) > size:
+                self._answers.popitem()  # found on the way, too deep to be known for good
+            self._answers[key] = found
+        return self._answers[key]
+
+    def _lookup(self, name: str, scope: Scope, rest: tuple[str, ...], depth: int) -> Target | None:
+        owner = scope.binding_scope(name)
+        if owner is None:
+            return self._unbound(name, scope.facts, rest, depth)
+        bindings = _primary(owner.bindings[name], owner.facts)
+        first = bindings[0]
+        if first.kind == "import" and all((b.target, b.level) == (first.target, first.level) for b in bindings):
+            return self.imported(first, owner.facts, rest, depth)
+        target: Target | None = None
+        if len(bindings) == 1:
+            if first.kind in ("function", "class"):
+                target = owner.children[first.node]
+            elif first.kind == "assign" and isinstance(first.value, ast.Name | ast.Attribute):
+                target = self.resolve(first.value, owner, depth + 1)
+        if target is None or isinstance(target, Variable):
+            target = Variable(name, owner, tuple(owner.bindings[name]))
+        return self.members(target, rest, depth)
+
+    def members(self, target: Target | None, rest: tuple[str, ...], depth: int = 0) -> Target | None:
+        """Follow attribute names from a target."""
+        for i, name in enumerate(rest):
+            match target:
+                case str():
+                    return self._canonical(".".join((target, *rest[i:])))
+                case Scope(kind="module"):
+                    target = self._module_member(target, name, depth)
+                case Scope(kind="class"):
+                    target = self.class_member(target, name, depth)
+                case _:
+                    return None
+        return target
+
+    def _module_member(self, module: Scope, name: str, depth: int) -> Target | None:
+        if depth > MAX_DEPTH:
+            self._cuts += 1
+            return None
+        if name in module.bindings:
+            return self.lookup(name, module, (), depth + 1)
+        return self._starred(name, module.facts, (), depth + 1)
+
+    def class_member(self, owner: Scope, name: str, depth: int = 0) -> Target | None:
+        """A method or class attribute, by the order of the bases."""
+        for base in self.bases(owner, depth):
+            if isinstance(base, str):
+                continue
+            found = base.bindings.get(name)
+            if found:
+                last = found[-1]
+                if last.kind in ("function", "class"):
+                    return base.children[last.node]
+                return Variable(name, base, tuple(found))
+        return None
+
+    def bases(self, owner: Scope, depth: int = 0) -> list[str | Scope]:
+        """The class and all its ancestors, nearest first; external ones as dotted names."""
+        if owner in self._bases:
+            return self._bases[owner]
+        cuts = self._cuts
+        found = self._find_bases(owner, depth)
+        if cuts == self._cuts or not depth:
+            self._bases[owner] = found
+        return found
+
+    def _find_bases(self, owner: Scope, depth: int) -> list[str | Scope]:
+        found: list[str | Scope] = [owner]
+        queue: list[Scope] = [owner]
+        while queue and len(found) < 64:
+            scope = queue.pop(0)
+            assert isinstance(scope.node, ast.ClassDef)
+            for expr in scope.node.bases:
+                base = self.resolve(expr, scope.parent or scope, depth + 1)
+                if isinstance(base, Scope) and base.kind == "class" and base not in found:
+                    queue.append(base)
+                    found.append(base)
+                elif isinstance(base, str):
+                    found.append(base)
+        return found
+
+    def imported(
+        self, binding: Binding, facts: ModuleFacts, rest: tuple[str, ...] = (), depth: int = 0
+    ) -> Target | None:
+        """The target of `rest` in what an import of `facts` binds."""
+        if depth > MAX_DEPTH:
+            self._cuts += 1
+            return None
+        full = ".".join((binding.target, *rest)) if binding.target else ".".join(rest)
+        found = self._finder.find(full, binding.level, str(facts.source.path))
+        if found is None:
+            return self._canonical(full) if not binding.level else None
+        path, remaining = found
+        module = self._load(path)
+        if module is None:
+            return None
+        return self.members(module.scope, tuple(remaining.split(".")) if remaining else (), depth + 1)
+
+    def _unbound(self, name: str, facts: ModuleFacts, rest: tuple[str, ...], depth: int) -> Target | None:
+        if facts.star_imports and (target := self._starred(name, facts, rest, depth)) is not None:
+            return target
+        return ".".join(("builtins", name, *rest)) if name in _BUILTINS else None
+
+    def _starred(self, name: str, facts: ModuleFacts, rest: tuple[str, ...], depth: int) -> Target | None:
+        """A name that only `from x import *` can have brought."""
+        if depth > MAX_DEPTH or len(facts.star_imports) > MAX_STARS:
+            self._cuts += 1
+            return None
+        external: list[str] = []
+        for binding in reversed(facts.star_imports):
+            found = self._finder.find(binding.target, binding.level, str(facts.source.path))
+            if found is None:
+                external.append(binding.target)
+                continue
+            module = self._load(found[0])
+            if module is not None and module is not facts:
+                target = self._module_member(module.scope, name, depth + 1)
+                if target is not None:
+                    return self.members(target, rest, depth + 1)
+        if len(external) == 1 and name not in _BUILTINS:
+            return self._canonical(".".join((external[0], name, *rest)))
+        return None
+
+
+def _primary(bindings: list[Binding], facts: ModuleFacts) -> list[Binding]:
+    """Without stand-ins: what an `except` arm binds, and `name = None`."""
+    if len(bindings) == 1:
+        return bindings
+    kept = [
+        b
+        for b in bindings
+        if not (isinstance(b.value, ast.Constant) and b.value.value is None) and not facts.in_handler(b.node)
+    ]
+    return kept or bindings

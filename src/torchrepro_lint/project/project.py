@@ -1,0 +1,91 @@
+"""The files of a project, linked by what they import. Read when a question leads to them, and freed again when too
+many are held.
+
+Paths choose what is reported, not what is understood: this is all that can be understood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from functools import cached_property
+from pathlib import Path
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.project.configured import Configured
+from torchrepro_lint.project.console_scripts import console_scripts
+from torchrepro_lint.project.files import Files
+from torchrepro_lint.project.importers import imported, reachable, users
+from torchrepro_lint.project.modules import ModuleFinder
+from torchrepro_lint.project.names import Names
+from torchrepro_lint.project.text import ProjectText
+
+
+class Project:
+    """One project. `read` gives the facts of a file, or None when it cannot be read; `files` lists all Python files;
+    `sources` are folders in which imports are looked for; `seed` is what fixes use where a program has none."""
+
+    def __init__(
+        self,
+        root: Path,
+        read: Callable[[Path], ModuleFacts | None],
+        *,
+        files: Callable[[], Collection[Path]] = tuple,
+        sources: Collection[Path] = (),
+        torch_version: Callable[[], str | None] = lambda: None,
+        seed: int = 0,
+        seed_functions: Collection[str] = (),
+        loader_classes: Collection[str] = (),
+        rng_functions: Collection[str] = (),
+    ) -> None:
+        self.root = root
+        self.seed = seed
+        self.seed_functions = frozenset(seed_functions)
+        self._torch_version = torch_version
+        self.configured = Configured(loader_classes, rng_functions)
+        self.text = ProjectText(files)
+        self.files = Files(read, self.text.read)
+        self.finder = ModuleFinder(root, sources, self.files.search_path)
+        self.names = Names(self.finder, self.load, lambda name: self.configured.meaning(catalogue.canonical(name)))
+
+    @cached_property
+    def torch_version(self) -> str | None:
+        """The torch version or specifier that the rules go by; None for the newest known."""
+        return self._torch_version()
+
+    @cached_property
+    def console_scripts(self) -> dict[str, list[str]]:
+        """File -> the names of its functions that the project's packaging makes commands of."""
+        return console_scripts(self.root, self.finder)
+
+    # -- files ------------------------------------------------------------------------------------------------
+    def load(self, path: str) -> ModuleFacts | None:
+        """The facts of a file of the project; None for a folder and a file that cannot be read."""
+        return self.files.load(path)
+
+    def release(self) -> bool:
+        """Free files when too many are held, and say whether any were."""
+        freed = self.files.release()
+        if freed:
+            self.names.forget()
+        return freed
+
+    def change(self, path: Path, text: str | None) -> None:
+        """The file now holds `text`, or again what is on disk: read it anew when it is next asked for."""
+        self.files.forget(str(path))
+        self.text.change(path, text)
+        self.finder.forget()
+        self.names.forget()
+
+    # -- imports ----------------------------------------------------------------------------------------------
+    def users(self, files: Collection[Path]) -> list[Path]:
+        """The files of the project that import these, the nearest first, up to a bound."""
+        return users(files, self.text, self.finder)
+
+    def imported(self, path: Path) -> frozenset[str]:
+        """The files of the project that a file imports."""
+        return imported(path, self.text, self.finder)
+
+    def reachable(self, path: Path) -> set[Path]:
+        """The files that a program which starts in `path` may run code of."""
+        return reachable(path, self.text, self.finder)

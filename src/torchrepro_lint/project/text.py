@@ -1,0 +1,128 @@
+"""The project's text, searched for words: which files can hold the caller of a function, or a `set_epoch`.
+
+Knows bytes alone. When many words were asked for, it is read once more for all words that it has.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+
+MAX_BYTES = 24_000_000  # beyond this a search by text costs more than its answer is worth: unknown
+MAX_SEARCHES = 16  # then all words are listed, which costs as much as 50 searches: most projects ask for more
+_DEFINITION = re.compile(rb"\b(?:def|class)\s+(\w+)")
+_IN_WORDS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") | frozenset(range(128, 256))
+_ONLY_WORDS = bytes(byte if byte in _IN_WORDS else ord(" ") for byte in range(256))  # a table for `translate`
+
+
+class ProjectText:
+    """All Python files of the project as bytes, read on the first question. `files` lists them."""
+
+    def __init__(self, files: Callable[[], Collection[Path]]) -> None:
+        self._files = files
+        self._changed: dict[Path, bytes] = {}
+        self._mentions: dict[str, list[Path]] = {}
+        self._containing: dict[str, list[Path]] = {}
+        self._words: dict[bytes, list[Path]] | None = None
+        self._defined: set[bytes] | None = None
+        self._matches: dict[re.Pattern[bytes], bool] = {}
+        self.changes = 0  # how often a file was changed: what is kept of the text holds for one number
+        self.imports: dict[Path, frozenset[str]] = {}  # the files that a file imports, as far as `importers` was asked
+
+    @cached_property
+    def _contents(self) -> dict[Path, bytes] | None:
+        contents: dict[Path, bytes] = {}
+        total = 0
+        for path in self._files():
+            try:
+                contents[path] = self.read(path)
+            except OSError:
+                continue
+            total += len(contents[path])
+            if total > MAX_BYTES:
+                return None
+        return contents
+
+    def change(self, path: Path, text: str | None) -> None:
+        """Let `text` stand in for the file from now on; None for what is on disk."""
+        self.changes += 1
+        self._mentions.clear()
+        self._containing.clear()
+        self._words = self._defined = None
+        self._matches.clear()
+        self.imports.clear()
+        if text is None:
+            self._changed.pop(path, None)
+        else:
+            self._changed[path] = text.encode(errors="surrogatepass")
+        read = self.__dict__.get("_contents") or {}  # nothing is read for this alone
+        if path in read:
+            read[path] = self.read(path)
+
+    def read(self, path: Path) -> bytes:
+        """One file as it is now."""
+        return self._changed[path] if path in self._changed else path.read_bytes()
+
+    def of(self, path: Path) -> str:
+        """The text of one file."""
+        return (self._contents or {}).get(path, b"").decode(errors="replace")
+
+    def any_match(self, pattern: re.Pattern[bytes], signs: Sequence[bytes] = (b"",)) -> bool | None:
+        """Whether any file's text matches, which it can only where it has one of `signs`, in any case; None when the
+        project is too large."""
+        if self._contents is None:
+            return None
+        if pattern not in self._matches:
+            likely = (content for content in self._contents.values() if _has_any(signs, content.lower()))
+            self._matches[pattern] = any(pattern.search(content) for content in likely)
+        return self._matches[pattern]
+
+    def containing(self, part: str) -> list[Path] | None:
+        """The files whose text contains `part`, in order of path; None when the project is too large."""
+        if self._contents is None:
+            return None
+        if part not in self._containing:
+            self._containing[part] = self._search(part.encode(errors="surrogateescape"))
+        return self._containing[part]
+
+    def mentioning(self, word: str) -> list[Path] | None:
+        """The files in whose text the identifier `word` stands by itself, not within a longer one, in order of path;
+        None when the project is too large."""
+        if self._contents is None or not word.isidentifier():  # a script may be called `train-resnet`
+            return self.containing(word)
+        if word not in self._mentions:
+            self._mentions[word] = self._find(word.encode(errors="surrogateescape"))
+        return self._mentions[word]
+
+    def defines_function(self, name: str) -> bool:
+        """Whether any file has a function or class of this name; True when the project is too large to tell."""
+        if self._contents is None:
+            return True
+        if self._defined is None:
+            self._defined = {n for content in self._contents.values() for n in _DEFINITION.findall(content)}
+        return name.encode(errors="surrogateescape") in self._defined
+
+    def _search(self, needle: bytes) -> list[Path]:
+        return [path for path, content in (self._contents or {}).items() if needle in content]
+
+    def _find(self, word: bytes) -> list[Path]:
+        if self._words is None and len(self._mentions) < MAX_SEARCHES:
+            by_itself = re.compile(rb"%b(?<![\w\x80-\xff]%b)(?![\w\x80-\xff])" % (word, word))  # a plain start is quick
+            return [path for path in self._search(word) if by_itself.search((self._contents or {})[path])]
+        if self._words is None:
+            self._words = _by_word(self._contents or {})
+        return self._words.get(word, [])
+
+
+def _has_any(signs: Iterable[bytes], content: bytes) -> bool:
+    return any(sign in content for sign in signs)
+
+
+def _by_word(contents: Mapping[Path, bytes]) -> dict[bytes, list[Path]]:
+    found: dict[bytes, list[Path]] = {}
+    for path, content in contents.items():
+        for word in set(content.translate(_ONLY_WORDS).split()):
+            found.setdefault(word, []).append(path)
+    return found

@@ -1,0 +1,92 @@
+"""The seeds that a file passes to seeders and generators, and whether they are new in every run.
+
+Knows the catalogue's seeders. A project function whose name says that it seeds counts as one where it is
+called.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.index import Scope
+from torchrepro_lint.rng.entropy import Entropy, Source
+
+_SEEDS = re.compile(r"(?:^|_)(?:seed|seeds|reseed|seeding)(?:$|_)", re.IGNORECASE)
+_READS = re.compile(r"^_*(?:get|make|is|has|add|draw|pick|choose|new|random|parse|generate)_", re.IGNORECASE)
+_OWN_SEED = ("seed", "random_seed", "manual_seed", "base_seed", "rng_seed")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Seeding:
+    """A call that seeds; `seed` is what it is given, and `sources` what makes that new in every run."""
+
+    call: ast.Call
+    scope: Scope
+    seed: Site
+    sources: tuple[Source, ...] = ()
+
+
+@cache
+def _parameters() -> Mapping[str, tuple[str, int | None]]:
+    """Seeder or generator -> its seed parameter's name and place."""
+    found: dict[str, tuple[str, int | None]] = {}
+    for table, key in (("rng", "seeders"), ("generators", "seeders"), ("generators", "generators")):
+        for name, row in catalogue.names(table, key).items():
+            if not name.endswith("state"):
+                found.setdefault(name, (row["seed"], row.get("position")))
+    return found
+
+
+def seeds_anew(module: Module, program: Program) -> list[Seeding]:
+    """The seedings of a file whose seed is new in every run, in source order."""
+    entropy = Entropy(program)
+    found = []
+    for seeding in _seedings(module, program):
+        sources = tuple(entropy.sources(seeding.seed.node, seeding.seed.scope))
+        if sources:
+            found.append(Seeding(seeding.call, seeding.scope, seeding.seed, sources))
+    return sorted(found, key=lambda s: (s.call.lineno, s.call.col_offset))
+
+
+def _seedings(module: Module, program: Program) -> Iterator[Seeding]:
+    seen: set[ast.Call] = set()
+    parameters = _parameters()
+    for call in module.calls(parameters.keys()):
+        seed = call.argument(*parameters[call.name])
+        seen.add(call.node)
+        if isinstance(seed, Site):
+            yield Seeding(call.node, call.scope, seed)
+    for node, scope in module.facts.calls.get("manual_seed", ()):  # of a generator
+        seed = Call(node, scope, "", program).argument("seed", 0)
+        if node not in seen and isinstance(seed, Site):
+            yield Seeding(node, scope, seed)
+    yield from _by_name(module, program)
+
+
+def _by_name(module: Module, program: Program) -> Iterator[Seeding]:
+    """Calls of the project's own functions whose name says that they seed."""
+    for name, sites in module.facts.calls.items():
+        if not _SEEDS.search(name) or _READS.search(name):
+            continue
+        for node, scope in sites:
+            callee = program.resolve(node.func, scope)
+            if isinstance(callee, Scope) and callee.kind == "function":
+                seed = next((k.value for k in node.keywords if k.arg in _OWN_SEED), None) or next(iter(node.args), None)
+                if seed is not None and not isinstance(seed, ast.Starred):
+                    yield Seeding(node, scope, Site(seed, scope))
+
+
+def seeds_by_name(scope: Scope) -> bool:
+    """Whether a function's name says that it seeds: what it is given is judged where it is called."""
+    return scope.kind == "function" and bool(_SEEDS.search(scope.name.rpartition(".")[2]))
+
+
+__all__ = ["Seeding", "Source", "seeds_anew", "seeds_by_name"]

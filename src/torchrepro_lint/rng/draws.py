@@ -1,0 +1,125 @@
+"""What a call does to the global random number generators, by the catalogue: draws, seeds, or neither."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.abstract_values import Result
+from torchrepro_lint.dataflow.calls import Call
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.index import Scope
+from torchrepro_lint.project.unknown import UNKNOWN
+from torchrepro_lint.rng.data_sets import data_set_draw
+
+_LOADER = "torch.utils.data.DataLoader"
+
+
+class Draw(NamedTuple):
+    """A call that draws from the global generator of `family`; for `kind` see the catalogue. One that is `deferred`
+    only makes an object, which draws when it is used."""
+
+    family: str
+    kind: str
+    node: ast.Call
+    scope: Scope
+    what: str
+    deferred: bool = False
+
+
+class Seeder(NamedTuple):
+    """A call that seeds `families`; `seed` is the seed's expression, None when it is left out."""
+
+    families: tuple[str, ...]
+    node: ast.Call
+    scope: Scope
+    seed: ast.expr | None
+    none: str
+
+
+@cache
+def _draws() -> Mapping[str, Mapping[str, Any]]:
+    return catalogue.names("rng", "draws")
+
+
+@cache
+def _methods() -> Mapping[str, Mapping[str, Any]]:
+    return catalogue.names("rng", "methods")
+
+
+@cache
+def _distribution_methods() -> Mapping[str, Mapping[str, Any]]:
+    return catalogue.names("rng", "distribution_methods")
+
+
+@cache
+def _seeders() -> Mapping[str, Mapping[str, Any]]:
+    return catalogue.names("rng", "seeders")
+
+
+def draw_of(program: Program, name: str | None, call: ast.Call, scope: Scope) -> Draw | None:
+    """The draw that a call makes; `name` is its external callee, None for a method of an unknown object."""
+    if name == _LOADER:
+        return _loader_draw(Call(call, scope, name, program))
+    row = _draws().get(name) if name else _method_row(call) or data_set_draw(call, scope, program)
+    if row is None:
+        row = _distribution_row(name, call, scope, program)
+    if row is None:
+        return None
+    site = Call(call, scope, name or "", program)
+    if any(site.argument(a) is not None and site.given(a) is not False for a in row.get("unless", ())):
+        return None
+    for argument, wanted in row.get("only_if", {}).items():
+        if site.literal(argument, default=wanted) not in (wanted, UNKNOWN):
+            return None
+    kind = _kind(row, site)
+    if kind is None:
+        return None
+    return Draw(row["family"], kind, call, scope, site.written, bool(row.get("deferred")))
+
+
+def _kind(row: Mapping[str, Any], site: Call) -> str | None:
+    """The draw's kind; None where nothing is drawn outside of training, and this is outside."""
+    if "training" not in row:
+        return str(row["kind"])
+    training = site.literal("training", row["training"]["position"], default=row["training"]["default"])
+    return "training" if training is UNKNOWN else str(row["kind"]) if training else None
+
+
+def _method_row(call: ast.Call) -> Mapping[str, Any] | None:
+    return _methods().get(call.func.attr) if isinstance(call.func, ast.Attribute) else None
+
+
+def _distribution_row(name: str | None, call: ast.Call, scope: Scope, program: Program) -> Mapping[str, Any] | None:
+    """The row of a call that samples from a distribution, made in place or elsewhere, or through `super()`."""
+    function = call.func
+    row = _distribution_methods().get(function.attr) if isinstance(function, ast.Attribute) else None
+    if row is None or not isinstance(function, ast.Attribute):
+        return None
+    makers = (name,) if name else (o.callee for o in program.origins(function.value, scope) if isinstance(o, Result))
+    return row if any(isinstance(m, str) and m.startswith(row["package"]) for m in makers) else None
+
+
+def _loader_draw(site: Call) -> Draw | None:
+    shuffle = site.literal("shuffle", 2, default=False)
+    if not shuffle or site.argument("generator") is not None:
+        return None
+    return Draw("torch", "shuffle", site.node, site.scope, site.written, deferred=True)
+
+
+def seeder_of(program: Program, name: str, call: ast.Call, scope: Scope) -> Seeder | None:
+    """The seeding that a call of the external function `name` does, whatever its seed."""
+    row = _seeders().get(name)
+    if row is None:
+        return None
+    seed = Call(call, scope, name, program).argument(row["seed"], row.get("position"))
+    known = seed.node if seed is not None and seed is not UNKNOWN else None
+    return Seeder(tuple(row["families"]), call, scope, known, _none(row, absent=seed is None))
+
+
+def _none(row: Mapping[str, Any], *, absent: bool) -> str:
+    """What the call does when its seed is None or absent: "random", "nothing" or "constant"."""
+    return str(row["none"]) if not absent or row.get("default") != "constant" else "constant"

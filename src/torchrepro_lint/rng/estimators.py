@@ -1,0 +1,135 @@
+"""Calls of scikit-learn and pandas that draw from numpy's global generator, for want of a `random_state`.
+
+Knows the catalogue's estimators and when each draws; knows nothing of whether that generator is seeded.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.abstract_values import Constant, Result
+from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.project.unknown import UNKNOWN
+
+SEED = "random_state"
+MOST_POSITIONAL = 2  # of a class; more are the shape of an older version
+
+
+@cache
+def rows() -> Mapping[str, tuple[Mapping[str, Any], ...]]:
+    """Canonical name -> the rows that say when a call of it draws."""
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for row in catalogue.table("estimators")["estimators"]:
+        prefix = f"{row['prefix']}." if "prefix" in row else ""
+        for name in row["names"]:
+            found.setdefault(prefix + name, []).append(row)
+    return {name: tuple(group) for name, group in found.items()}
+
+
+def unseeded(module: Module) -> list[Call]:
+    """The calls of a file that draw from numpy's global generator, in source order."""
+    if _is_set_later(module.facts):
+        return []
+    found = [c for c in module.calls(rows().keys()) if _draws(c)]
+    found += list(_samples(module))
+    return sorted(found, key=lambda c: (c.node.lineno, c.node.col_offset))
+
+
+def seed_argument(call: Call) -> Site | None:
+    """The None that is passed as `random_state`, if one is written."""
+    found = call.argument(SEED, _position(call))
+    return found if isinstance(found, Site) else None
+
+
+def _position(call: Call) -> int | None:
+    if call.name not in rows():
+        return int(catalogue.table("estimators")["pandas"]["position"])
+    return next((int(row["position"]) for row in rows()[call.name] if "position" in row), None)
+
+
+def _draws(call: Call) -> bool:
+    if call.subclass is not None or not _lacks_seed(call):
+        return False
+    is_class = call.name.rpartition(".")[2][:1].isupper()
+    if is_class and _position(call) is None and len(call.node.args) > MOST_POSITIONAL:
+        return False
+    return any(_applies(row, call) for row in rows()[call.name])
+
+
+def _lacks_seed(call: Call) -> bool:
+    """Whether `random_state` is surely left out or None."""
+    passed = call.argument(SEED, _position(call))
+    if passed is None:
+        return True
+    if passed is UNKNOWN:
+        return False
+    found = call.program.origins(passed.node, passed.scope)
+    return bool(found) and all(isinstance(o, Constant) and o.value is None for o in found)
+
+
+def _applies(row: Mapping[str, Any], call: Call) -> bool:
+    places = row.get("places", {})
+    for name, values in row.get("when", {}).items():
+        if call.literal(name, places.get(name), row["default"][name]) not in values:
+            return False
+    return all(_is_given(call, name, places.get(name)) for name in row.get("given", ()))
+
+
+def _is_given(call: Call, name: str, place: int | None) -> bool:
+    value = call.literal(name, place)
+    return call.given(name, place) is True if value is UNKNOWN else value not in (None, False, 0)
+
+
+def _is_set_later(facts: ModuleFacts) -> bool:
+    """Whether `random_state` is set on objects, or by `set_params`, somewhere in the file."""
+    if facts.attribute_sets.get(SEED):
+        return True
+    return any((k.arg or "").endswith(SEED) for call, _ in facts.calls.get("set_params", ()) for k in call.keywords)
+
+
+# -- pandas ----------------------------------------------------------------------------------------------
+def _samples(module: Module) -> Iterator[Call]:
+    """`df.sample(...)` of what is known to be pandas'."""
+    table = catalogue.table("estimators")["pandas"]
+    for node, scope in module.facts.calls.get(table["method"], ()):
+        if not isinstance(node.func, ast.Attribute):
+            continue
+        call = Call(node, scope, "pandas.DataFrame.sample", module.program)
+        known = _has_frac(call, table["frac"]) or _is_pandas(node.func.value, scope, module.program)
+        if known and _lacks_seed(call):
+            yield call
+
+
+def _has_frac(call: Call, name: str) -> bool:
+    imported = any(b.target.partition(".")[0] == "pandas" for b in call.facts.imports)
+    return imported and any(k.arg == name for k in call.node.keywords)
+
+
+def _is_pandas(expr: ast.expr, scope: Scope, program: Program, depth: int = 0) -> bool:
+    """Whether a value surely is a table, a column or a group of pandas."""
+    table = catalogue.table("estimators")["pandas"]
+    if depth > 6:
+        return False
+    if isinstance(expr, ast.Subscript):
+        return _is_pandas(expr.value, scope, program, depth + 1)
+    found = program.origins(expr, scope)
+    for origin in found:
+        if not isinstance(origin, Result):
+            return False
+        if isinstance(origin.callee, str):
+            if origin.callee.removeprefix("pandas.") not in table["makers"] or not origin.callee.startswith("pandas."):
+                return False
+            continue
+        function = origin.node.func
+        if not (isinstance(function, ast.Attribute) and function.attr in table["methods"]):
+            return False
+        if not _is_pandas(function.value, origin.scope, program, depth + 1):
+            return False
+    return bool(found)

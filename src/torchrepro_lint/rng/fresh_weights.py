@@ -1,0 +1,54 @@
+"""Models of transformers whose weights, or some of them, are drawn when they are built.
+
+`from_pretrained` draws what the checkpoint does not hold, such as the head of a classifier; a model built
+from a configuration draws everything; an adapter draws what it adds. Knows the catalogue, and nothing of
+seeds.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.abstract_values import Result
+from torchrepro_lint.dataflow.calls import Call
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.index import Scope
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FreshWeights:
+    """A call that draws weights; `what` says which."""
+
+    node: ast.Call
+    scope: Scope
+    what: str
+
+
+def fresh_weights(model: Site, program: Program) -> Iterator[FreshWeights]:
+    """What draws weights for a model, as far as it can be seen."""
+    for origin in program.origins(model.node, model.scope):
+        if isinstance(origin, Result) and isinstance(origin.callee, str):
+            what = _drawn(Call(origin.node, origin.scope, origin.callee, program))
+            if what is not None:
+                yield FreshWeights(origin.node, origin.scope, what)
+
+
+def _drawn(call: Call) -> str | None:
+    if call.name in catalogue.names("frameworks", "adapters"):
+        return "the adapter's weights"
+    row = catalogue.table("frameworks")["fresh"]
+    if call.name.partition(".")[0] != row["package"]:
+        return None
+    owner, _, method = call.name.rpartition(".")
+    if method in row["from_configuration"] or re.search(row["model"], method):
+        return "all its weights"
+    if method in row["from_checkpoint"] and owner.endswith(tuple(row["heads"])):
+        checkpoint = call.literal("pretrained_model_name_or_path", 0)
+        is_trained = isinstance(checkpoint, str) and any(w in checkpoint.lower() for w in row["trained"])
+        return None if is_trained else "the weights of its head"
+    return None

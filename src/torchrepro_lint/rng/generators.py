@@ -1,0 +1,155 @@
+"""Generator objects: whether one that is made here is given a state later, and what it is a fallback for.
+
+Knows the catalogue's methods that set a state; follows names and `self` attributes, nothing else.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.binding import argument_for
+from torchrepro_lint.dataflow.calls import Call
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow.uses import Uses
+from torchrepro_lint.index import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Fallback:
+    """A value for a parameter that is not passed; `callers` are the known calls that do not pass it."""
+
+    callers: tuple[tuple[ast.Call, Scope], ...]
+
+
+def is_given_a_state(call: Call, program: Program) -> bool:
+    """Whether the generator is seeded, or its state set, through what holds it, or that may hold another."""
+    table = catalogue.table("generators")["reseeding"]
+    parents = call.facts.parents
+    holders = [parents.get(call.node), *(parents.get(site.node) for site in _reads(call, program))]
+    used = {holder.attr for holder in holders if isinstance(holder, ast.Attribute)}
+    if used & {*table["methods"], *table["attributes"]}:
+        return True
+    return _is_one_of_several(call) or any(call.facts.attribute_sets.get(name) for name in table["attributes"])
+
+
+def _reads(call: Call, program: Program) -> list[Site]:
+    """Where the variable or `self` attribute that the generator is assigned to is read."""
+    target, statement = _target(call), call.facts.statement(call.node)
+    return Uses(program).of_target(target, statement, call.scope) if target is not None else []
+
+
+def _target(call: Call) -> ast.expr | None:
+    """What the generator, and nothing else, is assigned to."""
+    match call.facts.statement(call.node):
+        case ast.Assign(targets=[target], value=value) | ast.AnnAssign(target=target, value=value):
+            return target if value is call.node else None
+    return None
+
+
+def _is_one_of_several(call: Call) -> bool:
+    """Whether other generators are assigned to the same variable or attribute."""
+    match _target(call):
+        case ast.Name(id=name):
+            owner = call.scope.binding_scope(name)
+            values = [b.value for b in owner.bindings[name]] if owner is not None else []
+            values += [b.value for b, _ in call.scope.attributes.get(name, ())]
+        case ast.Attribute(attr=name):
+            owner = call.scope.method_class
+            values = [b.value for b, _ in owner.attributes.get(name, ())] if owner is not None else []
+            values += [b.value for b in owner.bindings.get(name, ())] if owner is not None else []
+        case _:
+            return False
+    others = [v for v in values if v is not call.node]
+    return any(v is None or not (isinstance(v, ast.Constant) and v.value is None) for v in others)
+
+
+def names_something(call: Call) -> bool:
+    """Whether the generator is used up at once for a name: `run_id = random.Random().getrandbits(64)`."""
+    facts = call.facts
+    child: ast.AST = call.node
+    if not isinstance(facts.parents[call.node], ast.Attribute):
+        return False
+    for parent in facts.ancestors(call.node):
+        match parent:
+            case ast.keyword(arg=str(name)):
+                return _is_label(name)
+            case ast.Dict(keys=keys, values=values):
+                key = keys[values.index(child)] if child in values else None
+                return isinstance(key, ast.Constant) and _is_label(str(key.value))
+            case ast.Assign(targets=[target]):
+                return _is_label(getattr(target, "attr", getattr(target, "id", "")))
+            case ast.stmt():
+                return False
+        child = parent
+    return False
+
+
+def _is_label(name: str) -> bool:
+    words = catalogue.table("generators")["labels"]["words"]
+    return name.lower().rstrip("_").rpartition("_")[2] in words
+
+
+def is_only_drawn_from(call: Call, program: Program) -> bool:
+    """Whether the generator is passed as `generator=`, and nothing else is done with it."""
+    parents = call.facts.parents
+    direct = parents.get(call.node)
+    if isinstance(direct, ast.keyword):
+        return direct.arg == "generator" and _is_external(parents[direct], call.scope, program)
+    found = _reads(call, program)
+    return bool(found) and all(_is_passed_as_generator(site, program) for site in found)
+
+
+def _is_passed_as_generator(site: Site, program: Program) -> bool:
+    parents = site.scope.facts.parents
+    keyword = parents.get(site.node)
+    if not isinstance(keyword, ast.keyword) or keyword.arg != "generator":
+        return False
+    return _is_external(parents[keyword], site.scope, program)
+
+
+def _is_external(call: ast.AST, scope: Scope, program: Program) -> bool:
+    return isinstance(call, ast.Call) and isinstance(program.callee(call, scope), str)
+
+
+def fallback(call: Call, program: Program) -> Fallback | None:
+    """Whose absence `call` stands in for, as in `rng or default_rng()` and `if rng is None: ...`."""
+    function = call.scope.function
+    for name in _tested_names(call):
+        bindings = function.bindings.get(name, [])
+        if function.kind == "function" and bindings and bindings[0].kind == "parameter":
+            calls = program.callers_of(function) or []
+            return Fallback(tuple(c for c in calls if _is_left_out(c[0], function, name)))
+    return None
+
+
+def _tested_names(call: Call) -> list[str]:
+    """The names whose being None or not decides whether `call` is reached."""
+    found: list[ast.expr] = []
+    child: ast.AST = call.node
+    for parent in call.facts.ancestors(call.node):
+        match parent:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
+                break
+            case ast.BoolOp(op=ast.Or(), values=values) if child is not values[0]:
+                found += [v for v in values if v is not child]
+            case ast.IfExp(test=test) | ast.If(test=test) if child is not test:
+                found.append(_subject(test))
+        child = parent
+    return [node.id for node in found if isinstance(node, ast.Name)]
+
+
+def _subject(test: ast.expr) -> ast.expr:
+    match test:
+        case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot()], comparators=[ast.Constant(value=None)]):
+            return left
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return operand
+    return test
+
+
+def _is_left_out(call: ast.Call, function: Scope, name: str) -> bool:
+    passed = argument_for(call, function, name)
+    return passed is None or (isinstance(passed, ast.Constant) and passed.value is None)

@@ -1,0 +1,96 @@
+"""The calls in a file that seed the global generators, and those of them whose seed is always the same.
+
+The project's own helpers count when their names say that they seed and their bodies do.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.binding import argument_for
+from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.index import Scope
+from torchrepro_lint.rng.chosen_seeds import seeds_by_name
+from torchrepro_lint.rng.draws import seeder_of
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SeedCall:
+    """A call that seeds `families` with `seed`; None where the seed is not to be seen."""
+
+    node: ast.Call
+    scope: Scope
+    seed: Site | None
+    families: frozenset[str]
+
+    @property
+    def written(self) -> str:
+        """The function as it is written."""
+        return self.scope.facts.text(self.node.func)
+
+
+@cache
+def _seeders() -> frozenset[str]:
+    named = catalogue.names("rng", "seeders")
+    return frozenset(n for n in named if not n.endswith("state") and n.rpartition(".")[2][0].islower())
+
+
+def seed_calls(module: Module, program: Program) -> list[SeedCall]:
+    """The seed calls of a file, in source order."""
+    found = [*_catalogued(module), *_own(module, program)]
+    return sorted(found, key=lambda s: (s.node.lineno, s.node.col_offset))
+
+
+def _catalogued(module: Module) -> Iterator[SeedCall]:
+    rows = catalogue.names("rng", "seeders")
+    for call in module.calls(_seeders()):
+        seed = call.argument(rows[call.name]["seed"], rows[call.name].get("position"))
+        known = seed if isinstance(seed, Site) else None
+        yield SeedCall(call.node, call.scope, known, frozenset(rows[call.name]["families"]))
+
+
+def _own(module: Module, program: Program) -> Iterator[SeedCall]:
+    for name, sites in module.facts.calls.items():
+        if "seed" not in name.lower():
+            continue
+        for node, scope in sites:
+            helper = program.resolve(node.func, scope)
+            if isinstance(helper, Scope) and seeds_by_name(helper):
+                families, seed = _inside(helper, program)
+                if families:
+                    yield SeedCall(node, scope, _passed(node, scope, helper, seed), families)
+
+
+def _inside(helper: Scope, program: Program) -> tuple[frozenset[str], ast.expr | None]:
+    """What a helper seeds, and with which expression."""
+    families: set[str] = set()
+    seed: ast.expr | None = None
+    for sites in helper.facts.calls.values():
+        for node, scope in sites:
+            name = program.callee(node, scope) if scope.function is helper else None
+            if name in _seeders():
+                seeder = seeder_of(program, name, node, scope)
+                families |= set(seeder.families) if seeder is not None else set()
+                seed = seed or (seeder.seed if seeder is not None else None)
+    return frozenset(families), seed
+
+
+def _passed(call: ast.Call, scope: Scope, helper: Scope, seed: ast.expr | None) -> Site | None:
+    """The seed that a call of a helper leads to: an argument, a default, or what the helper itself says."""
+    if not isinstance(seed, ast.Name) or seed.id not in helper.bindings:
+        return Site(seed, helper) if seed is not None else None
+    binding = helper.bindings[seed.id][0]
+    if binding.kind != "parameter":
+        return None
+    passed = argument_for(call, helper, seed.id)
+    if isinstance(passed, ast.expr):
+        return Site(passed, scope)
+    if passed is None and binding.value is not None:
+        return Site(binding.value, helper.parent or helper)
+    return None

@@ -1,0 +1,144 @@
+"""What a call runs in a program: functions, methods by the class of the object, constructors. No state, no order."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from torchrepro_lint.dataflow.abstract_values import Result
+from torchrepro_lint.dataflow.binding import is_super
+from torchrepro_lint.dataflow.calls import Call
+from torchrepro_lint.dataflow.options import Frame
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.loading.worker_draws import worker_draws
+from torchrepro_lint.seeding.run_by import Decorated, Run, commands, decorated_in, run_by
+from torchrepro_lint.seeding.unpickled import methods_of_unpickled
+
+MAX_OWNERS = 4
+_HANDS_ON = frozenset({"builtins.enumerate", "builtins.iter", "itertools.islice", "tqdm.tqdm", "tqdm.auto.tqdm"})
+_RUN = ("multiprocessing.Process", "threading.Thread")  # their objects are made to be started
+EXITS = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit", "os.abort"})
+_SPAWNERS = frozenset({"torch.multiprocessing.spawn", "torch.multiprocessing.start_processes",
+                       "torch.distributed.launcher.elastic_launch",
+                       "torch.distributed.launcher.api.elastic_launch"})  # fmt: skip
+_ELSEWHERE = frozenset({"worker_init_fn", "collate_fn"})  # run in the loader's workers
+_REMOTE = "torch.distributed.rpc."  # makes an object of a class that it is given; others mostly keep the class
+
+
+class Callees:
+    """Answers for the calls of one program."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._drawn: dict[tuple[ast.Call, Scope], list[tuple[str, ast.Call, Scope]]] = {}
+        self._commands: dict[tuple[ast.Call, Scope], list[Run]] = {}
+        self._decorated: dict[ModuleFacts, list[Decorated]] = {}
+        self._run_by: dict[tuple[str | None, ast.Call, Scope], list[Run]] = {}
+
+    def of(self, call: ast.Call, scope: Scope, frame: Frame) -> tuple[str | Scope, ...]:
+        """External names, functions and classes."""
+        function = call.func
+        if frame.owner is not None and isinstance(function, ast.Attribute) and _is_self(function.value, frame):
+            method = self._program.names.class_member(frame.owner, function.attr)
+            if isinstance(method, Scope):  # a subclass may have its own
+                return (method,)
+        return self._program.runs(call, scope) or methods_of_unpickled(call, scope, self._program)
+
+    def owners(self, method: Scope, call: ast.Call, scope: Scope, frame: Frame) -> list[Scope | None]:
+        """The classes of the objects that a method may be called on; [None] for one that is not known."""
+        function = call.func
+        if method.self_name is None or method.parent is None:
+            return [None]
+        receiver = function.value if isinstance(function, ast.Attribute) else function
+        if is_super(receiver) or any(_is_self(e, frame) for e in (receiver, *call.args[:1])):
+            return [frame.owner]
+        made = dict.fromkeys(self.classes([receiver], scope))
+        known: list[Scope | None] = [c for c in made if method.parent in self._program.names.bases(c)]
+        return known[:MAX_OWNERS] or [None]
+
+    def constructors(self, owner: Scope) -> Iterator[Scope]:
+        """The methods that run when a class of the project is called; `run` of a process runs soon after."""
+        names = ["__new__", "__init__", "__post_init__"]
+        bases = self._program.external_bases(owner)
+        names += ["setup"] if any("LightningModule" in b for b in bases) else []
+        names += ["run"] if any(b.endswith(_RUN) for b in bases) else []
+        for name in names:
+            method = self._program.names.class_member(owner, name)
+            if isinstance(method, Scope):
+                yield method
+
+    def inherited_constructors(self, owner: Scope) -> list[str]:
+        """The external classes that are constructed with a class that has no `__init__`."""
+        own = self._program.names.class_member(owner, "__init__")
+        return [] if isinstance(own, Scope) else self._program.external_bases(owner)
+
+    def given(self, name: str | None, call: ast.Call, scope: Scope) -> Iterator[Scope]:
+        """The functions and classes that the external `name` may run for being given them."""
+        for keyword, function in self._program.given(call, scope):
+            if keyword not in _ELSEWHERE and (function.kind != "class" or (name or "").startswith(_REMOTE)):
+                yield function
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "submit":  # a job for another machine
+            methods = (self._program.names.class_member(c, "__call__") for c in self.classes(call.args[:1], scope))
+            yield from (method for method in methods if isinstance(method, Scope))
+
+    def classes(self, values: Iterable[ast.expr], scope: Scope) -> list[Scope]:
+        """The project classes that these values are instances of."""
+        made = [o.callee for v in values for o in self._program.origins(v, scope) if isinstance(o, Result)]
+        return [c for c in made if isinstance(c, Scope) and c.kind == "class"]
+
+    def iterated(self, items: ast.expr, scope: Scope) -> list[Run]:
+        """What runs when a loop takes the items of an object of the project: `for batch in Batches(10):`."""
+        while isinstance(items, ast.Call) and items.args and self._program.qualified(items.func, scope) in _HANDS_ON:
+            items = items.args[0]
+        made = [(self._program.names.class_member(c, "__iter__"), c) for c in self.classes([items], scope)]
+        return [(method, owner) for method, owner in made if isinstance(method, Scope)]
+
+    def drawn_by_items(self, loader: ast.Call, scope: Scope) -> list[tuple[str, ast.Call, Scope]]:
+        """The calls by which the items of a `DataLoader` are drawn from global generators other than torch's."""
+        key = (loader, scope)
+        if key not in self._drawn:
+            found = worker_draws(Call(loader, scope, "torch.utils.data.DataLoader", self._program)).found
+            draws = [(d.node, d.facts.scope_of(d.node)) for d in found if d.kind in ("numpy", "python")]
+            named = [(self._program.qualified(d.func, s), d, s) for d, s in draws if isinstance(d, ast.Call)]
+            self._drawn[key] = [(name, d, s) for name, d, s in named if name is not None]
+        return self._drawn[key]
+
+    def commands(self, call: ast.Call, scope: Scope) -> list[Run]:
+        """The commands of a command line that a call may run."""
+        key = (call, scope)
+        if key not in self._commands:
+            self._commands[key] = commands(call, scope, self._program, self._decorated_in)
+        return self._commands[key]
+
+    def _decorated_in(self, facts: ModuleFacts) -> list[Decorated]:
+        if facts not in self._decorated:
+            self._decorated[facts] = decorated_in(facts)
+        return self._decorated[facts]
+
+    def run_by(self, name: str | None, call: ast.Call, scope: Scope) -> list[Run]:
+        """The project's functions that a framework runs when the external `name` is called."""
+        key = (name, call, scope)
+        if key not in self._run_by:
+            self._run_by[key] = list(run_by(name, call, scope, self._program))
+        return self._run_by[key]
+
+    @staticmethod
+    def starts_process(name: str | None, call: ast.Call) -> bool:
+        """Whether a call may run functions in another process."""
+        return name in _SPAWNERS or "Process" in (getattr(call.func, "attr", ""), getattr(call.func, "id", ""))
+
+    @staticmethod
+    def spawns(name: str | None) -> bool:
+        """Whether it runs them in one that starts afresh, whatever is set."""
+        return name in _SPAWNERS
+
+
+def is_parameter(name: ast.Name, scope: Scope, function: Scope) -> bool:
+    """Whether a name is a parameter of `function`, and nothing else."""
+    bindings = function.bindings.get(name.id, [])
+    return scope.binding_scope(name.id) is function and [b.kind for b in bindings] == ["parameter"]
+
+
+def _is_self(node: ast.expr, frame: Frame) -> bool:
+    return isinstance(node, ast.Name) and node.id == frame.function.self_name

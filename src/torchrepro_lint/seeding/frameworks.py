@@ -1,0 +1,72 @@
+"""Programs that a framework runs: which files belong to one, which trainer it has, and on how many processes.
+
+Knows the catalogue's frameworks and nothing of rules.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.project.entries import is_test
+from torchrepro_lint.project.unknown import UNKNOWN
+from torchrepro_lint.seeding.seedings import seedings
+
+MAX_FILES = 24
+
+
+def program_files(module: Module, program: Program) -> list[ModuleFacts]:
+    """The files that run together with this one: those of the programs that it starts, or else, of a small
+    project, those that load data."""
+    programs = seedings(module.facts, program)
+    if programs:
+        return list(dict.fromkeys(f for s in programs for f in s.visited))
+    paths = [str(p) for p in program.project.text.containing("DataLoader") or ()]
+    loaded = [program.load(path) for path in sorted(paths)] if len(paths) <= MAX_FILES else []
+    return [module.facts, *(f for f in loaded if f is not None and f is not module.facts and not is_test(f))]
+
+
+def calls_in(files: Iterable[ModuleFacts], program: Program, *keys: str) -> Iterator[Call]:
+    """The calls in these files of what the catalogue lists under `keys`."""
+    wanted = {name for key in keys for name in catalogue.names("frameworks", key)}
+    for facts in files:
+        yield from Module(facts, program).calls(wanted)
+
+
+def seeds_torch(module: Module, program: Program) -> bool:
+    """Whether the programs that a file starts seed torch; of a file that starts none, whether it does so."""
+    programs = seedings(module.facts, program)
+    if programs:
+        return any("torch" in s.families for found in programs for s in found.seeders)
+    rows = catalogue.names("rng", "seeders")
+    return bool(module.calls({name for name, row in rows.items() if "torch" in row["families"]}))
+
+
+def asks_for_determinism(files: Iterable[ModuleFacts]) -> bool:
+    """Whether any of the files sets cuDNN's flag, or calls a function that asks for deterministic kernels."""
+    called = catalogue.table("frameworks")["requests"]["functions"]
+    return any("deterministic" in f.attribute_sets or any(name in f.calls for name in called) for f in files)
+
+
+def is_one_process(trainer: Call) -> bool:
+    """Whether a trainer surely runs a single process."""
+    rows = {**catalogue.names("frameworks", "trainers"), **catalogue.names("frameworks", "fabrics")}
+    row = rows[trainer.name]
+    if trainer.literal(row["nodes"], default=1) != 1:
+        return False
+    return any(_is_one(trainer, name) for name in row["processes"])
+
+
+def _is_one(trainer: Call, name: str) -> bool:
+    passed = trainer.argument(name)
+    if not isinstance(passed, Site):
+        return False
+    if isinstance(passed.node, ast.List):
+        return len(passed.node.elts) == 1
+    value = trainer.program.literal(passed.node, passed.scope)
+    return value is not UNKNOWN and value is not True and value in (1, "1")

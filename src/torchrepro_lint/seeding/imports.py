@@ -1,0 +1,60 @@
+"""Which files of the project an import runs, in order, whether or not they were imported before: those that do more at
+their top level than define and import. Worked out once for all programs."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from torchrepro_lint.index import Scope
+from torchrepro_lint.project.files import Files
+from torchrepro_lint.project.modules import ModuleFinder
+
+
+class Imports:
+    """Answers for one program, as long as its files are held."""
+
+    def __init__(self, finder: ModuleFinder, files: Files) -> None:
+        self._finder = finder
+        self._files = files
+        self._active: dict[str, tuple[str, ...]] = {}
+
+    def by(self, node: ast.Import | ast.ImportFrom, scope: Scope) -> tuple[str, ...]:
+        """The files that a statement runs."""
+        return self.named(_names(node), str(scope.facts.source.path))
+
+    def named(self, wanted: Iterable[tuple[str, int]], importer: str) -> tuple[str, ...]:
+        """The files that importing these names runs, each with its level, where `importer` imports them."""
+        return tuple(dict.fromkeys(a for path in self._meant(wanted, importer) for a in self._run_by(path)))
+
+    def _meant(self, wanted: Iterable[tuple[str, int]], importer: str) -> tuple[str, ...]:
+        found = (self._finder.find(name, level, importer) for name, level in wanted)
+        return tuple(dict.fromkeys(place[0] for place in found if place is not None))
+
+    def _run_by(self, path: str) -> tuple[str, ...]:
+        """The file itself if it is active, which runs its own imports; else the active ones that it imports, directly
+        or through others that are not."""
+        if path not in self._active:
+            active: dict[str, None] = {}
+            seen, pending = {path}, [path]
+            while pending:
+                current = pending.pop()
+                outline = self._files.outline(current)
+                if outline is None:
+                    continue
+                if outline.active:
+                    active[current] = None
+                    continue
+                new = [p for p in self._meant(outline.imports, current) if p not in seen]
+                seen.update(new)
+                pending += reversed(new)
+            self._active[path] = tuple(active)
+        return self._active[path]
+
+
+def _names(node: ast.Import | ast.ImportFrom) -> list[tuple[str, int]]:
+    if isinstance(node, ast.Import):
+        return [(alias.name, 0) for alias in node.names]
+    base = node.module or ""
+    names = [f"{base}.{alias.name}".strip(".") for alias in node.names if alias.name != "*"] or [base]
+    return [(name, node.level) for name in names]

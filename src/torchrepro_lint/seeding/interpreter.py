@@ -1,0 +1,441 @@
+"""The abstract interpreter: runs the term of an entry point, and of everything that it calls, in order.
+
+Keeps which generators are seeded on each path, and notes in a `Seeding` what was drawn before. What one call does to
+that state is told by `transfer`; what needs not be run is left out by `summaries`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from torchrepro_lint.dataflow.abstract_values import Result
+from torchrepro_lint.dataflow.binding import argument_for
+from torchrepro_lint.dataflow.dynamic_lookup import picked
+from torchrepro_lint.dataflow.options import Frame, Options
+from torchrepro_lint.dataflow.outcomes import Truth
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.project.configured import is_named
+from torchrepro_lint.project.entries import Entry
+from torchrepro_lint.rng import FAMILIES
+from torchrepro_lint.rng.draws import Seeder
+from torchrepro_lint.seeding.callees import EXITS, is_parameter
+from torchrepro_lint.seeding.run_by import IMPORTS, Run, wrappers
+from torchrepro_lint.seeding.seeding import Seeding, Step
+from torchrepro_lint.seeding.state import FRESH, State, by_default, either, joined, level_by_default, replayed
+from torchrepro_lint.seeding.summaries import Notes, last_name, summaries
+from torchrepro_lint.seeding.terms import Attempt, Branch, Fail, Guard, Import, Invoke, Leave, Loop, Select, Term
+from torchrepro_lint.seeding.transfer import Effects
+
+MAX_DEPTH = 40  # calls within calls
+MAX_CALLS = 30_000
+MAX_FILES = 3_000  # that are imported
+MAX_LINES = 90_000  # of the files that code is run of
+_FRESH_STARTS = ("spawn", "forkserver")
+
+
+def seeding_of(entry: Entry, program: Program) -> Seeding:
+    """Interpret one entry."""
+    interpreter = _Interpreter(entry, program)
+    try:
+        interpreter.run()
+    except RecursionError:  # an expression nested a thousand deep
+        interpreter.found.bounds.add("nesting")
+    return interpreter.found
+
+
+class _Interpreter:
+    def __init__(self, entry: Entry, program: Program) -> None:
+        self.program = program
+        self.found = Seeding(entry)
+        self.options = Options(program, self.found.files)
+        self.effects = Effects(program, self.found, self.options)
+        self._summaries = summaries(program)
+        self._callees = self._summaries.callees
+        self._noted: set[Run] = set()
+        self._imported: set[str] = set()
+        self._active: set[tuple[Scope, bool]] = set()
+        self._memo: dict[object, State] = {}
+        self._chain = self.effects.chain
+        self._exits: list[list[State]] = []
+        self._calls = 0
+        self._lines = 0
+
+    def run(self) -> None:
+        entry = self.found.entry
+        self._imported.add(str(entry.facts.source.path))
+        state = self._module(entry.facts, FRESH)
+        if entry.function is not None:
+            self._function(entry.function, None, Frame(entry.facts.scope), state)
+        self.effects.finish()
+
+    # -- modules and functions --------------------------------------------------------------------------------
+    def _module(self, facts: ModuleFacts, state: State) -> State:
+        self._see(facts)
+        term, notes = self._summaries.of((facts.scope, None))
+        self._note(notes)
+        self._exits.append([])
+        state = self._term(term, state, Frame(facts.scope))
+        self._exits.pop()
+        return state
+
+    def _see(self, facts: ModuleFacts) -> None:
+        if facts not in self.found.files:
+            self.found.files[facts] = None
+            self._lines += facts.lines
+            if self._lines > MAX_LINES:
+                self.found.bounds.add("files")
+
+    def _run_imports(self, paths: Iterable[str], step: Step, state: State) -> State:
+        """Run the top level of project modules the first time that they are imported."""
+        for path in paths:
+            if path in self._imported or state is None:
+                continue
+            self._imported.add(path)
+            if len(self._imported) > MAX_FILES:
+                self.found.bounds.add("files")
+            facts = self.program.load(path) if self.found.complete else None
+            if facts is not None:
+                self._chain.append(step)
+                state = self._module(facts, state) or state
+                self._chain.pop()
+        return state
+
+    def _function(
+        self, function: Scope, call: ast.Call | None, frame: Frame, state: State, owner: Scope | None = None
+    ) -> State:
+        """Run a project function, or take the result of an equal run from the memo. `owner` is the class of the
+        object that a method is called on."""
+        if state is None:
+            return state
+        term, notes = self._summaries.of((function, owner))
+        if not term or self._adds_nothing((function, owner), state):
+            self._note_run((function, owner))
+            return state
+        self.found.entered.add(function)
+        key = (function, call is None)
+        if key in self._active or not self._within_bounds():
+            return state
+        signature = (owner, self._signature(function, call, frame, state))
+        if signature in self._memo:
+            return replayed(self._memo[signature], state)
+        depending = self.effects.depending
+        self._active.add(key)
+        self._see(function.facts)
+        if (function, owner) not in self._noted:
+            self._noted.add((function, owner))
+            self._note(notes)
+        self._exits.append([])
+        ended = self._term(term, state, Frame(function, call, frame, owner))
+        after = either([ended, *self._exits.pop()]) or state
+        self._active.discard(key)
+        if depending == self.effects.depending:
+            self._memo[signature] = after
+        return after
+
+    def _adds_nothing(self, run: Run, state: State) -> bool:
+        """Whether a function only draws, and only what this program is already known to draw in this state."""
+        known = self._summaries.only_draws(run)
+        return known is not None and self.effects.adds_nothing(self._summaries.draws_of(run), state)
+
+    def _note(self, notes: Notes) -> None:
+        """What is to be known of code that is not run."""
+        self.found.reached |= notes.called
+        self.found.unfollowed += notes.unfollowed
+        for run in notes.runs:
+            self._note_run(run)
+
+    def _note_run(self, run: Run) -> None:
+        """The same of a function without effect, and of those that it runs."""
+        pending = [run]
+        while pending:
+            run = pending.pop()
+            if run in self._noted:
+                continue
+            self._noted.add(run)
+            self._see(run[0].facts)
+            self.found.entered.add(run[0])
+            notes = self._summaries.only_draws(run)
+            assert notes is not None
+            self.found.reached |= notes.called
+            self.found.unfollowed += notes.unfollowed
+            pending += reversed(notes.runs)
+
+    def _within_bounds(self) -> bool:
+        self._calls += 1
+        if self._calls > MAX_CALLS:
+            self.found.bounds.add("calls")
+        if len(self._chain) > MAX_DEPTH:
+            self.found.bounds.add("depth")
+        return self.found.complete
+
+    def _signature(self, function: Scope, call: ast.Call | None, frame: Frame, state: State) -> object:
+        """What the outcome depends on: the state and the known values of the arguments."""
+        assert state is not None
+        passed: list[object] = []
+        if call is not None:
+            for value in (*call.args, *(k.value for k in call.keywords)):
+                known = self.options.values(value, frame.function, frame) if _may_be_known(value) else None
+                passed.append(repr([(d.value, d.settable) for d in known]) if known else "?")
+        levels = tuple((f.level, f.early is None) for f in state)
+        effects = self.effects
+        return function, levels, tuple(passed), effects.process, effects.in_workers, effects.doubts > 0
+
+    # -- terms --------------------------------------------------------------------------------------------------
+    def _term(self, term: Term, state: State, frame: Frame) -> State:
+        """Run the items of a term one after the other, until the path ends."""
+        for item in term:
+            if state is None:
+                break
+            match item:
+                case Invoke(node=node, scope=scope):
+                    state = self._call(node, state, scope, frame)
+                case Branch():
+                    state = self._branch(item, state, frame)
+                case Import(node=statement, scope=scope, paths=paths):
+                    state = self._run_imports(paths, Step(statement, scope), state)
+                case Loop():
+                    state = self._loop(item, state, frame)
+                case Attempt():
+                    state = self._attempt(item, state, frame)
+                case Select(arms=arms):
+                    state = either([*(self._term(arm, state, frame) for arm in arms), state])
+                case Guard(body=body):
+                    if frame.function.facts is self.found.entry.facts:
+                        state = self._term(body, state, frame)
+                case Leave():
+                    self._exits[-1].append(state)
+                    state = None
+                case Fail():
+                    state = None
+        return state
+
+    def _branch(self, item: Branch, state: State, frame: Frame) -> State:
+        test = item.node.test
+        truth = self.options.truth(test, item.scope, frame)
+        if isinstance(item.node, ast.If):
+            self.found.tests[item.node] = truth
+        if truth is Truth.ALWAYS:
+            return self._term(item.body, state, frame)
+        if truth is Truth.NEVER:
+            return self._term(item.orelse, state, frame)
+        if isinstance(item.node, ast.IfExp):
+            return either([self._term(item.body, state, frame), self._term(item.orelse, state, frame)])
+        effects, before = self.effects, self.effects.deferred
+        with effects.in_doubt(_is_case(test)):
+            body, after_body = self._term(item.body, state, frame), effects.deferred
+            effects.deferred = before
+            orelse, after_orelse = self._term(item.orelse, state, frame), effects.deferred
+        if truth is Truth.RARELY:
+            body, orelse, after_body, after_orelse = orelse, body, after_orelse, after_body
+        if truth is Truth.UNKNOWN:
+            effects.deferred = joined(before, after_body, after_orelse, max)
+            return either([body, orelse])
+        effects.deferred = joined(before, after_body, after_orelse, level_by_default)
+        return by_default(body, orelse)
+
+    def _loop(self, item: Loop, state: State, frame: Frame) -> State:
+        for method, owner in item.iterated:
+            self._chain.append(Step(item.head, item.scope))
+            state = self._function(method, None, frame, state, owner)
+            self._chain.pop()
+        body = self._term(item.body, state, frame)
+        return self._term(item.orelse, body if body is not None else state, frame)
+
+    def _attempt(self, item: Attempt, state: State, frame: Frame) -> State:
+        body = self._term(item.body, state, frame)
+        ended = self._term(item.orelse, body, frame)
+        handled = [self._term(handler, state, frame) for handler in item.handlers]
+        after = ended if ended is not None else either(handled)
+        return self._term(item.finalbody, after, frame) if after is not None else None
+
+    # -- calls --------------------------------------------------------------------------------------------------
+    def _call(self, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
+        self.found.reached.add(last_name(call))
+        callees = self._targets(call, scope, frame)
+        if not callees:
+            self.found.unfollowed.append(Step(call, scope))
+            state = self._external(None, call, state, scope, frame)
+        elif len(callees) == 1:
+            state = self._enter(callees[0], call, state, scope, frame)
+        else:
+            with self.effects.in_doubt():
+                state = either([self._enter(callee, call, state, scope, frame) for callee in callees])
+        return self._run_all(self._callees.commands(call, scope), call, state, scope, frame)
+
+    def _run_all(self, runs: Iterable[Run], call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
+        """Functions of the project that a framework runs for this call."""
+        for function, owner in runs:
+            self._chain.append(Step(call, scope))
+            state = self._function(function, None, frame, state, owner)
+            self._chain.pop()
+        return state
+
+    def _targets(self, call: ast.Call, scope: Scope, frame: Frame) -> tuple[str | Scope, ...]:
+        handed = self._handed(call.func, scope, frame)
+        if handed is not None:
+            return (handed,)
+        return self._callees.of(call, scope, frame) or self._picked(call.func, scope, frame)
+
+    def _picked(self, function: ast.expr, scope: Scope, frame: Frame) -> tuple[Scope, ...]:
+        """What a look-up by name gives when the program runs as it is configured by default."""
+        pick = picked(function, scope, self.program)
+        names = self.options.values(pick.key, scope, frame) if pick is not None else None
+        return tuple(pick.choices([n.value for n in names], self.program)) if pick is not None and names else ()
+
+    def _handed(self, function: ast.expr, scope: Scope, frame: Frame) -> Scope | None:
+        """The project's function that a parameter stands for in the call in progress."""
+        at: Frame | None = frame
+        while at is not None and at.call is not None and at.caller is not None and isinstance(function, ast.Name):
+            if not is_parameter(function, scope, at.function):
+                return None
+            self.effects.depending += 1
+            given = argument_for(at.call, at.function, function.id)
+            if not isinstance(given, ast.expr):
+                return None
+            function, scope, at = given, at.caller.function, at.caller
+            is_lambda = isinstance(function, ast.Lambda)
+            found = scope.children.get(function) if is_lambda else self.program.resolve(function, scope)
+            if isinstance(found, Scope):
+                return found
+        return None
+
+    def _enter(self, callee: str | Scope, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
+        if isinstance(callee, str):
+            return self._external(callee, call, state, scope, frame)
+        if any(is_named(callee, name) for name in self.program.project.seed_functions):
+            return self.effects.seed(Seeder(FAMILIES, call, scope, None, "constant"), state, frame)
+        meaning = self.program.project.configured.of_own(callee)
+        if meaning is not None:
+            return self._external(meaning, call, state, scope, frame)
+        self._chain.append(Step(call, scope))
+        if callee.kind == "class":
+            state = self._construct(callee, call, state, scope, frame)
+        elif callee.kind in ("function", "lambda"):
+            for wrapper in wrappers(callee, self.program):
+                state = self._function(wrapper, None, frame, state)
+            owners = self._callees.owners(callee, call, scope, frame)
+            state = either([self._function(callee, call, frame, state, owner) for owner in owners])
+        self._chain.pop()
+        return state
+
+    def _construct(self, owner: Scope, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
+        for method in self._callees.constructors(owner):
+            state = self._function(method, call, frame, state, owner)
+        for base in self._callees.inherited_constructors(owner):
+            state = self.effects.apply(base, call, state, scope, frame)
+        return state
+
+    def _external(self, name: str | None, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
+        """A call of something outside the project, or of an unknown object; it may run what it is passed."""
+        name = name.removesuffix(".__init__") if name else None
+        if name in EXITS:
+            return None
+        if name == IMPORTS and call.args and isinstance(call.args[0], ast.Constant):
+            paths = self._summaries.imports.named([(str(call.args[0].value), 0)], str(scope.facts.source.path))
+            return self._run_imports(paths, Step(call, scope), state)
+        state = self.effects.apply(name, call, state, scope, frame)
+        for function in self._callees.given(name, call, scope):
+            if state is None:
+                return None
+            state = self._run_callback(name, function, call, state, scope, frame)
+        state = self._run_all(self._callees.run_by(name, call, scope), call, state, scope, frame)
+        return self._worker_code(name, call, state, scope, frame)
+
+    def _run_callback(
+        self, name: str | None, function: Scope, call: ast.Call, state: State, scope: Scope, frame: Frame
+    ) -> State:
+        self._chain.append(Step(call, scope))
+        if function.kind == "function" and self._starts_afresh(name, call, scope):
+            with self.effects.process_of(function) as fresh:
+                self._function(function, None, frame, fresh)
+        elif function.kind == "class":
+            state = self._construct(function, call, state, scope, frame)
+        else:
+            state = self._function(function, None, frame, state)
+        self._chain.pop()
+        return state
+
+    def _starts_afresh(self, name: str | None, call: ast.Call, scope: Scope) -> bool:
+        """Whether a call runs functions in processes that share nothing with this one, not even by a fork."""
+        if self._callees.spawns(name):
+            return True
+        if name == "multiprocessing.Process":
+            chosen = [c for f in self.found.files for c, _ in f.calls.get("set_start_method", ())]
+        elif isinstance(call.func, ast.Attribute) and call.func.attr == "Process":
+            made = self.program.origins(call.func.value, scope)
+            chosen = [o.node for o in made if isinstance(o, Result) and str(o.callee).endswith("get_context")]
+        else:
+            return False
+        return any(isinstance(a, ast.Constant) and a.value in _FRESH_STARTS for c in chosen for a in c.args)
+
+    def _worker_code(self, name: str | None, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
+        """What a loader's data set, and objects given to a transform, draw when they are used."""
+        if name is None or state is None:
+            return state
+        outer, self.effects.in_use = self.effects.in_use, True
+        state = self._used_later(name, call, state, scope, frame)
+        self.effects.in_use = outer
+        return state
+
+    def _used_later(self, name: str, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
+        if name == "torch.utils.data.DataLoader" and call.args:
+            samplers = [k.value for k in call.keywords if k.arg in ("sampler", "batch_sampler")]
+            drawing = self._callees.classes(samplers, scope)
+            state = self._run_in_workers(drawing, "__iter__", call, state, scope, frame, False)
+            owners = self._callees.classes([call.args[0]], scope)
+            has_workers, drawn = self._has_workers(call, scope, frame), self.effects.drawn_in_workers
+            for method in ("__getitem__", "__iter__"):
+                state = self._run_in_workers(owners, method, call, state, scope, frame, has_workers)
+            state = self._drawn_by_items(call, state, scope, has_workers)
+            return self.effects.seed_workers(call, scope, state) if self.effects.drawn_in_workers > drawn else state
+        if ".transforms." in name:
+            listed = [e for a in call.args for e in (a.elts if isinstance(a, ast.List | ast.Tuple) else [a])]
+            return self._run_in_workers(
+                self._callees.classes(listed, scope), "__call__", call, state, scope, frame, True
+            )
+        return state
+
+    def _drawn_by_items(self, call: ast.Call, state: State, scope: Scope, workers: bool) -> State:
+        """What a pipeline of transforms draws that the data set was constructed with: by the class of each."""
+        outer, self.effects.in_workers = self.effects.in_workers, workers
+        self._chain.append(Step(call, scope))
+        for name, draw, where in self._callees.drawn_by_items(call, scope):
+            state = self.effects.apply(name, draw, state, where, Frame(where.function))
+        self._chain.pop()
+        self.effects.in_workers = outer
+        return state
+
+    def _has_workers(self, call: ast.Call, scope: Scope, frame: Frame) -> bool:
+        """Whether the loader has worker processes for certain or by default."""
+        workers = next((k.value for k in call.keywords if k.arg == "num_workers"), None)
+        values = self.options.values(workers, scope, frame) if workers is not None else []
+        return workers is not None and (not values or any(v.value for v in values))
+
+    def _run_in_workers(
+        self, owners: list[Scope], method: str, call: ast.Call, state: State, scope: Scope, frame: Frame, workers: bool
+    ) -> State:
+        outer, self.effects.in_workers = self.effects.in_workers, workers
+        for owner in owners:
+            found = self.program.names.class_member(owner, method)
+            if isinstance(found, Scope):
+                self._chain.append(Step(call, scope))
+                state = self._function(found, None, frame, state, owner)
+                self._chain.pop()
+        self.effects.in_workers = outer
+        return state
+
+
+def _is_case(test: ast.expr) -> bool:
+    """`name == "cifar10"`, `name in ("mnist", "cifar10")`: one of several cases."""
+    if isinstance(test, ast.BoolOp):
+        return all(_is_case(v) for v in test.values)
+    return isinstance(test, ast.Compare) and (
+        isinstance(test.ops[0], ast.In)
+        or (isinstance(test.ops[0], ast.Eq) and isinstance(getattr(test.comparators[0], "value", None), str))
+    )
+
+
+def _may_be_known(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant | ast.Name | ast.Attribute)

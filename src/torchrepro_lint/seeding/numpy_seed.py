@@ -1,0 +1,44 @@
+"""Whether numpy's global generator may be seeded in the programs that a file belongs to.
+
+For a file that starts a program the seeding walk tells. For any other, which may serve many programs, the
+project's text is searched for a call that seeds: in doubt the answer is that it may be.
+"""
+
+from __future__ import annotations
+
+import re
+
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.seeding.seeding import Seeding
+from torchrepro_lint.seeding.seedings import seedings
+
+FAMILY = "numpy"
+# A call of numpy's seeder, or of something named like a helper that seeds.
+_SEEDS = re.compile(
+    rb"\b(?:np|numpy)\.random\.seed\("
+    rb"|(?<!def )(?<!\.)\b(?!manual_|initial_|get_|is_)\w*(?:seed|determinis|reproduc)\w*\("
+    rb"|\.(?!initial_)\w*(?:set|fix|init|every)\w*seed\w*\(|\.seed_\w+\(",
+    re.IGNORECASE,
+)
+_SIGNS = (b"seed", b"determinis", b"reproduc")
+
+
+def may_be_seeded(facts: ModuleFacts, program: Program) -> bool:
+    """Whether a seed may reach numpy's global generator before code of this file draws from it."""
+    programs = seedings(facts, program)
+    if programs:
+        return any(not s.complete or _seeds(s) for s in programs)
+    return (
+        program.project.text.any_match(_SEEDS, _SIGNS) is not False
+        or _SEEDS.search(facts.source.text.encode()) is not None
+    )
+
+
+def is_reported(facts: ModuleFacts, program: Program) -> bool:
+    """Whether a program that this file starts is reported for not seeding numpy at all."""
+    return any(seeding.missing(FAMILY) is not None for seeding in seedings(facts, program))
+
+
+def _seeds(seeding: Seeding) -> bool:
+    return FAMILY in seeding.conditional or any(FAMILY in seeder.families for seeder in seeding.seeders)

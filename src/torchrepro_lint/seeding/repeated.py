@@ -1,0 +1,120 @@
+"""What runs code again and again in training: a sample, a batch, or a loop over steps or epochs.
+
+Knows the methods and functions that are called for each sample or batch, and the loops that train. Code for
+evaluation, and loops over runs, folds or settings, are none of them.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.index import Scope
+from torchrepro_lint.loading.samplers import is_evaluation
+from torchrepro_lint.project import roles
+
+Loop = ast.For | ast.AsyncFor | ast.While
+_ITEMS = {"__getitem__": "sample", "__getitems__": "batch"}
+_PASSES = ("torch.utils.data.IterableDataset", "torch.utils.data.Sampler", "torch.utils.data.BatchSampler",
+           "torch.utils.data.DistributedSampler")  # fmt: skip
+_MODULES = ("torch.nn.Module", "pytorch_lightning.LightningModule")
+_ROUNDS = re.compile(r"epoch|step|iter(?!m)|batch|loader", re.IGNORECASE)
+_OTHER = re.compile(
+    r"fold|seed|rank|trial|task|split|run|exp|model|repeat|config|setting|param|task|attack|client|\blrs?\b",
+    re.IGNORECASE,
+)
+_TRAINS = frozenset({"backward", "manual_backward", "zero_grad", "training_step"})
+_TRAINING = re.compile(r"^_*(?:train|fit|run_epoch|update|optimi[sz]e)(?:_|$)|_train$|train_(?:one_)?(?:epoch|step)")
+
+
+def repeated_by(node: ast.AST, scope: Scope, program: Program) -> str | None:
+    """For each of what `node` runs once more: "sample", "batch", "step", "epoch"; None where that is not known."""
+    function = scope.function
+    if _is_for_evaluation(function):
+        return None
+    loop = next((loop for loop in _loops_around(node, scope) if _trains(loop, scope, program)), None)
+    if loop is not None:
+        return _unit(loop, scope)
+    unit = _by_method(function, program)
+    return unit if unit is not None else _by_callers(function, program)
+
+
+# -- functions ------------------------------------------------------------------------------------------------
+def _is_for_evaluation(function: Scope) -> bool:
+    if function.kind != "function":
+        return False
+    owner = function.method_class
+    names = [function.name.rpartition(".")[2], *([owner.name.rpartition(".")[2]] if owner is not None else [])]
+    words = [w for n in names for w in (n, re.sub(r"(?<=[a-z])(?=[A-Z])", "_", n).lower())]
+    return any(is_evaluation(w) or roles.of_function(w, ()) == "evaluation" for w in words)
+
+
+def _by_method(function: Scope, program: Program) -> str | None:
+    """Methods of data sets, transforms and modules, and functions that collate, are called for each sample or batch."""
+    name, owner = function.name.rpartition(".")[2], function.parent
+    if "collate" in name.lower() and function.kind == "function":
+        return "batch"
+    if function.kind != "function" or owner is None or owner.kind != "class":
+        return None
+    if name in _ITEMS:
+        return _ITEMS[name]
+    bases = program.external_bases(owner)
+    if name == "__iter__":
+        return "epoch" if any(b in _PASSES for b in bases) else None
+    if name == "__call__":
+        if "collat" in owner.name.lower():
+            return "batch"
+        return "sample" if roles.of_class([owner.name.rpartition(".")[2]]) == "data" else None
+    is_module = any(b in _MODULES for b in bases)
+    return "batch" if is_module and name in ("forward", "training_step") else None
+
+
+def _by_callers(function: Scope, program: Program) -> str | None:
+    """A function whose every call lies in one training loop or another."""
+    calls = program.callers_of(function) if function.kind == "function" else None
+    units = [_around(call, where, program) for call, where in calls or ()]
+    return units[0] if units and None not in units else None
+
+
+def _around(call: ast.Call, scope: Scope, program: Program) -> str | None:
+    loop = next((loop for loop in _loops_around(call, scope) if _trains(loop, scope, program)), None)
+    return _unit(loop, scope) if loop is not None else None
+
+
+# -- loops ----------------------------------------------------------------------------------------------------
+def _loops_around(node: ast.AST, scope: Scope) -> Iterator[Loop]:
+    child = node
+    for parent in scope.facts.ancestors(node):
+        if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            return
+        if isinstance(parent, Loop) and child in parent.body:
+            yield parent
+        child = parent
+
+
+def _header(loop: Loop, scope: Scope) -> str:
+    text = scope.facts.text
+    return text(loop.test) if isinstance(loop, ast.While) else f"{text(loop.target)} {text(loop.iter)}"
+
+
+def _unit(loop: Loop, scope: Scope) -> str:
+    return "epoch" if "epoch" in _header(loop, scope).lower() else "step"
+
+
+def _trains(loop: Loop, scope: Scope, program: Program) -> bool:
+    """Whether the loop goes on training one model; where each round makes an optimizer, it starts another run."""
+    header = _header(loop, scope)
+    if not _ROUNDS.search(header) or ("epoch" not in header.lower() and _OTHER.search(header)):
+        return False
+    calls = [n for statement in loop.body for n in ast.walk(statement) if isinstance(n, ast.Call)]
+    if any(_makes_optimizer(c, scope, program) for c in calls):
+        return False
+    names = {getattr(c.func, "attr", getattr(c.func, "id", "")) for c in calls}
+    return bool(names & _TRAINS) or any(_TRAINING.search(n) for n in names)
+
+
+def _makes_optimizer(call: ast.Call, scope: Scope, program: Program) -> bool:
+    name = program.qualified(call.func, scope) or ""
+    return name.startswith("torch.optim.") and name.rpartition(".")[2][:1].isupper() and "lr_sched" not in name

@@ -1,0 +1,254 @@
+"""What the tool believes about one program, as plain data: where it starts, which files it runs, which seeds it meets
+and what it draws first, what could not be followed, and which bounds were hit.
+
+Words a `Seeding` for a person; decides nothing that a rule decides.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from torchrepro_lint.dataflow.abstract_values import Constant, Display, Result
+from torchrepro_lint.dataflow.outcomes import Truth
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.model import Location
+from torchrepro_lint.project.entries import Entry
+from torchrepro_lint.rng import FAMILIES
+from torchrepro_lint.seeding.seeding import MAYBE, SEEDED, UNSEEDED, Seeding, SeedMet, Step, Witness
+
+MAX_UNFOLLOWED = 10
+Certainty = Literal["certain", "conditional", "none"]
+Kind = Literal["main guard", "console script", "notebook", "script"]
+State = Literal["not drawn", "seeded", "late", "conditional", "unseeded", "ignored", "unknown"]
+
+_BOUNDS = {
+    "calls": "more calls than are followed",
+    "depth": "calls nested deeper than is followed",
+    "nesting": "an expression nested deeper than is followed",
+    "files": "more files than are read for one program",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A place and what is written there."""
+
+    location: Location
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SeedBelief:
+    """A seed call: whether it counts, why not for certain, and the calls that lead to it."""
+
+    spot: Spot
+    families: tuple[str, ...]
+    certainty: Certainty
+    reasons: tuple[str, ...]
+    chain: tuple[Spot, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DrawBelief:
+    """A draw: what the state of its family was there, and the calls that lead to it."""
+
+    spot: Spot
+    kind: str
+    chain: tuple[Spot, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyBelief:
+    """One family: its first draw, the seed that comes too late for it, and what follows (`rule` is the finding's)."""
+
+    family: str
+    state: State
+    first: DrawBelief | None
+    late_seed: Spot | None
+    rule: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramBelief:
+    """One program. Seeds are in the order in which the program meets them."""
+
+    start: Spot
+    kind: Kind
+    files: tuple[str, ...]
+    seeds: tuple[SeedBelief, ...]
+    families: tuple[FamilyBelief, ...]
+    unfollowed: int
+    unfollowed_first: tuple[Spot, ...]
+    trains: bool
+    loads_weights: bool
+    bounds: tuple[str, ...]
+
+
+def _kind(entry: Entry) -> Kind:
+    if entry.function is not None:
+        return "console script"
+    if entry.is_guarded:
+        return "main guard"
+    return "notebook" if entry.facts.source.kind == "notebook" else "script"
+
+
+def belief(seeding: Seeding, program: Program) -> ProgramBelief:
+    """What the walk of one program came to believe."""
+    entry = seeding.entry
+    unfollowed = [s for s in _distinct(seeding.unfollowed) if not _is_of_library(s, program)]
+    return ProgramBelief(
+        start=_spot(entry.facts, entry.node),
+        kind=_kind(entry),
+        files=tuple(dict.fromkeys(f.source.rel for f in seeding.visited)),
+        seeds=tuple(_seeds(seeding)),
+        families=tuple(_family(seeding, family) for family in FAMILIES),
+        unfollowed=len(unfollowed),
+        unfollowed_first=tuple(_first_names(unfollowed)),
+        trains=seeding.trains,
+        loads_weights=seeding.loads_weights,
+        bounds=tuple(text for name, text in _BOUNDS.items() if name in seeding.bounds),
+    )
+
+
+# -- places -----------------------------------------------------------------------------------------------------
+def _spot(facts: ModuleFacts, node: ast.AST) -> Spot:
+    """The place of a node; of a compound statement, its first line."""
+    place = facts.range(node)
+    text = facts.source.line(place.start.line) if isinstance(node, ast.stmt) else facts.text(node)
+    return Spot(facts.source.location(place), " ".join(text.split()))
+
+
+def _call(node: ast.AST, scope: Scope) -> Spot:
+    return _spot(scope.facts, node)
+
+
+def _chain(steps: Sequence[Step]) -> tuple[Spot, ...]:
+    return tuple(_call(s.node, s.scope) for s in steps)
+
+
+# -- seeds ------------------------------------------------------------------------------------------------------
+def _seeds(seeding: Seeding) -> Iterator[SeedBelief]:
+    seen: set[tuple[int, int]] = set()
+    for met in seeding.met:
+        if (id(met.node), met.level) in seen:
+            continue
+        seen.add((id(met.node), met.level))
+        families = met.seeder.families if met.seeder is not None else FAMILIES
+        doubts = (*_of_value(met), *_of_tests(met, seeding, (Truth.RARELY, Truth.USUALLY)))
+        certainty: Certainty = "none" if met.level == UNSEEDED else "conditional" if doubts else "certain"
+        trusted = (*_of_name(met), *_of_tests(met, seeding, (Truth.UNKNOWN, Truth.UNKNOWN)))
+        spot = _call(met.node, met.scope)
+        yield SeedBelief(spot, tuple(families), certainty, (*doubts, *trusted), _chain(met.chain))
+
+
+def _of_name(met: SeedMet) -> Iterator[str]:
+    if met.seeder is None:
+        yield "believed to seed everything, for its name"
+
+
+def _of_value(met: SeedMet) -> Iterator[str]:
+    """What the value of the seed makes of it."""
+    if met.level == SEEDED or met.seeder is None:
+        return
+    seed = met.seeder.seed
+    if seed is None:
+        yield "no seed is passed"
+    elif met.level == MAYBE:
+        yield f"`{met.scope.facts.text(seed)}` is None by default"
+    else:
+        yield "its seed is None" if isinstance(seed, ast.Constant) else f"`{met.scope.facts.text(seed)}` is None"
+
+
+def _of_tests(met: SeedMet, seeding: Seeding, truths: tuple[Truth, Truth]) -> Iterator[str]:
+    """The tests on the way to the seed of which this is known; `truths` for its body, and for its `else`."""
+    for node, scope in (*((s.node, s.scope) for s in met.chain), (met.node, met.scope)):
+        for test, taken in _branches(scope.facts, node):
+            truth = seeding.tests.get(test)
+            if truth is not truths[not taken]:
+                continue
+            written = f"only where `{scope.facts.text(test.test)}` is {'true' if taken else 'false'}"
+            yield f"{written}, which is {'believed' if truth is Truth.UNKNOWN else 'not the default'}"
+
+
+def _branches(facts: ModuleFacts, node: ast.AST) -> Iterator[tuple[ast.If, bool]]:
+    """The `if`s around a node within its function, outermost first, and whether it lies in the body."""
+    found: list[tuple[ast.If, bool]] = []
+    child = node
+    for parent in facts.ancestors(node):
+        if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            break
+        if isinstance(parent, ast.If) and child is not parent.test:
+            found.append((parent, child in parent.body))
+        child = parent
+    return reversed(found)
+
+
+# -- draws --------------------------------------------------------------------------------------------------------
+def _family(seeding: Seeding, family: str) -> FamilyBelief:
+    missing, late = seeding.missing(family), seeding.late.get(family)
+    first = seeding.drawn.get(family)
+    late_seed = None
+    state: State = "not drawn" if first is None else "seeded"
+    rule = None
+    if missing is not None:
+        first, certain = missing
+        state, rule = ("unseeded" if certain else "conditional"), "TRP101"
+    elif late is not None:
+        first, late_seed = late.witness, _call(late.seeder.node, late.seeder.scope)
+        state, rule = "late", "TRP103" if seeding.complete and seeding.trains else None
+    elif family in seeding.unseeded or family in seeding.maybe:
+        first, state = seeding.unseeded.get(family) or seeding.maybe[family], "ignored"
+    if not seeding.complete and state not in ("not drawn", "seeded"):
+        state = "unknown"
+    return FamilyBelief(family, state, _draw(first) if first is not None else None, late_seed, rule)
+
+
+def _draw(witness: Witness) -> DrawBelief:
+    *calls, _ = witness.chain
+    return DrawBelief(_call(witness.draw.node, witness.draw.scope), witness.draw.kind, _chain(calls))
+
+
+# -- what was not followed ------------------------------------------------------------------------------------------
+def _distinct(steps: Iterable[Step]) -> list[Step]:
+    return list({id(s.node): s for s in steps}.values())
+
+
+def _is_of_library(step: Step, program: Program) -> bool:
+    """Whether a method is a literal's, or that of something that a library made or is the base of."""
+    function = step.node.func if isinstance(step.node, ast.Call) else None
+    if not isinstance(function, ast.Attribute):
+        return False
+    held = function.value
+    if isinstance(held, ast.Name) and held.id == step.scope.function.self_name and step.scope.method_class:
+        return _is_inherited(function.attr, step.scope.method_class, program)
+    for origin in program.origins(held, step.scope):
+        match origin:
+            case Constant() | Display() | Result(callee=str()):
+                continue
+            case Result(callee=Scope(kind="class") as owner) if _is_inherited(function.attr, owner, program):
+                continue
+        return False
+    return True
+
+
+def _is_inherited(name: str, owner: Scope, program: Program) -> bool:
+    """Whether a class of the project has a method from a library's class only."""
+    bases = program.names.bases(owner)
+    own = [b for b in bases if isinstance(b, Scope)]
+    return len(own) < len(bases) and not any(name in b.bindings or name in b.attributes for b in own)
+
+
+def _first_names(steps: Iterable[Step]) -> Iterator[Spot]:
+    """The first place of each of the first distinct names."""
+    seen: dict[str, Spot] = {}
+    for step in steps:
+        function = step.node.func if isinstance(step.node, ast.Call) else step.node
+        name = " ".join(step.scope.facts.text(function).split())
+        if name not in seen and len(seen) < MAX_UNFOLLOWED:
+            place = step.scope.facts.source.location(step.scope.facts.range(step.node))
+            seen[name] = Spot(place, name)
+    yield from seen.values()

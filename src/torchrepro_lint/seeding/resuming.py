@@ -1,0 +1,181 @@
+"""Whether a program saves and resumes its training, and whether the states of its random generators go along.
+
+Reads the files that the program runs. Checkpoints that a framework writes are the framework's business.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from torchrepro_lint.dataflow.abstract_values import Display, Result
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import CallSite
+from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope
+
+if TYPE_CHECKING:
+    from torchrepro_lint.seeding.seeding import Seeding
+
+_PROGRESS = r"(?i)optim|epoch|step|iter|sched|scaler"
+_OPTIMIZER = r"(?i)optim|scaler|sched"
+_SHORT = r"(?i)(?:^|[._])opt(?:_[a-z]+)?$"  # `opt.lr` is an option, `self.opt` an optimizer
+_COUNTED = r"(?i)epoch|step|iter"
+_RNG_STATE = r"(?i)rng_?state|[gs]et_?state\(|[\"']\w*random_state[\"']"
+_PUT_BACK = r"(?i)rng_?state|set_?state\(|[\"']\w*random_state[\"']"
+_SAVES = frozenset(
+    {"torch.save", "torch.distributed.checkpoint.save", "torch.distributed.checkpoint.state_dict_saver.save"}
+)
+_RESUMERS = (
+    "load_optim",
+    "load_optimizer",
+    "set_optimizer_state_dict",
+    "set_optim_state_dict",
+    "restart_from_checkpoint",
+)
+_SAVERS = ("save", "save_on_master", "save_checkpoint", "save_model")
+
+
+class Resuming(NamedTuple):
+    """Where a program saves its progress, and where it takes it up again."""
+
+    save: tuple[ast.Call, Scope]
+    load: tuple[ast.AST, Scope]
+
+
+def resuming(seeding: Seeding, program: Program) -> Resuming | None:
+    """The save and the resume that a program runs; None when it lacks one, or keeps RNG states."""
+    files = seeding.visited
+    if any(_keeps_states(facts, program) for facts in files):
+        return None
+    save = next((site for facts in files for site in _saves(facts, program) if seeding.runs(*site)), None)
+    if save is None:
+        return None
+    load = next((site for facts in files for site in _resumes(facts, program) if seeding.runs(*site)), None)
+    return Resuming(save, load) if load is not None else None
+
+
+@remembered
+def _keeps_states(facts: ModuleFacts, _: Program) -> bool:
+    """Whether a file speaks of RNG states, but for functions that take one, draw, and put it back."""
+    text = facts.source.text
+    if not re.search(_RNG_STATE, text) or not re.search(_PUT_BACK, text):
+        return False
+    lines = {number for number, line in enumerate(text.split("\n"), 1) if re.search(_RNG_STATE, line)}
+    functions = (node for node in ast.walk(facts.tree) if isinstance(node, FunctionNode))
+    return not lines <= {line for function in functions for line in _set_aside(function)}
+
+
+def _set_aside(function: ast.AST) -> Iterator[int]:
+    """The lines of `state = np.random.get_state()` and `np.random.set_state(state)`, where nothing else reads it."""
+    taken: dict[str, int] = {}
+    reads: list[str] = []
+    for node in ast.walk(function):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=getter)):
+                if re.search(_RNG_STATE, f"{ast.unparse(getter)}("):
+                    taken[name] = node.lineno
+            case ast.Name(id=name, ctx=ast.Load()):
+                reads.append(name)
+    for node in ast.walk(function):
+        match node:
+            case ast.Call(func=setter, args=[ast.Name(id=name)]) if name in taken and reads.count(name) == 1:
+                if re.search(_RNG_STATE, f"{ast.unparse(setter)}("):
+                    yield from (taken[name], node.lineno)
+
+
+@remembered
+def _saves(facts: ModuleFacts, program: Program) -> tuple[CallSite, ...]:
+    """Calls that save a dict or a list with an optimizer, an epoch or a step in it."""
+    return tuple(
+        (call, scope)
+        for name in _SAVERS
+        for call, scope in facts.calls.get(name, ())
+        if (name != "save" or program.callee(call, scope) in _SAVES)
+        and any(_has_progress(a, scope, program) for a in (*call.args, *(k.value for k in call.keywords)))
+    )
+
+
+def _has_progress(expr: ast.expr, scope: Scope, program: Program, depth: int = 0) -> bool:
+    """Whether a saved value is a dict, list or object with a field for the progress of training."""
+    for origin in program.origins(expr, scope):
+        match origin:
+            case Display(node=ast.Dict(keys=keys)):
+                names = [k.value for k in keys if isinstance(k, ast.Constant) and isinstance(k.value, str)]
+            case Display(node=ast.List(elts=items) | ast.Tuple(elts=items)):
+                names = [name for item in items for name in _state_of(item)]
+            case Result(node=call, scope=made):
+                names = [k.arg for k in call.keywords if k.arg]
+                if not names and depth < 2 and any(_has_progress(a, made, program, depth + 1) for a in call.args):
+                    return True
+            case _:
+                names = []
+        if any(re.search(_PROGRESS, name) for name in names):
+            return True
+    return isinstance(expr, ast.Call) and _is_of_optimizer(expr, scope)
+
+
+def _state_of(item: ast.expr) -> Iterator[str]:
+    """What an item of a saved list is the state of: `optimizer.state_dict()`, `epoch`, `self.step`."""
+    match item:
+        case ast.Call(func=ast.Attribute(value=owner, attr="state_dict"), args=[]):
+            yield from _state_of(owner)
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            yield name
+
+
+def _is_of_optimizer(call: ast.Call, scope: Scope) -> bool:
+    """Whether a call is of an optimizer's, scheduler's or scaler's method, or has its state as argument."""
+    receiver = scope.facts.text(call.func.value) if isinstance(call.func, ast.Attribute) else ""
+    return bool(re.search(_OPTIMIZER, scope.facts.text(call)) or re.search(_SHORT, receiver))
+
+
+@remembered
+def _resumes(facts: ModuleFacts, program: Program) -> tuple[tuple[ast.AST, Scope], ...]:
+    """Where an optimizer's, scheduler's or scaler's state is put back (the load of the file, if it is in sight), or
+    a file is read and the training goes on from the epoch or step in it."""
+    return tuple(_put_back(facts, program))
+
+
+def _put_back(facts: ModuleFacts, program: Program) -> Iterator[tuple[ast.AST, Scope]]:
+    for name in ("load_state_dict", *_RESUMERS):
+        for call, scope in facts.calls.get(name, ()):
+            if name in _RESUMERS or _is_of_optimizer(call, scope):
+                yield _file_read_before(call, scope, program) or call, scope
+    for call, scope in facts.calls.get("load", ()):
+        if program.qualified(call.func, scope) == "torch.load" and _goes_on_from(call, scope):
+            yield call, scope
+
+
+def _goes_on_from(read: ast.Call, scope: Scope) -> bool:
+    """`checkpoint = torch.load(...)` and `start_epoch = checkpoint["epoch"]`, in one function."""
+    statement = scope.facts.statement(read)
+    names = {t.id for t in getattr(statement, "targets", ()) if isinstance(t, ast.Name)}
+    return bool(names) and any(
+        isinstance(node, ast.Assign)
+        and re.search(_COUNTED, ast.unparse(node.targets[0]))
+        and _counts(node.value, names)
+        for node in ast.walk(scope.function.node)
+    )
+
+
+def _counts(value: ast.expr, names: set[str]) -> bool:
+    """Whether a value is made from `checkpoint["epoch"]`."""
+    return any(
+        isinstance(node, ast.Subscript)
+        and isinstance(node.value, ast.Name)
+        and node.value.id in names
+        and isinstance(node.slice, ast.Constant)
+        and bool(re.search(_COUNTED, str(node.slice.value)))
+        for node in ast.walk(value)
+    )
+
+
+def _file_read_before(call: ast.Call, scope: Scope, program: Program) -> ast.Call | None:
+    """The last `torch.load` above the call in its function."""
+    reads = [
+        c for c, s in scope.facts.calls.get("load", ()) if s.function is scope.function and c.lineno <= call.lineno
+    ]
+    return next((c for c in reversed(reads) if program.qualified(c.func, scope) == "torch.load"), None)

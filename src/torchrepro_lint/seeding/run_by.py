@@ -1,0 +1,137 @@
+"""What a framework runs of a project's own code when it is called: the commands of a command line, the hooks of a
+Lightning module, the data set of a trainer.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.abstract_values import Display, Reference, Result
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope
+from torchrepro_lint.index.facts import dotted
+from torchrepro_lint.project.names import Variable
+
+Run: TypeAlias = "tuple[Scope, Scope | None]"
+"""A function, and the class of the object that it is a method of."""
+
+Decorated: TypeAlias = "tuple[Scope, list[str]]"
+
+IMPORTS = "importlib.import_module"
+_FIRE = ("fire.Fire", "fire.core.Fire")
+_FEW = 3  # statements of a function that only hands on: a docstring, a print
+_LIGHTNING = ("LightningModule", "LightningDataModule")
+_HOOKS = ("prepare_data", "setup", "configure_model", "train_dataloader", "configure_optimizers", "on_fit_start",
+          "on_train_epoch_start", "training_step", "validation_step")  # fmt: skip
+_TRAINED_BY = ("fit", "validate", "LightningCLI")
+_OF_TRAINER = {"train_dataset": "__getitem__", "eval_dataset": "__getitem__", "model": "forward",
+               "data_collator": "__call__"}  # fmt: skip
+
+
+def commands(
+    call: ast.Call, scope: Scope, program: Program, decorated: Callable[[ModuleFacts], list[Decorated]]
+) -> list[Run]:
+    """The functions that `app()` may run: those decorated with `@app.command()`; or `globals()[task]()`: all others of
+    its file."""
+    if _is_dispatch(call, scope):
+        functions = scope.facts.scope.children.values()
+        return [(f, None) for f in functions if f.kind == "function" and f is not scope.function]
+    target = program.resolve(call.func, scope) if isinstance(call.func, ast.Name) else None
+    match target:
+        case Variable(name=name, scope=owner):
+            facts = owner.facts
+        case Scope(kind="function", name=name, facts=facts):
+            pass
+        case _:
+            return []
+    return [(function, None) for function, by in decorated(facts) if any(w.startswith(f"{name}.") for w in by)]
+
+
+def decorated_in(facts: ModuleFacts) -> list[Decorated]:
+    """The functions at the top of a file that are decorated, and with what."""
+    found: list[Decorated] = []
+    for function in facts.scope.children.values():
+        node = function.node
+        if isinstance(node, FunctionNode) and node.decorator_list:
+            by = [dotted(d.func if isinstance(d, ast.Call) else d) or "" for d in node.decorator_list]
+            found.append((function, by))
+    return found
+
+
+def _is_dispatch(call: ast.Call, scope: Scope) -> bool:
+    """Whether a call is all that its function, or the program, does: run the one that is named by an argument."""
+    match call.func:
+        case ast.Subscript(value=ast.Call(func=ast.Name(id="globals" | "locals")), slice=ast.Name() | ast.Attribute()):
+            statement = scope.facts.statement(call)
+            body = getattr(scope.facts.parents[statement], "body", [])
+            return isinstance(statement, ast.Expr | ast.Return) and body[-1] is statement and len(body) <= _FEW
+    return False
+
+
+def wrappers(function: Scope, program: Program) -> Iterator[Scope]:
+    """The project's own code around a decorated function: what its decorators return in its place."""
+    decorators = function.node.decorator_list if isinstance(function.node, FunctionNode) else []
+    for decorator in decorators:
+        made = decorator.func if isinstance(decorator, ast.Call) else decorator
+        target = program.resolve(made, function.parent or function)
+        found = [target] if isinstance(target, Scope) and target.kind == "function" else []
+        for _ in range(2 if isinstance(decorator, ast.Call) else 1):
+            returned = [(outer, r.id) for outer in found for r in outer.returns if isinstance(r, ast.Name)]
+            inner = [program.names.lookup(name, outer) for outer, name in returned]
+            found = [f for f in inner if isinstance(f, Scope) and f.kind == "function" and f.parent in found]
+        yield from found
+
+
+def run_by(name: str | None, call: ast.Call, scope: Scope, program: Program) -> Iterator[Run]:
+    """The project's functions and methods that the external callee `name` runs."""
+    last = name.rpartition(".")[2] if name else getattr(call.func, "attr", "")
+    if name in _FIRE:
+        yield from _fired(call, scope, program)
+    elif last in _TRAINED_BY:
+        for value in (*call.args, *(k.value for k in call.keywords)):
+            for owner in _classes(value, scope, program):
+                if any(b.rpartition(".")[2] in _LIGHTNING for b in program.external_bases(owner)):
+                    yield from _methods(owner, _HOOKS, program)
+    elif name == "torch.utils.data.DataLoader":
+        for keyword in call.keywords:
+            if keyword.arg in ("sampler", "batch_sampler"):
+                for owner in _classes(keyword.value, scope, program):
+                    yield from _methods(owner, ("__iter__",), program)
+    elif name in catalogue.names("frameworks", "hf_trainers"):
+        for keyword in call.keywords:
+            if keyword.arg in _OF_TRAINER:
+                for owner in _classes(keyword.value, scope, program):
+                    yield from _methods(owner, (_OF_TRAINER[keyword.arg],), program)
+
+
+def _fired(call: ast.Call, scope: Scope, program: Program) -> Iterator[Run]:
+    """`fire.Fire(...)` offers a class's methods, a dict's values, or all functions of the file."""
+    if not call.args:
+        yield from ((f, None) for f in scope.facts.scope.children.values() if f.kind == "function")
+        return
+    for origin in program.origins(call.args[0], scope):
+        match origin:
+            case Display(node=ast.Dict(values=values), scope=where):
+                offered = [program.resolve(v, where) for v in values]
+                yield from ((f, None) for f in offered if isinstance(f, Scope) and f.kind == "function")
+            case Reference(target=Scope(kind="class") as owner) | Result(callee=Scope(kind="class") as owner):
+                public = [n for n in owner.bindings if n == "__init__" or not n.startswith("_")]
+                yield from _methods(owner, sorted(public, key=lambda n: n != "__init__"), program)
+
+
+def _classes(value: ast.expr, scope: Scope, program: Program) -> Iterator[Scope]:
+    """The project classes that a value is, or is an instance of."""
+    for origin in program.origins(value, scope):
+        match origin:
+            case Reference(target=Scope(kind="class") as owner) | Result(callee=Scope(kind="class") as owner):
+                yield owner
+
+
+def _methods(owner: Scope, names: tuple[str, ...] | list[str], program: Program) -> Iterator[Run]:
+    for name in names:
+        method = program.names.class_member(owner, name)
+        if isinstance(method, Scope):
+            yield method, owner

@@ -1,0 +1,189 @@
+"""What the walk of a program found, and what follows from it: which draws does no seed dominate?"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from torchrepro_lint.dataflow.outcomes import Truth
+from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.rng.draws import Draw, Seeder
+
+if TYPE_CHECKING:
+    from torchrepro_lint.project.entries import Entry
+
+UNSEEDED, MAYBE, SEEDED = 0, 1, 2
+_TRAINERS = frozenset({"Trainer", "Seq2SeqTrainer"})  # whose `train` computes gradients out of sight
+# What programs call that are more than a trial: options, data that are read, results that are kept, a framework.
+_EARNEST = frozenset({"parse_args", "DataLoader", "fit", "LightningCLI", "load", "from_pretrained",
+                      "load_state_dict", "open", "imread", "read_csv", "save", "savez", "savefig",
+                      "save_pretrained", "to_csv", "dump", "write"})  # fmt: skip
+TRAINS = ("backward", "manual_backward", "fit", "zero_grad")
+_PROGRAM = r"(?i)main|train|run|launch"  # a function that is a program; others are tried out under a guard
+LOADS = ("load_state_dict", "from_pretrained", "load_from_checkpoint", "load")
+
+
+class Step(NamedTuple):
+    """One call on the way to a draw: where it is written."""
+
+    node: ast.AST
+    scope: Scope
+
+
+class Witness(NamedTuple):
+    """A draw and the calls that lead to it, outermost first. `process` is the function of the fresh process
+    that it runs in, None in the program's own. `sure` where no test that cannot be worked out decides whether
+    the program comes by; `one_case` where such a test compares a setting with one of its values."""
+
+    draw: Draw
+    chain: tuple[Step, ...]
+    level: int
+    process: Scope | None = None
+    sure: bool = True
+    one_case: bool = False
+
+
+class Late(NamedTuple):
+    """A family that is seeded after it was drawn from. `chain` has the calls that lead to the seed, outermost first."""
+
+    witness: Witness
+    seeder: Seeder
+    chain: tuple[Step, ...]
+
+
+class SeedMet(NamedTuple):
+    """A seed call that the walk came by, how far it is believed, and the calls that lead to it. `seeder` is None
+    for a call that is believed to seed for its name."""
+
+    node: ast.Call
+    scope: Scope
+    seeder: Seeder | None
+    level: int
+    chain: tuple[Step, ...]
+
+
+@dataclass(eq=False)
+class Seeding:
+    """What the walk of one entry found. Nothing is claimed where it was given up (`complete` is False)."""
+
+    entry: Entry
+    unseeded: dict[str, Witness] = field(default_factory=dict)
+    maybe: dict[str, Witness] = field(default_factory=dict)
+    sampled: dict[str, Witness] = field(default_factory=dict)  # those of `unseeded` that are no weights
+    late: dict[str, Late] = field(default_factory=dict)
+    seeders: list[Seeder] = field(default_factory=list)
+    conditional: dict[str, Seeder] = field(default_factory=dict)
+    kinds: dict[str, set[str]] = field(default_factory=dict)
+    files: dict[ModuleFacts, None] = field(default_factory=dict)  # in the order in which they are come by
+    reached: set[str] = field(default_factory=set)  # names that are called
+    entered: set[Scope] = field(default_factory=set)  # functions of the project that run
+    met: list[SeedMet] = field(default_factory=list)
+    drawn: dict[str, Witness] = field(default_factory=dict)  # the first draw of each family, seeded or not
+    tests: dict[ast.If, Truth] = field(default_factory=dict)
+    unfollowed: list[Step] = field(default_factory=list)
+    bounds: set[str] = field(default_factory=set)  # those that were hit
+
+    @property
+    def complete(self) -> bool:
+        """Whether no bound was hit."""
+        return not self.bounds
+
+    @cached_property
+    def visited(self) -> tuple[ModuleFacts, ...]:
+        """The files that the program runs code of."""
+        return tuple(self.files)
+
+    @cached_property
+    def trains(self) -> bool:
+        """Whether gradients are computed anywhere on the path, or in a function of the name of one that is called."""
+        if "LightningCLI" in self.reached or ("train" in self.reached and self.reached & _TRAINERS):
+            return True
+        return any(n in self.reached for n in TRAINS) or any(
+            self.runs(call, scope) for facts in self.visited for n in TRAINS for call, scope in facts.calls.get(n, ())
+        )
+
+    def runs(self, node: ast.AST, scope: Scope) -> bool:
+        """Whether `node` may run: the function around it is entered, or something of that name is called; at the top
+        of a module, whether it stands under no guard but the program's own."""
+        function = scope.function
+        if function.kind != "module":
+            return function in self.entered or function.name.rpartition(".")[2] in self.reached
+        guard, line = scope.facts.guard, getattr(node, "lineno", 0)
+        return scope.facts is self.entry.facts or guard is None or not guard.lineno <= line <= (guard.end_lineno or 0)
+
+    @cached_property
+    def is_launcher(self) -> bool:
+        """Whether it runs what another file starts under its own guard: a program that is judged by itself."""
+        started = {
+            (facts, call.func.id)
+            for facts in self.visited
+            if facts is not self.entry.facts and facts.guard is not None
+            for call in ast.walk(facts.guard)
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and re.search(_PROGRAM, call.func.id)
+        }
+        return any((function.facts, function.name) in started for function in self.entered)
+
+    @property
+    def loads_weights(self) -> bool:
+        """Whether a checkpoint is loaded anywhere on the path."""
+        return not self.reached.isdisjoint(LOADS)
+
+    @cached_property
+    def is_trial(self) -> bool:
+        """Whether this is the guard of a module in a package, which takes a step or two with made-up input to see
+        that the code runs: it reads nothing, keeps nothing, and trains in no loop."""
+        facts = self.entry.facts
+        if not self.entry.is_guarded or not (facts.source.path.parent / "__init__.py").exists():
+            return False
+        return not self.reached & (_EARNEST | _TRAINERS) and not any(
+            self.runs(call, scope) and _is_in_loop(call, facts)
+            for facts in self.visited
+            for name in ("backward", "step")
+            for call, scope in facts.calls.get(name, ())
+        )
+
+    def missing(self, family: str) -> tuple[Witness, bool] | None:
+        """The first draw that no seed dominates, and whether that is certain; None when there is none."""
+        if not self.complete or family in self.late or not self._matters(family):
+            return None
+        own, behind_option = self.unseeded.get(family), self.maybe.get(family)
+        if own is not None and not self.trains:
+            own = self.sampled.get(family, own)
+        if own is not None and own.process is None:
+            return own, own.sure
+        if behind_option is not None:
+            return behind_option, False
+        if own is not None:
+            return own, not any(family in s.families for s in self.seeders)
+        return None
+
+    def _is_sure(self, family: str) -> bool:
+        """Whether no test that cannot be worked out decides whether the program draws from a family."""
+        first = self.unseeded.get(family) or self.maybe.get(family)
+        return first is not None and first.sure
+
+    def _matters(self, family: str) -> bool:
+        """A program that trains uses all it draws. One that loads a model samples from it, with numbers of any family.
+        Any other is looked at only when it shuffles or splits data: a random input to try a model out is no result,
+        and numpy's numbers may be the colours of a plot. Nor is what a trial draws."""
+        kinds = self.kinds.get(family, set())
+        if self.is_trial:
+            return False
+        if self.trains:
+            return bool(kinds)
+        if self.loads_weights and "sample" in self.kinds.get("torch", ()):
+            return bool(kinds & {"sample", "order"}) and (family == "torch" or self._is_sure(family))
+        return family != "torch" and "order" in kinds
+
+
+def _is_in_loop(node: ast.AST, facts: ModuleFacts) -> bool:
+    """Whether a loop of the same function runs `node`."""
+    for parent in facts.ancestors(node):
+        if isinstance(parent, ast.For | ast.AsyncFor | ast.While):
+            return True
+        if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            return False
+    return False

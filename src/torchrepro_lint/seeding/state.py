@@ -1,0 +1,72 @@
+"""How far each family's generator is seeded at one point of a program, and what becomes of it where paths meet.
+
+What cannot be known counts as seeded, so that a doubt is never an alarm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
+
+from torchrepro_lint.rng import FAMILIES
+from torchrepro_lint.seeding.seeding import MAYBE, SEEDED, UNSEEDED, Witness
+
+
+class Family(NamedTuple):
+    """One family: how far it is seeded, and the first draw that came before its seed."""
+
+    level: int = UNSEEDED
+    early: Witness | None = None
+
+
+State: TypeAlias = "tuple[Family, ...] | None"  # one per FAMILIES; None: this path has ended
+FRESH: State = tuple(Family() for _ in FAMILIES)
+
+
+def seeded(state: State) -> State:
+    """After a call that is believed to seed everything."""
+    return tuple(f._replace(level=SEEDED) for f in state) if state is not None else None
+
+
+def either(states: Sequence[State]) -> State:
+    """Paths that meet where it is unknown which was taken: a seed on one of them is believed."""
+    alive = [s for s in states if s is not None]
+    if len(alive) <= 1:
+        return alive[0] if alive else None
+    return tuple(
+        Family(max(f.level for f in families), next((f.early for f in families if f.early is not None), None))
+        for families in zip(*alive, strict=True)
+    )
+
+
+def by_default(usual: State, other: State) -> State:
+    """Two arms of which `usual` runs by default: a family seeded only in the other is `maybe` seeded."""
+    if usual is None or other is None:
+        return usual or other
+    return tuple(
+        Family(level_by_default(u.level, o.level), u.early or o.early) for u, o in zip(usual, other, strict=True)
+    )
+
+
+def level_by_default(usual: int, other: int) -> int:
+    """How far a family is seeded behind two arms of which `usual` runs by default."""
+    return usual if usual >= other else max(usual, min(other, MAYBE))
+
+
+def joined(
+    before: tuple[Witness, ...],
+    first: tuple[Witness, ...],
+    second: tuple[Witness, ...],
+    level: Callable[[int, int], int],
+) -> tuple[Witness, ...]:
+    """The draws still to come behind two arms, which both began with those of `before`; `level` joins two levels."""
+    count = len(before)
+    both = zip(first[:count], second[:count], strict=True)
+    return (*(a._replace(level=level(a.level, b.level)) for a, b in both), *first[count:], *second[count:])
+
+
+def replayed(after: State, before: State) -> State:
+    """The outcome of an equal earlier run, keeping what was drawn early on this path."""
+    if after is None or before is None:
+        return None
+    return tuple(a._replace(early=b.early or a.early) for a, b in zip(after, before, strict=True))

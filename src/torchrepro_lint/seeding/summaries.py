@@ -1,0 +1,288 @@
+"""Summaries of what functions and modules do to the random generators, worked out once for all programs: their term,
+and what is to be known of the calls that were left out of it because nothing that they run has an effect.
+
+A call only draws where nothing that it can run seeds, ends the program, starts a process or imports a module that does:
+whatever its arguments and the tests on the way. Where it does not even draw, it has no effect.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import NamedTuple, TypeAlias
+
+from torchrepro_lint.dataflow.dynamic_lookup import picked
+from torchrepro_lint.dataflow.options import Frame
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.index import Scope
+from torchrepro_lint.index.parents import children
+from torchrepro_lint.project.configured import is_named
+from torchrepro_lint.rng.draws import draw_of
+from torchrepro_lint.seeding.callees import EXITS, Callees, is_parameter
+from torchrepro_lint.seeding.imports import Imports
+from torchrepro_lint.seeding.run_by import IMPORTS, Run, wrappers
+from torchrepro_lint.seeding.seeding import LOADS, TRAINS, Step
+from torchrepro_lint.seeding.terms import NOTHING, Term, TermBuilder
+from torchrepro_lint.seeding.transfer import is_besides, kind_of, seeds
+
+MAX_DEPTH = 30  # calls within calls
+Draws: TypeAlias = "frozenset[tuple[str, str]]"  # families and kinds
+
+
+class Notes(NamedTuple):
+    """What is known of code that only draws: the names that it calls, the calls that cannot be followed, what it runs,
+    and the families and kinds of what it draws itself."""
+
+    called: frozenset[str] = frozenset()
+    unfollowed: tuple[Step, ...] = ()
+    runs: tuple[Run, ...] = ()
+    draws: Draws = frozenset()
+
+
+class Summary(NamedTuple):
+    """A function or module: its term, and the notes of what is not in it."""
+
+    term: Term
+    notes: Notes
+
+
+class _OnlyDraws(NamedTuple):
+    """What a call that only draws runs, what it draws itself, and whether it is known what is called."""
+
+    runs: tuple[Run, ...]
+    draws: Draws
+    is_followed: bool
+
+
+@remembered
+def summaries(program: Program) -> Summaries:
+    """The summaries of a program's functions and modules."""
+    return Summaries(program)
+
+
+class Summaries:
+    """Answers for one program, as long as its files are held."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self.callees = Callees(program)
+        self.imports = Imports(program.project.finder, program.project.files)
+        self._summaries: dict[Run, Summary] = {}
+        self._known: dict[Run, Notes | None] = {}
+        self._draws: dict[Run, Draws] = {}
+        self._open: dict[Run, int] = {}  # those looked into, and how deep
+        self._supposed: dict[Run, Notes] = {}  # those that only draw if what is looked into does
+        self._lowest = 0  # the outermost of those that something rests on
+        self._is_cut = False
+
+    def of(self, run: Run) -> Summary:
+        """The summary of a function as a method of a class, or of a module. Not to be asked while one is built."""
+        if run not in self._summaries:
+            notes = self.only_draws(run) if run[0].kind != "module" else None
+            is_idle = notes is not None and not self.draws_of(run)
+            self._summaries[run] = Summary(NOTHING, notes) if notes is not None and is_idle else self._build(run)
+        return self._summaries[run]
+
+    def _build(self, run: Run) -> Summary:
+        function, owner = run
+        frame = Frame(function, owner=owner)
+        called: set[str] = set()
+        unfollowed: list[Step] = []
+        runs: dict[Run, None] = {}
+
+        def has_effect(call: ast.Call, scope: Scope) -> bool:
+            found = self._look_at(call, scope, frame)
+            if found is None or found.draws or any(self.draws_of(run) for run in found.runs):
+                return True
+            called.add(last_name(call))
+            if not found.is_followed:
+                unfollowed.append(Step(call, scope))
+            runs.update(dict.fromkeys(found.runs))
+            return False
+
+        def iterated(items: ast.expr, scope: Scope) -> tuple[Run, ...]:
+            found = tuple(self.callees.iterated(items, scope))
+            if any(self.only_draws(inner) is None or self.draws_of(inner) for inner in found):
+                return found
+            runs.update(dict.fromkeys(found))
+            return ()
+
+        term = TermBuilder(has_effect, iterated, self.imports.by).of(function)
+        return Summary(term, Notes(frozenset(called), tuple(unfollowed), tuple(runs)))
+
+    def draws_of(self, run: Run) -> Draws:
+        """What a function that only draws can draw, with all that it runs."""
+        if run not in self._draws:
+            found: set[tuple[str, str]] = set()
+            seen, pending = {run}, [run]
+            while pending:
+                current = pending.pop()
+                if current in self._draws:
+                    found |= self._draws[current]
+                    continue
+                notes = self.only_draws(current)
+                assert notes is not None
+                found |= notes.draws
+                new = [r for r in notes.runs if r not in seen]
+                seen.update(new)
+                pending += new
+            self._draws[run] = frozenset(found)
+        return self._draws[run]
+
+    # -- code that only draws -------------------------------------------------------------------------------------
+    def only_draws(self, run: Run) -> Notes | None:
+        """The notes of a function that does nothing to generators but draw; None for any other."""
+        if run in self._known:
+            return self._known[run]
+        depth = len(self._open)
+        if run in self._open:
+            self._lowest = min(self._lowest, self._open[run])
+            return _NOTES_OF_NOTHING
+        if run in self._supposed:
+            self._lowest = 0
+            return self._supposed[run]
+        if depth > MAX_DEPTH:
+            self._is_cut = True
+            return None
+        outer, self._lowest, self._open[run] = self._lowest, depth, depth
+        before = len(self._supposed)
+        found = self._look(run)
+        del self._open[run]
+        self._settle(run, found, before, rests_on_outer=self._lowest < depth)
+        self._lowest = min(outer, self._lowest)
+        self._is_cut = self._is_cut and depth > 0
+        return found
+
+    def _settle(self, run: Run, found: Notes | None, before: int, *, rests_on_outer: bool) -> None:
+        """Keep the answer, and those supposed since, unless they rest on a function that is still looked into."""
+        if found is not None:
+            self._supposed[run] = found
+        elif not self._is_cut:
+            self._known[run] = None
+        if found is None or not rests_on_outer:
+            while len(self._supposed) > before:
+                inner, notes = self._supposed.popitem()
+                if found is not None:
+                    self._known[inner] = notes
+
+    # -- one function -------------------------------------------------------------------------------------------
+    def _look(self, run: Run) -> Notes | None:
+        function, owner = run
+        frame = Frame(function, owner=owner)
+        called: set[str] = set()
+        unfollowed: list[Step] = []
+        runs: dict[Run, None] = {}
+        draws: set[tuple[str, str]] = set()
+        for node, scope in _run_in(function):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                if self.imports.by(node, scope):
+                    return None
+                continue
+            if isinstance(node, ast.For | ast.AsyncFor):
+                iterated = self.callees.iterated(node.iter, scope)
+                if any(self.only_draws(inner) is None for inner in iterated):
+                    return None
+                runs.update(dict.fromkeys(iterated))
+                continue
+            called.add(last_name(node))
+            found = self._look_at(node, scope, frame)
+            if found is None:
+                return None
+            if not found.is_followed:
+                unfollowed.append(Step(node, scope))
+            runs.update(dict.fromkeys(found.runs))
+            draws |= found.draws
+        return Notes(frozenset(called), tuple(unfollowed), tuple(runs), frozenset(draws))
+
+    def _look_at(self, call: ast.Call, scope: Scope, frame: Frame) -> _OnlyDraws | None:
+        if last_name(call) in _TELLING:
+            return None
+        if isinstance(call.func, ast.Name) and is_parameter(call.func, scope, frame.function):
+            return None  # what is called is the caller's choice
+        callees = self.callees.of(call, scope, frame)
+        if not callees and picked(call.func, scope, self._program) is not None:
+            return None  # an option says what is called
+        runs: dict[Run, None] = {}
+        draws: set[tuple[str, str]] = set()
+        for callee in callees or (None,):
+            entered = self._entered(callee, call, scope, frame, draws)
+            if entered is None or any(self.only_draws(inner) is None for inner in entered):
+                return None
+            runs.update(dict.fromkeys(entered))
+        return _OnlyDraws(tuple(runs), frozenset(draws), is_followed=bool(callees))
+
+    def _entered(
+        self, callee: str | Scope | None, call: ast.Call, scope: Scope, frame: Frame, draws: set[tuple[str, str]]
+    ) -> list[Run] | None:
+        """The functions that a call enters; None where it does more than draw, which is added to `draws`."""
+        callees = self.callees
+        if callees.commands(call, scope):
+            return None
+        if callee is None or isinstance(callee, str):
+            name = callee.removesuffix(".__init__") if callee else None
+            if name in EXITS or name == IMPORTS or callees.starts_process(name, call) or _runs_workers(name):
+                return None
+            given = list(callees.given(name, call, scope))
+            has_classes = any(function.kind == "class" for function in given)
+            if has_classes or callees.run_by(name, call, scope) or not self._draws_itself(name, call, scope, draws):
+                return None
+            return [(function, None) for function in given]
+        if any(is_named(callee, name) for name in self._program.project.seed_functions):
+            return None
+        if self._program.project.configured.of_own(callee) is not None:
+            return None
+        if callee.kind == "class":
+            bases = callees.inherited_constructors(callee)
+            if not all(self._draws_itself(base, call, scope, draws) for base in bases):
+                return None
+            return [(method, callee) for method in callees.constructors(callee)]
+        if callee.kind not in ("function", "lambda"):
+            return []
+        if next(wrappers(callee, self._program), None) is not None:
+            return None
+        return [(callee, owner) for owner in callees.owners(callee, call, scope, frame)]
+
+    def _draws_itself(self, name: str | None, call: ast.Call, scope: Scope, draws: set[tuple[str, str]]) -> bool:
+        """Whether an external call does nothing but draw, if that; what it draws is added to `draws`."""
+        if seeds(self._program, name, call, scope):
+            return False
+        draw = draw_of(self._program, name, call, scope)
+        if draw is not None and not is_besides(draw):
+            draws.add((draw.family, kind_of(draw)))
+        return True
+
+
+_NOTES_OF_NOTHING = Notes()
+_TELLING = frozenset((*TRAINS, *LOADS))  # calls that tell what a program is for: noted only where they are reached
+
+
+def last_name(call: ast.Call) -> str:
+    """The last part of the written name of what is called."""
+    return str(getattr(call.func, "attr", getattr(call.func, "id", "")))
+
+
+def _runs_workers(name: str | None) -> bool:
+    return name is not None and (name == "torch.utils.data.DataLoader" or ".transforms." in name)
+
+
+_Item: TypeAlias = "ast.Call | ast.For | ast.AsyncFor | ast.Import | ast.ImportFrom"
+
+
+def _run_in(function: Scope) -> Iterator[tuple[_Item, Scope]]:
+    """The calls, loops and imports that running a function runs, without the functions that it defines."""
+    node = function.node
+    body = node.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else [node.body]  # type: ignore[attr-defined]
+    pending: list[tuple[ast.AST, Scope]] = [(n, function) for n in reversed(body)]
+    while pending:
+        item, scope = pending.pop()
+        match item:
+            case ast.Call() | ast.For() | ast.AsyncFor() | ast.Import() | ast.ImportFrom():
+                yield item, scope
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                pending += [(n, scope) for n in (*item.decorator_list, *item.args.defaults)]
+                continue
+            case ast.Lambda() | ast.Name() | ast.Constant():
+                continue
+        inner = scope.children.get(item, scope)
+        pending += [(n, inner) for n in reversed(children(item))]

@@ -1,0 +1,231 @@
+"""What running a function, or the top of a module, can do to the random generators: a small term over the few things
+that matter. Built once per function and class of `self`, for all programs that run it.
+
+A term keeps the calls that may seed, draw, import, start processes or end the program, and the branches, loops and
+exits that decide whether they run. Everything else is dropped; most functions of a library have the empty term.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from torchrepro_lint.index import FunctionNode, Scope
+from torchrepro_lint.index.parents import children
+from torchrepro_lint.seeding.run_by import Run
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Invoke:
+    """A call whose effect depends on the state, the arguments or the program."""
+
+    node: ast.Call
+    scope: Scope
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Import:
+    """An import statement, and the files of the project that it runs."""
+
+    node: ast.stmt
+    scope: Scope
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Branch:
+    """One of two terms, by a test whose own calls come before."""
+
+    node: ast.If | ast.IfExp
+    scope: Scope
+    body: Term
+    orelse: Term
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loop:
+    """A body that is run again and again; `iterated` runs whenever a round begins."""
+
+    head: ast.expr
+    scope: Scope
+    iterated: tuple[Run, ...]
+    body: Term
+    orelse: Term
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Attempt:
+    """`try`: the handlers begin where the body began."""
+
+    body: Term
+    orelse: Term
+    handlers: tuple[Term, ...]
+    finalbody: Term
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Select:
+    """`match`: one of several terms, or none."""
+
+    arms: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Guard:
+    """`if __name__ == "__main__":`, which only the program's own file runs."""
+
+    body: Term
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Leave:
+    """`return`."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fail:
+    """`raise`."""
+
+
+Item: TypeAlias = "Invoke | Import | Branch | Loop | Attempt | Select | Guard | Leave | Fail"
+Term: TypeAlias = "tuple[Item, ...]"
+NOTHING: Term = ()
+_LEAVE, _FAIL = Leave(), Fail()
+
+
+class TermBuilder:
+    """Builds the term of one function or module. `has_effect` says whether a call matters, and takes note of one that
+    does not; `iterated` gives what a loop over an object runs; `imported` the files that an import runs."""
+
+    def __init__(
+        self,
+        has_effect: Callable[[ast.Call, Scope], bool],
+        iterated: Callable[[ast.expr, Scope], tuple[Run, ...]],
+        imported: Callable[[ast.Import | ast.ImportFrom, Scope], tuple[str, ...]],
+    ) -> None:
+        self._has_effect = has_effect
+        self._iterated = iterated
+        self._imported = imported
+
+    def of(self, function: Scope) -> Term:
+        """The term of a function, a lambda or a module."""
+        node = function.node
+        if isinstance(node, ast.Lambda):
+            return tuple(self._expression(node.body, function))
+        assert isinstance(node, FunctionNode | ast.Module)
+        term = self._block(node.body, function)
+        while term and term[-1] is _LEAVE:
+            term = term[:-1]
+        return term if _acts(term) else NOTHING
+
+    # -- statements ---------------------------------------------------------------------------------------------
+    def _block(self, body: Sequence[ast.stmt], scope: Scope) -> Term:
+        found: list[Item] = []
+        for statement in body:
+            found += self._statement(statement, scope)
+            if found and (found[-1] is _LEAVE or found[-1] is _FAIL):
+                break  # what follows is never run
+        return tuple(found)
+
+    def _statement(self, node: ast.stmt, scope: Scope) -> Sequence[Item]:
+        match node:
+            case ast.Expr() | ast.Assign():
+                return self._expression(node, scope)
+            case ast.Import() | ast.ImportFrom():
+                paths = self._imported(node, scope)
+                return [Import(node, scope, paths)] if paths else ()
+            case ast.If():
+                return self._if(node, scope)
+            case ast.For() | ast.AsyncFor():
+                return self._loop(node.iter, node, scope, self._iterated(node.iter, scope))
+            case ast.While():
+                return self._loop(node.test, node, scope, ())
+            case ast.Try():
+                return self._try(node, scope)
+            case ast.With() | ast.AsyncWith():
+                return [*self._expressions((i.context_expr for i in node.items), scope), *self._block(node.body, scope)]
+            case ast.Match():
+                arms = tuple(self._block(case.body, scope) for case in node.cases)
+                return [*self._expression(node.subject, scope), *([Select(arms)] if any(arms) else ())]
+            case ast.Return():
+                return [*self._expression(node.value, scope), _LEAVE]
+            case ast.Raise():
+                return [_FAIL]
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                return self._expressions([*node.decorator_list, *node.args.defaults], scope)
+            case ast.ClassDef():
+                inner = scope.children.get(node)
+                return self._block(node.body, inner) if inner is not None else ()
+        return self._expression(node, scope)
+
+    def _if(self, node: ast.If, scope: Scope) -> Sequence[Item]:
+        body = self._block(node.body, scope)
+        if node is scope.facts.guard:
+            return [Guard(body)] if body else ()
+        orelse = self._block(node.orelse, scope)
+        return [*self._expression(node.test, scope), *([Branch(node, scope, body, orelse)] if body or orelse else ())]
+
+    def _loop(
+        self, head: ast.expr, node: ast.For | ast.AsyncFor | ast.While, scope: Scope, iterated: tuple[Run, ...]
+    ) -> Sequence[Item]:
+        body, orelse = self._block(node.body, scope), self._block(node.orelse, scope)
+        before = self._expression(head, scope)
+        return [*before, Loop(head, scope, iterated, body, orelse)] if body or orelse or iterated else before
+
+    def _try(self, node: ast.Try, scope: Scope) -> Sequence[Item]:
+        body, orelse, final = (self._block(part, scope) for part in (node.body, node.orelse, node.finalbody))
+        handlers = tuple(self._block(handler.body, scope) for handler in node.handlers)
+        return [Attempt(body, orelse, handlers, final)] if body or orelse or final or any(handlers) else ()
+
+    # -- expressions ----------------------------------------------------------------------------------------------
+    def _expressions(self, nodes: Iterable[ast.AST], scope: Scope) -> list[Item]:
+        return [item for node in nodes for item in self._expression(node, scope)]
+
+    def _expression(self, node: ast.AST | None, scope: Scope) -> list[Item]:
+        """The calls in a node, innermost first; comprehensions in their own scopes, lambdas are not entered."""
+        found: list[Item] = []
+        if node is not None:
+            self._collect(node, scope, found)
+        return found
+
+    def _collect(self, node: ast.AST, scope: Scope, found: list[Item]) -> None:
+        if isinstance(node, ast.Name | ast.Constant | ast.Lambda):
+            return
+        if isinstance(node, ast.IfExp):
+            self._collect(node.test, scope, found)
+            body, orelse = self._expression(node.body, scope), self._expression(node.orelse, scope)
+            if body or orelse:
+                found.append(Branch(node, scope, tuple(body), tuple(orelse)))
+            return
+        inner = scope.children.get(node, scope)
+        for child in children(node):
+            self._collect(child, inner, found)
+        if isinstance(node, ast.Call) and self._has_effect(node, scope):
+            found.append(Invoke(node, scope))
+
+
+def _acts(term: Term) -> bool:
+    """Whether anything in a term can have an effect; a function that only branches and leaves has none."""
+    for item in term:
+        match item:
+            case Invoke() | Import():
+                return True
+            case Branch(body=body, orelse=orelse):
+                parts: tuple[Term, ...] = (body, orelse)
+            case Loop(iterated=iterated, body=body, orelse=orelse):
+                if iterated:
+                    return True
+                parts = (body, orelse)
+            case Attempt(body=body, orelse=orelse, handlers=handlers, finalbody=final):
+                parts = (body, orelse, *handlers, final)
+            case Select(arms=arms):
+                parts = arms
+            case Guard(body=body):
+                parts = (body,)
+            case _:
+                continue
+        if any(map(_acts, parts)):
+            return True
+    return False

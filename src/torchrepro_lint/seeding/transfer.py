@@ -1,0 +1,332 @@
+"""What one call outside the project does to the state of a seeding walk, and what is noted of it: seeds and draws."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.options import Frame, Options
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.rng import FAMILIES
+from torchrepro_lint.rng.draws import Draw, Seeder, draw_of, seeder_of
+from torchrepro_lint.rng.training_mode import only_in_training
+from torchrepro_lint.seeding.seeding import MAYBE, SEEDED, UNSEEDED, Late, Seeding, SeedMet, Step, Witness
+from torchrepro_lint.seeding.state import Family, State, seeded
+
+_SEEDS_BY_NAME = r"(?i)seed|determinis|reproduc"
+_READS = ("get_", "is_", "has_", "add_", "to_", "initial_", "print", "log", "manual_seed")
+_TRAINS = r"(?i)^(?:\w*_)?(?:train|fit|save|optimi[sz]e|update)(?:_\w*)?$"
+_STAND_IN = r"dummy|dump_?input|example_?input|fake_?input|flops|macs|complexity|profil|onnx|latency|warm_?up"
+_OWN_GENERATORS = (
+    r"(?i)(?:^|_|\.)(?:envs?|environment|\w*_space|rng|np_random|generator)$"  # their seed is no global one
+)
+_KNOWN = ("torch", "numpy", "random", "builtins", "imgaug")  # packages of which the catalogue has every seeder
+
+
+class Effects:
+    """Notes in `found` what the calls of one walk do. `chain` has the calls that lead to the place the walk is at,
+    `process` the function of the fresh process that it is in."""
+
+    def __init__(self, program: Program, found: Seeding, options: Options) -> None:
+        self.program = program
+        self.found = found
+        self.options = options
+        self.chain: list[Step] = []
+        self.process: Scope | None = None
+        self.in_workers = False
+        self.doubts = 0  # how many tests that are not worked out lie between the entry and here
+        self.cases = 0  # how many of them choose by a setting's value
+        self.drawn_in_workers = 0  # by other generators than torch's
+        self.in_use = False  # inside code that runs when an object is used, which is only made here
+        self.deferred: tuple[Witness, ...] = ()  # draws of objects that were made, with the seeds set since
+        self.depending = 0  # how often what a call does depended on the calls that lead to it
+
+    @contextmanager
+    def process_of(self, function: Scope) -> Iterator[State]:
+        """A spawned process starts afresh and runs the module's top level only: seeds there do reach it."""
+        levels = dict.fromkeys(FAMILIES, UNSEEDED)
+        for seeder in self.found.seeders:
+            own = seeder.scope.facts in (function.facts, self.found.entry.facts)
+            if own and seeder.scope.kind == "module" and not _is_guarded(seeder):
+                levels.update(dict.fromkeys(seeder.families, SEEDED))
+        outer, self.process = self.process, function
+        made, self.deferred = self.deferred, ()
+        yield tuple(Family(level) for level in levels.values())
+        self.finish()
+        self.process, self.deferred = outer, made
+
+    @contextmanager
+    def in_doubt(self, is_case: bool = False) -> Iterator[None]:
+        """While it is not known whether the program comes by; `is_case` where that hangs on a setting's value."""
+        self.doubts += 1
+        self.cases += is_case
+        yield
+        self.doubts -= 1
+        self.cases -= is_case
+
+    def apply(self, name: str | None, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
+        """After a call of the external `name`, or of an unknown object."""
+        if state is None:
+            return None
+        if name in self.program.project.seed_functions:
+            return self.seed(Seeder(FAMILIES, call, scope, None, "constant"), state, frame)
+        seeder = seeder_of(self.program, name, call, scope) if name is not None else None
+        if seeder is not None:
+            return self.seed(seeder, state, frame)
+        draw = draw_of(self.program, name, call, scope)
+        if draw is not None:
+            return self._draw(draw, state)
+        if _may_seed(name, call):
+            self.found.met.append(SeedMet(call, scope, None, SEEDED, tuple(self.chain)))
+            return seeded(state)
+        return state
+
+    def seed(self, seeder: Seeder, state: State, frame: Frame) -> State:
+        """After a seed call."""
+        if state is None:
+            return None
+        level = self._seed_level(seeder, frame)
+        self.found.met.append(SeedMet(seeder.node, seeder.scope, seeder, level, tuple(self.chain)))
+        if level > UNSEEDED:
+            self.found.seeders.append(seeder)
+        families = list(state)
+        for name in seeder.families:
+            i = FAMILIES.index(name)
+            old = families[i]
+            if level == SEEDED and old.early is not None and name not in self.found.late and self.process is None:
+                self.found.late[name] = Late(old.early, seeder, (*self.chain, Step(seeder.node, seeder.scope)))
+            if level == MAYBE:
+                self.found.conditional.setdefault(name, seeder)
+            families[i] = old._replace(level=max(old.level, level))
+        self.deferred = tuple(
+            w._replace(level=max(w.level, level)) if w.draw.family in seeder.families else w for w in self.deferred
+        )
+        return tuple(families)
+
+    def finish(self) -> None:
+        """The process has ended: what it made was used with the seeds that it set in the meantime."""
+        for witness in self.deferred:
+            if witness.level < SEEDED:
+                self._record(witness)
+        self.deferred = ()
+
+    def _seed_level(self, seeder: Seeder, frame: Frame) -> int:
+        """Seeded, unless the seed is None for certain or by default."""
+        if seeder.none == "constant":
+            return SEEDED
+        if seeder.seed is None:
+            is_left_out = not seeder.node.args and not seeder.node.keywords
+            return UNSEEDED if is_left_out else SEEDED
+        values = self.options.values(seeder.seed, seeder.scope, frame)
+        if not values or not all(v.value is None for v in values):
+            return SEEDED
+        return MAYBE if any(v.settable for v in values) else UNSEEDED
+
+    def seed_workers(self, loader: ast.Call, scope: Scope, state: State) -> State:
+        """After the workers of a loader, which drew, were seeded by a number that torch drew."""
+        what = scope.facts.text(loader.func)
+        draw = Draw("torch", "in workers", loader, scope, what, deferred=True)
+        return self._draw(draw, state) if state is not None else None
+
+    def _draw(self, draw: Draw, state: tuple[Family, ...]) -> State:
+        i = FAMILIES.index(draw.family)
+        old = state[i]
+        if self.in_workers and draw.family != "torch":  # a worker seeds its own generators from torch's
+            old = old._replace(level=max(old.level, state[FAMILIES.index("torch")].level))
+            self.drawn_in_workers += 1
+        is_seeded = old.level == SEEDED
+        if (is_seeded and draw.family in self.found.drawn) or is_besides(draw):
+            return state
+        kind = kind_of(draw)
+        if self.in_workers and draw.family != "torch":
+            kind = "in workers"
+        if kind == "init" and self._overwritten(draw):
+            self.depending += 1
+            return state
+        chain = (*self.chain, Step(draw.node, draw.scope))
+        if kind == "sample" and _is_stand_in(chain):
+            kind = "stand-in"
+        elif kind == "sample" and any(only_in_training(step.node, step.scope.facts) for step in chain):
+            self.depending += 1
+            kind = "training"
+        witness = Witness(draw._replace(kind=kind), chain, old.level, self.process, self.doubts == 0, self.cases > 0)
+        self.found.drawn.setdefault(draw.family, witness)
+        if is_seeded:
+            return state
+        if draw.deferred or self.in_use:
+            self.deferred += (witness,)
+            return state
+        self._record(witness)
+        if (old.early is None or (witness.sure and not old.early.sure)) and old.level == UNSEEDED:
+            return (*state[:i], old._replace(early=witness), *state[i + 1 :])
+        return state
+
+    def _record(self, witness: Witness) -> None:
+        """Note a draw that no seed dominates."""
+        family, kind = witness.draw.family, witness.draw.kind
+        table = self.found.unseeded if witness.level == UNSEEDED else self.found.maybe
+        tables = [table, self.found.sampled] if kind in ("sample", "order") and witness.level == UNSEEDED else [table]
+        for first in tables:
+            if family not in first or (witness.sure and not first[family].sure):
+                first[family] = witness
+        self.found.kinds.setdefault(family, set()).add(kind)
+
+    def adds_nothing(self, draws: Iterable[tuple[str, str]], state: State) -> bool:
+        """Whether draws of these families and kinds would change neither the state nor what was found."""
+        if state is None or self.in_workers or self.process is not None:
+            return False
+        return all(self._is_known(family, kind, state[FAMILIES.index(family)]) for family, kind in draws)
+
+    def _is_known(self, family: str, kind: str, now: Family) -> bool:
+        if now.level == SEEDED:
+            return family in self.found.drawn
+        if kind not in self.found.kinds.get(family, ()):
+            return False
+        tables = [self.found.maybe]
+        if now.level == UNSEEDED:
+            is_sample = kind in ("sample", "order")
+            tables = [self.found.unseeded, self.found.sampled] if is_sample else [self.found.unseeded]
+            if now.early is None or not now.early.sure:
+                return False
+        return all(family in table and table[family].sure for table in tables)
+
+    def _overwritten(self, draw: Draw) -> bool:
+        """Initial weights do not matter in a function that loads others over them and does not train."""
+        return any(
+            _loads_over(step) and not _uses("backward", step.scope.function) and not _uses("step", step.scope.function)
+            for step in (*self.chain, Step(draw.node, draw.scope))
+            if step.scope.function.kind in ("function", "module")
+        )
+
+
+def seeds(program: Program, name: str | None, call: ast.Call, scope: Scope) -> bool:
+    """Whether a call of the external `name`, or of an unknown object, seeds, or is believed to for its name."""
+    return (
+        name in program.project.seed_functions
+        or (name is not None and seeder_of(program, name, call, scope) is not None)
+        or (_may_seed(name, call) and draw_of(program, name, call, scope) is None)
+    )
+
+
+def kind_of(draw: Draw) -> str:
+    """The kind of a draw by the catalogue; a sample in a function that initialises makes initial weights."""
+    return "init" if draw.kind == "sample" and _initialises(draw.scope) else draw.kind
+
+
+def _may_seed(name: str | None, call: ast.Call) -> bool:
+    """An unknown function whose name says that it seeds is believed, but not one that only reads."""
+    last: str = name.rpartition(".")[2] if name else getattr(call.func, "attr", getattr(call.func, "id", ""))
+    if name is not None and name.partition(".")[0] in _KNOWN:
+        return False
+    if isinstance(call.func, ast.Attribute) and re.search(_OWN_GENERATORS, ast.unparse(call.func.value)):
+        return False
+    return bool(re.search(_SEEDS_BY_NAME, last)) and not last.startswith(_READS)
+
+
+def _is_guarded(seeder: Seeder) -> bool:
+    """Whether a call at module level stands under `if __name__ == "__main__"`, which a child does not run."""
+    guard = seeder.scope.facts.guard
+    return guard is not None and guard.lineno <= seeder.node.lineno <= (guard.end_lineno or 0)
+
+
+def _initialises(scope: Scope) -> bool:
+    """Whether a draw in `scope` makes initial weights, by the function's name."""
+    return bool(re.search(r"init|reset_param", scope.function.name.rpartition(".")[2]))
+
+
+def _is_stand_in(chain: tuple[Step, ...]) -> bool:
+    """Whether a draw is an input that a model is measured, traced or tried out with, by the names around it."""
+    draw = chain[-1]
+    statement = draw.scope.facts.statement(draw.node)
+    names = [ast.unparse(t) for t in getattr(statement, "targets", ())]
+    names += [step.scope.function.name.rpartition(".")[2] for step in chain]
+    return any(re.search(_STAND_IN, name) for name in names)
+
+
+def _loads_over(step: Step) -> bool:
+    """Whether the function that the step is in loads weights wherever the step is taken."""
+    facts, function = step.scope.facts, step.scope.function
+    found = facts.calls.get("load_state_dict", ())
+    loads = [call for call, where in found if where.function is function and not _copies(call)]
+    if not loads:
+        return False
+    around = set(facts.ancestors(step.node))
+    return any(
+        all(a in around for a in facts.ancestors(call) if isinstance(a, ast.If | ast.IfExp | ast.ExceptHandler))
+        and not _is_trained_between(step.node, call, facts)
+        for call in loads
+    )
+
+
+def _is_trained_between(built: ast.AST, load: ast.Call, facts: ModuleFacts) -> bool:
+    """Whether a loop of the same block ends between the two that makes the weights which are loaded: the best ones."""
+    around, first = set(facts.ancestors(load)), built.lineno  # type: ignore[attr-defined]
+    blocks = (getattr(a, "body", []) for a in facts.ancestors(built) if a in around)
+    return any(
+        isinstance(n, ast.For | ast.While) and n not in around and first < n.lineno < load.lineno and _trains(n)
+        for block in blocks
+        if isinstance(block, list)
+        for n in block
+    )
+
+
+def _trains(loop: ast.For | ast.While) -> bool:
+    """Whether a loop calls something for training, by its name, or saves."""
+    called = (n.func for n in ast.walk(loop) if isinstance(n, ast.Call))
+    return any(re.search(_TRAINS, getattr(f, "attr", getattr(f, "id", ""))) for f in called)
+
+
+def _copies(load: ast.Call) -> bool:
+    """Whether the weights are another model's, as a target network's: `target.load_state_dict(model.state_dict())`."""
+    match load.args[:1]:
+        case [ast.Call(func=ast.Attribute(value=ast.Name() | ast.Attribute(), attr="state_dict"))]:
+            return True
+    return False
+
+
+def _uses(name: str, scope: Scope) -> bool:
+    """Whether a method called `name` is called in this very function."""
+    return any(where.function is scope for _, where in scope.facts.calls.get(name, ()))
+
+
+def is_besides(draw: Draw) -> bool:
+    """`args.seed = random.randint(...)` picks a seed, it is not drawn after one; a port, an address or the name of a
+    run is no result, and runs that share it get into each other's way."""
+    if _is_in_address(draw):
+        return True
+    statement = draw.scope.facts.statement(draw.node)
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    written = [_name_of(t).lower() for t in targets]
+    labels = catalogue.table("generators")["labels"]
+    if any(name.endswith(tuple(labels["of_runs"])) for name in written):
+        return True
+    return any("seed" in name or name.rpartition("_")[2] in labels["never_data"] for name in written)
+
+
+def _name_of(target: ast.expr) -> str:
+    """`port`, `args.port`, `os.environ["MASTER_PORT"]`."""
+    if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
+        return str(target.slice.value)
+    return str(getattr(target, "attr", getattr(target, "id", "")))
+
+
+def _is_in_address(draw: Draw) -> bool:
+    """`f"tcp://localhost:{random.randint(10000, 20000)}"`, however the text is put together."""
+    for outer in draw.scope.facts.ancestors(draw.node):
+        if not (isinstance(outer, ast.JoinedStr | ast.BinOp | ast.FormattedValue) or _makes_text(outer)):
+            return False
+        texts = (n.value for n in ast.walk(outer) if isinstance(n, ast.Constant) and isinstance(n.value, str))
+        if any("://" in text for text in texts):
+            return True
+    return False
+
+
+def _makes_text(node: ast.AST) -> bool:
+    match node:
+        case ast.Call(func=ast.Name(id="str")) | ast.Call(func=ast.Attribute(attr="format")):
+            return True
+    return False
