@@ -131,8 +131,11 @@ def _absolute_places() -> dict[str, str]:
 
 
 def _is_read(path: str, size: int) -> bool:
-    """Whether a file may be part of a program: code, configuration, or a script without a suffix."""
+    """Whether a file may be part of a program: code, configuration, or a script without a suffix. A path that leads
+    out of the repository, or into git's own folder, is none that git would write."""
     name = path.rpartition("/")[2]
+    if path.startswith("/") or not {"..", ".git"}.isdisjoint(path.split("/")):
+        return False
     if name.endswith(_CODE):
         return True
     return size <= _MAX_DATA and (name.endswith(_CONFIGURATION) or "." not in name)

@@ -7,7 +7,7 @@ from findings_by_hand import finding, fix, rendered, result, span
 
 from torchrepro_lint.engine import Result
 from torchrepro_lint.model import Certainty, Level, Safety
-from torchrepro_lint.report.statistics import render_table
+from torchrepro_lint.report.statistics import by_rule, others
 
 A, B, C = (span(line, 1, line, 2) for line in (1, 2, 3))
 TWO = {"train.py": "x\ny\nz\n", "data.py": "x\n"}
@@ -67,7 +67,7 @@ def _two_rules() -> Result:
 
 
 def test_the_table_counts_by_rule_and_certainty_and_shows_other_counts() -> None:
-    assert "".join(render_table(_two_rules())) == (
+    assert "".join((*by_rule(_two_rules()), *others(_two_rules()))) == (
         "2  TRP201  loader-without-generator  2 certain  [*] 1\n"
         "1  TRP401  cudnn-benchmark           1 certain\n"
         "programs given up on: 4\n"
@@ -98,6 +98,12 @@ def test_where_there_is_much_to_do_it_says_what_to_do_first() -> None:
         "`torchrepro-lint explain train.py` shows where that program seeds and draws.\n"
         "Found 5 problems (2 fixable with --fix) in 1 file.\n"
     )
+
+
+def test_many_findings_are_counted_by_rule_and_certainty_unasked() -> None:
+    made = result(*(finding(span(line, 1, line, 2)) for line in range(1, 11)))
+    assert "\n10  TRP201  loader-without-generator  10 certain\nFirst: TRP201 " in rendered("full", made)
+    assert "10  TRP201" not in rendered("concise", made)
 
 
 def test_findings_in_files_that_were_not_given_are_counted_apart() -> None:

@@ -77,7 +77,7 @@ class _Check(Command):
 @_fixes("--diff", is_flag=True, help="Write nothing; show what the fixes would change. Exit code 1 if anything.")
 @_fixes(
     "--add-noqa",
-    metavar="[=REASON]",
+    metavar="[REASON]",
     help="Write a `# noqa` comment, with a reason if one is given, on each line that has a finding.",
 )
 @_output(

@@ -26,9 +26,9 @@ def show(options: Options, result: Result) -> None:
     elif result.files or chosen not in FOR_PEOPLE:  # "No problems in 0 files" is no good news
         _print(options, result, chosen)
     if options.statistics and chosen not in FOR_PEOPLE:
-        from torchrepro_lint.report.statistics import render_table
+        from torchrepro_lint.report.statistics import by_rule, others
 
-        streams.write(render_table(result), err=True)
+        streams.write((*by_rule(result), *others(result)), err=True)
     page = os.environ.get("GITHUB_STEP_SUMMARY")
     if page and chosen == "github" and result.findings:
         _append_summary(options, result, Path(page))

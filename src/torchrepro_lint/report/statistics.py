@@ -38,8 +38,8 @@ def rows(result: Result) -> list[Row]:
     ]
 
 
-def render_table(result: Result) -> Iterator[str]:
-    """One line per rule, `[*]` where there are safe fixes; then what else the run counted."""
+def by_rule(result: Result) -> Iterator[str]:
+    """One line per rule, `[*]` where there are safe fixes."""
     table = rows(result)
     counts = max((len(str(row.number)) for row in table), default=0)
     names = max((len(row.name) for row in table), default=0)
@@ -48,9 +48,12 @@ def render_table(result: Result) -> Iterator[str]:
         fixes = f"[*] {row.fixable}" if row.fixable else ""
         line = f"{row.number:>{counts}}  {row.code}  {row.name:<{names}}  {_sure(row):<{sure}}  {fixes}"
         yield line.rstrip() + "\n"
-    for name, number in result.statistics.items():
-        if not any(row.code == name for row in table):
-            yield f"{name}: {number}\n"
+
+
+def others(result: Result) -> Iterator[str]:
+    """What else the run counted."""
+    rules = {finding.code for finding in result.findings}
+    return (f"{name}: {number}\n" for name, number in result.statistics.items() if name not in rules)
 
 
 def advice(result: Result, cwd: Path) -> Iterator[str]:

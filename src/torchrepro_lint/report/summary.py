@@ -14,16 +14,18 @@ if TYPE_CHECKING:
 
 
 _MANY = 5  # findings: so many take a plan
+_LONG = 10  # so many are no longer seen at once
 
 
 def closing(result: Result, context: Context, *, plan: bool = True) -> Iterator[str]:
-    """The end of a report for people: counts by rule where they are asked for, what to do first where there is much
-    to do, and the summary. Nothing in a quiet report, but for the counts."""
+    """The end of a report for people: counts by rule where they are asked for, or where findings are many; what to do
+    first where there is much to do; and the summary. In a quiet report only what is asked for."""
     planned = plan and len(result.findings) >= _MANY and not context.quiet and not context.fixing
     if context.statistics or planned:
-        from torchrepro_lint.report.statistics import advice, render_table
+        from torchrepro_lint.report.statistics import advice, by_rule, others
 
-        yield from render_table(result) if context.statistics else ()
+        yield from by_rule(result) if context.statistics or len(result.findings) >= _LONG else ()
+        yield from others(result) if context.statistics else ()
         yield from map(visible_lines, advice(result, context.cwd)) if planned else ()
     if not context.quiet:
         yield summary(result, context)
