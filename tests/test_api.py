@@ -59,6 +59,21 @@ def test_rules_and_settings_are_chosen_as_on_the_command_line(project: Path) -> 
     assert [f.code for f in check(config="other.toml").findings] == ["TRP102"]
 
 
+def test_known_and_uncertain_findings_are_left_out(project: Path) -> None:
+    subprocess.run([sys.executable, "-m", "torchrepro_lint", ".", "--write-baseline", "known.txt"], check=True)
+    (project / "torchrepro-lint.toml").write_text('baseline = "known.txt"\n')
+    (project / "train.py").write_text(TRAIN + "torch.seed()\n")
+    report = check()
+    assert [(f.code, f.location.range.start.line) for f in report.findings] == [("TRP102", 5)]
+    assert [f.code for f in report.left_out["in the baseline"]] == ["TRP401", "TRP102"]
+    (project / "list.py").write_text("import os\n\nprint(os.listdir('.')[0])\n")
+    assert [f.code for f in check("list.py").findings] == ["TRP204"]
+    assert check("list.py", settings={"min-certainty": "certain"}).findings == ()
+    (project / "known.txt").unlink()
+    with pytest.raises(SettingsError, match=r"known\.txt: no such file"):
+        check()
+
+
 @pytest.mark.parametrize(
     "wrong", [{"select": ["TRP999"]}, {"settings": {"sede": 1}}, {"torch": "new"}, {"config": "pyproject.toml"}]
 )

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from torchrepro_lint import cards
+from torchrepro_lint.baseline import BaselineError
 from torchrepro_lint.engine import Request
 from torchrepro_lint.engine import check as _checked
 from torchrepro_lint.model import Finding
-from torchrepro_lint.settings import SettingsResolver
+from torchrepro_lint.narrowing import as_configured
+from torchrepro_lint.settings import SettingsError, SettingsResolver
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +26,15 @@ class Report:
 
     `findings` are sorted by path, place, code and message; their paths, and `files`, are relative to `root`, with `/`.
     `problems` says what could not be checked: paths that do not exist, folders that cannot be listed. A file that
-    cannot be read or parsed is a finding of TRP001.
+    cannot be read or parsed is a finding of TRP001. `left_out` has what the settings `baseline` and `min-certainty`
+    keep out of the findings, by the reason in words.
     """
 
     root: Path
     findings: tuple[Finding, ...]
     files: tuple[str, ...]
     problems: tuple[str, ...]
+    left_out: Mapping[str, tuple[Finding, ...]] = field(default_factory=dict)
 
     @property
     def complete(self) -> bool:
@@ -66,9 +70,14 @@ def check(
     resolver = SettingsResolver(
         cards.codes(), isolated=isolated, config=Path(config) if config is not None else None, overrides=overrides
     )
-    result = _checked(_request(tuple(map(Path, paths)) or (Path(),), resolver, torch, text))
+    request = _request(tuple(map(Path, paths)) or (Path(),), resolver, torch, text)
+    try:
+        result = _checked(request._replace(narrowings=as_configured(request)))
+    except BaselineError as error:
+        raise SettingsError(f"baseline: {error}") from None
     missing = (f"no such file or folder: {path}" for path in result.missing)
-    return Report(result.root, result.findings, result.files, (*missing, *result.problems))
+    left_out = {reason: found for reason, found in result.left_out.items() if found}
+    return Report(result.root, result.findings, result.files, (*missing, *result.problems), left_out)
 
 
 def _request(paths: tuple[Path, ...], resolver: SettingsResolver, torch: str | None, text: str | None) -> Request:

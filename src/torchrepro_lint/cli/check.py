@@ -8,10 +8,9 @@ from typing import Any
 
 import click
 
-from torchrepro_lint.cli import suggestions
 from torchrepro_lint.cli.help import Command
 from torchrepro_lint.cli.options import Options, outputs, split, threshold
-from torchrepro_lint.cli.shared_options import color, config, evidence, isolated, option, paths
+from torchrepro_lint.cli.shared_options import color, completed_by, config, evidence, isolated, option, paths
 from torchrepro_lint.model import Certainty
 from torchrepro_lint.report import RENDERERS
 
@@ -46,7 +45,7 @@ Settings are read from [tool.torchrepro-lint] in pyproject.toml or from
 torchrepro-lint.toml, whichever is closest to a file.
 """
 
-_rules = partial(option, "Rules", metavar="RULES", multiple=True, callback=split, shell_complete=suggestions.rules)
+_rules = partial(option, "Rules", metavar="RULES", multiple=True, callback=split, shell_complete=completed_by("rules"))
 _files = partial(option, "Files")
 _fixes = partial(option, "Fixes")
 _output = partial(option, "Output")
@@ -77,7 +76,7 @@ class _Check(Command):
 @_fixes("--diff", is_flag=True, help="Write nothing; show what the fixes would change. Exit code 1 if anything.")
 @_fixes(
     "--add-noqa",
-    metavar="[REASON]",
+    metavar="[=REASON]",
     help="Write a `# noqa` comment, with a reason if one is given, on each line that has a finding.",
 )
 @_output(
@@ -92,7 +91,7 @@ class _Check(Command):
     "-o",
     multiple=True,
     callback=outputs,
-    shell_complete=suggestions.files,
+    shell_complete=completed_by("files"),
     metavar="[FORMAT:]FILE",
     help="Write the report to a file instead of the standard output. With a format, such as sarif:out.sarif, write "
     "it in that format besides; may be given several times.",
@@ -117,7 +116,7 @@ class _Check(Command):
 @_known(
     "--changed-since",
     metavar="REF",
-    shell_complete=suggestions.revisions,
+    shell_complete=completed_by("revisions"),
     help="Report only what has come with the changes since this branch or commit of git (since the commit where "
     "both part): findings with a place on a changed line, and findings anywhere that were not there before.",
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from torchrepro_lint.cli import shared_options, suggestions
+from torchrepro_lint.cli import shared_options
 from torchrepro_lint.cli.help import Command
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ Exit codes:
 @click.command(
     "ops", cls=Command, epilog=_EPILOG, short_help="Look an operation up: where it varies, and what to use instead."
 )
-@click.argument("name", required=False, metavar="[NAME]", shell_complete=suggestions.operations)
+@click.argument("name", required=False, metavar="[NAME]", shell_complete=shared_options.completed_by("operations"))
 @shared_options.option(
     "Options",
     "--torch-version",

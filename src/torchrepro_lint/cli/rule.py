@@ -6,7 +6,7 @@ from itertools import chain
 
 import click
 
-from torchrepro_lint.cli import shared_options, suggestions
+from torchrepro_lint.cli import shared_options
 from torchrepro_lint.cli.help import Command
 
 _EPILOG = """\
@@ -26,7 +26,7 @@ Exit codes:
 @click.command(
     "rule", cls=Command, epilog=_EPILOG, short_help="Explain a rule: what it reports, why, and what to write instead."
 )
-@click.argument("names", nargs=-1, metavar="[CODE|NAME|PREFIX]...", shell_complete=suggestions.rules)
+@click.argument("names", nargs=-1, metavar="[CODE|NAME|PREFIX]...", shell_complete=shared_options.completed_by("rules"))
 @shared_options.option("Options", "--all", "every", is_flag=True, help="List all rules.")
 @shared_options.text_or_json("Options", "json: a list with everything that a rule's page holds.")
 @shared_options.color("Options")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from torchrepro_lint import cards
 from torchrepro_lint.cli import streams
-from torchrepro_lint.cli.known import narrowings
+from torchrepro_lint.cli.known import conclude, narrowed
 from torchrepro_lint.cli.options import Options
 from torchrepro_lint.cli.outputs import show, show_diff
 from torchrepro_lint.cli.streams import Failure, complain
@@ -62,10 +62,10 @@ def _checked(options: Options, resolver: SettingsResolver) -> int:
         keep_suppressed="sarif" in formats,
         tell_programs="html" in formats,
     )
-    request, known = narrowings(options, request)
+    request, known = narrowed(options, request)
     result = _result(options, request)
     if known is not None:
-        known.conclude()
+        conclude(options, known)
     if stdin and options.fixing:
         streams.write_bytes(stdin.encoded(result.fixed_text))
     if options.diff:
