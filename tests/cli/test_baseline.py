@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from command_line import TRAIN, Run
 
+from repository import commit, git
+
 HEADER = "# torchrepro-lint baseline, version 1: findings that are known. Made by `check --write-baseline`.\n"
 
 
@@ -178,3 +180,25 @@ def test_a_file_that_cannot_be_read_is_never_known(run: Run, project: Path) -> N
     assert run(".", "--write-baseline", "known.txt").exit_code == 2
     done = run(".", "--baseline", "known.txt")
     assert (done.exit_code, "TRP001" in done.stdout) == (2, True)
+
+
+def test_branches_that_take_entries_out_and_put_some_in_merge(run: Run, project: Path) -> None:
+    for name in ("a.py", "b.py", "c.py", "d.py"):
+        (project / name).write_text(TRAIN)
+    run(".", "--write-baseline", "known.txt")
+    commit(project)
+    git(project, "switch", "--quiet", "--create", "topic")
+    (project / "a.py").write_text("x = 1\n")
+    run(".", "--write-baseline", "known.txt")
+    commit(project)
+    git(project, "switch", "--quiet", "main")
+    (project / "c.py").write_text(TRAIN + "torch.seed()\n")
+    (project / "d.py").write_text("x = 1\n")
+    run(".", "--write-baseline", "known.txt", "--extend-baseline")
+    commit(project)
+    git(project, "merge", "--quiet", "--no-edit", "topic")
+    done = run(".", "--baseline", "known.txt")
+    assert (done.exit_code, done.stderr) == (0, "")
+    before = (project / "known.txt").read_text()
+    run(".", "--write-baseline", "known.txt")
+    assert (project / "known.txt").read_text() == before
