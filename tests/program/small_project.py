@@ -26,6 +26,11 @@ class SmallProject:
     def _read(self, path: Path) -> ModuleFacts | None:
         return build(read_source(path, path.relative_to(self.folder).as_posix())) if path.exists() else None
 
+    def change(self, name: str, text: str) -> None:
+        """A file now holds another text."""
+        (self.folder / name).write_text(text)
+        self.program.change(self.folder / name, None)
+
     def facts(self, name: str = "train.py") -> ModuleFacts:
         """The index of one file."""
         facts = self.program.load(str(self.folder / name))

@@ -165,3 +165,45 @@ def test_files_by_their_names(tmp_path: Path, name: str, idle: bool) -> None:
 def test_an_evaluation_script_that_trains_is_none(tmp_path: Path) -> None:
     text = "def probe(x):\n    op(x)\n    loss.backward()"
     assert found(tmp_path, text, "eval_linear.py") == NOTHING
+
+
+CALLER = "import torch\nfrom train import f\n\n@torch.no_grad()\ndef g(x):\n    f(x)\n"
+
+
+def test_a_file_that_has_changed_is_asked_again(tmp_path: Path) -> None:
+    project = SmallProject(tmp_path, {"train.py": "def f(x):\n    op(x)\n", "runner.py": CALLER})
+    assert context(*project.call("op"), project.program) == NO_GRADIENT
+    project.change("runner.py", CALLER.replace("@torch.no_grad()\n", ""))
+    assert context(*project.call("op"), project.program) == NOTHING
+    project.change("runner.py", CALLER)
+    assert context(*project.call("op"), project.program) == NO_GRADIENT
+
+
+def test_a_test_that_has_changed_is_read_again(tmp_path: Path) -> None:
+    text = "class M:\n    def forward(self, x):\n        if not self.training:\n            return x\n        op(x)\n"
+    project = SmallProject(tmp_path, {"train.py": text})
+    assert context(*project.call("op"), project.program) == NOTHING
+    project.change("train.py", text.replace("not self.training", "self.training"))
+    assert context(*project.call("op"), project.program) == Context(None, "evaluation")
+
+
+def test_what_a_name_decides_is_counted(tmp_path: Path) -> None:
+    text = """
+        import torch
+
+        def evaluate(x):
+            op(x)
+
+        @torch.no_grad()
+        def predict(x):
+            other(x)
+
+        def step(x):
+            third(x)
+    """
+    project = SmallProject(tmp_path, {"train.py": text})
+    for callee in ("op", "op", "other", "third"):
+        context(*project.call(callee), project.program)
+    assert project.program.store.names == {
+        "what a function is for": {("train.py", "evaluate", "evaluation"), ("train.py", "predict", "evaluation")}
+    }

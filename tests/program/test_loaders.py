@@ -8,9 +8,9 @@ import pytest
 from small_project import SmallProject
 
 from torchrepro_lint.dataflow.calls import Call
+from torchrepro_lint.dataflow.conditions import is_dead
 from torchrepro_lint.dataflow.enclosing import outermost_loop
 from torchrepro_lint.loading.loaders import (
-    is_dead,
     lacks_generator,
     lacks_worker_init,
     loaders,
@@ -123,6 +123,6 @@ for fold in folds:
     project = SmallProject(tmp_path, {"train.py": HEAD + text})
     facts = project.facts()
     found = project.module().calls(loaders().keys())
-    assert [is_dead(facts, c.node) for c in found] == [True, False, False]
+    assert [is_dead(c.node, c.scope) for c in found] == [True, False, False]
     loops = [outermost_loop(facts, c.node) for c in found]
     assert [loop.lineno if loop else None for loop in loops] == [None, 8, None]

@@ -111,6 +111,19 @@ DECIDES = {
         "x = os.listdir(d)\ny = []\nwhile len(x) > 0:\n    y.append(x.pop())\nz = y[0]",
         "decides which item is taken",
     ),
+    "others are skipped": (
+        "for f in os.listdir(d):\n    if not f.endswith('.pt'):\n        continue\n    best = f\nload(best)",
+        "decides which item is kept",
+    ),
+    "any but one": (
+        "for f in os.listdir(d):\n    if f == 'a.pt':\n        continue\n    if f.endswith('.pt'):\n        best = f\n"
+        "load(best)",
+        "decides which item is kept",
+    ),
+    "more than one": (
+        "x = os.listdir(d)\nif len(x) == 1:\n    y = 1\nelse:\n    y = x[0]",
+        "decides which item is taken",
+    ),
     "data frame": (
         "import pandas as pd\nx = pd.DataFrame(os.listdir(d))\ny = x.iloc[i]",
         "decides which item an index means",
@@ -151,8 +164,13 @@ FREE = {
     "shown as text": "print(json.dumps({'files': os.listdir(d)}))",
     "sent": "self.wfile.write(json.dumps(os.listdir(d)))",
     "own list": "x = {}\nfor k in os.listdir(d):\n    x[k] = []\n    for i in y:\n        x[k].append(i)\nz = x[1][0]",
+    "all but one are skipped": (
+        "for f in os.listdir(d):\n    if f != 'a.pt' or not f.endswith('t'):\n        continue\n"
+        "    best = f\nload(best)"
+    ),
     "one only": "x = os.listdir(d)\nassert len(x) == 1, x\ny = x[0]",
     "one only, else raised": "x = os.listdir(d)\nif len(x) != 1:\n    raise ValueError\ny = x[0]",
+    "no more than one": "x = os.listdir(d)\nif len(x) > 1:\n    raise ValueError\ny = x[0]",
     "one only, tested": "x = os.listdir(d)\nif len(x) == 1:\n    y = list(x)[0]",
     "folder of the first": "x = glob.glob(p)\ny = os.path.dirname(os.listdir(d)[0])",
     "named in an error": "x = os.listdir(d)\nif x:\n    raise ValueError(f'unexpected: {x[0]}')",

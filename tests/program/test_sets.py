@@ -9,7 +9,7 @@ from small_project import SmallProject
 
 from torchrepro_lint.dataflow.uses import Uses
 from torchrepro_lint.loading.sets import taken_from, text_sets
-from torchrepro_lint.loading.texts import Evidence
+from torchrepro_lint.rng.texts import Evidence
 
 HEAD = "import os\nfrom pathlib import Path\n"
 

@@ -123,3 +123,45 @@ def test_a_function_that_many_call_is_walked_once(tmp_path: Path) -> None:
 def test_an_expression_nested_ten_thousand_deep(tmp_path: Path) -> None:
     text = "import torch\n\ntotal = " + "+".join(["1"] * 10_000) + "\ntorch.ones(1, requires_grad=True).backward()\n"
     assert found(tmp_path, {"train.py": text}) in ([], ["train.py:1 TRP001"])
+
+
+CROSSWISE = """import elsewhere
+
+
+def cast(t, k=1):
+    if t:
+        return t
+    return k() if k else k
+
+
+def pick(v, d=None):
+    if v:
+        return v
+    return d() if d else d
+
+
+def f(v):
+    cast(v, pick)
+    pick(v, cast)
+    cast(v, elsewhere.make())
+    pick(v, elsewhere.make())
+    for x in set(cast(v)):
+        print(x)
+    print(hash(pick(v)) % 8)
+"""
+
+
+def test_results_of_functions_that_contain_each_other(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(CROSSWISE)
+    resolver = SettingsResolver(cards.codes(), isolated=True, overrides={"select": ["TRP205", "TRP206", "TRP003"]})
+    assert not check(Request((tmp_path,), resolver)).findings
+
+
+def test_the_time_for_a_seed_grows_with_the_file_not_its_square(tmp_path: Path) -> None:
+    """Each seed may be any of the values that the name is bound to, and each of these is made of all the others."""
+    repeated = "x = x + 1\nseed = x\ntorch.manual_seed(seed)\n" * 200
+    (tmp_path / "train.py").write_text("import torch\n\nx = 0\n" + repeated)
+    resolver = SettingsResolver(cards.codes(), isolated=True, overrides={"select": ["TRP102", "TRP107", "TRP303"]})
+    start = time.process_time()
+    check(Request((tmp_path,), resolver))
+    assert time.process_time() - start < LIMIT / 4

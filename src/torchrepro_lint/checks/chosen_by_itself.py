@@ -11,14 +11,15 @@ from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.nonconstant_seed_fix import first_argument, is_worker_init, seed_text
 from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
-from torchrepro_lint.dataflow.intent import branches
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reachability import reached_by_default
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import Scope
 from torchrepro_lint.model import Edit
 from torchrepro_lint.project.unknown import UNKNOWN
+from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.syntax import Import, import_name, replace
 
 NONE_IS_RANDOM = {"numpy.random.seed": "seed", "random.seed": "a", "cupy.random.seed": "seed"}
@@ -30,7 +31,7 @@ def without_seed(module: Module, program: Program) -> Iterator[Draft]:
         seed = call.argument(NONE_IS_RANDOM[call.name], 0)
         if seed is UNKNOWN or (isinstance(seed, Site) and not _is_none(seed, program)):
             continue
-        if not reached_by_default(call.node, call.scope, program):
+        if not reached_by_default(call.node, call.scope, program, about_seed):
             continue
         text, imports = seed_text(program, call.scope, call.node)
         edits: tuple[Edit, ...] = ()
@@ -50,7 +51,7 @@ def _is_none(seed: Site, program: Program) -> bool:
     """Whether the seed is None and not only where a test, such as `if seed:`, keeps it from being used."""
     if isinstance(seed.node, ast.Constant):
         return seed.node.value is None
-    if any(branches(seed.scope.facts, seed.node)):
+    if conditions(seed.node, seed.scope):
         return False
     values = program.constants(seed.node, seed.scope)
     return bool(values) and all(v is None for v in values or ())
@@ -64,7 +65,7 @@ def reseeded(module: Module, program: Program) -> Iterator[Draft]:
         if not node.args and not node.keywords and _is_on_generator(node, scope, program):
             found.append(Call(node, scope, "torch.Generator.seed", program))
     for call in found:
-        if not _forwards(call) and reached_by_default(call.node, call.scope, program):
+        if not _forwards(call) and reached_by_default(call.node, call.scope, program, about_seed):
             yield _reseed(call, rows.get(call.name), program)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 from torchrepro_lint.dataflow.calls import Call
+from torchrepro_lint.dataflow.conditions import Condition, conditions, is_dead, written
 from torchrepro_lint.dataflow.flow import Flow, Holder
-from torchrepro_lint.dataflow.intent import branches
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.loading.epochs import EpochLoop
@@ -24,7 +24,7 @@ def set_epoch(program: Program, call: Call, flow: Flow, loop: EpochLoop) -> tupl
     expression, holder = min(held, key=lambda pair: len(pair[1].chain))
     line = f"{expression}.set_epoch({loop.variable})"
     facts = loop.scope.facts
-    if not _conditional(program, call, holder):
+    if not _conditional(program, call, holder, loop):
         return (insert_first(facts, loop.node, line),)
     body = loop.node.body[0]
     if body.lineno == loop.node.lineno:
@@ -59,14 +59,14 @@ def _bound_before(holder: Holder, loop: EpochLoop) -> bool:
     return all(getattr(b.node, "end_lineno", 0) < loop.node.lineno for b in holder.owner.bindings.get(holder.name, ()))
 
 
-def _conditional(program: Program, call: Call, holder: Holder) -> bool:
+def _conditional(program: Program, call: Call, holder: Holder, loop: EpochLoop) -> bool:
     """Whether what the holder holds may be another sampler, or none."""
-    if _conditions(call):
+    if _conditions(call, loop):
         return True
     bindings = holder.owner.bindings.get(holder.name, [])
     if holder.owner.kind == "class":
         bindings = [b for b, _ in holder.owner.attributes.get(holder.name, ())]
-    bindings = [b for b in bindings if not _dead(holder.owner.facts, b.node)]
+    bindings = [b for b in bindings if not is_dead(b.node, holder.owner)]
     if len(bindings) > 1:
         return True
     if bindings and bindings[0].kind == "parameter":
@@ -74,43 +74,27 @@ def _conditional(program: Program, call: Call, holder: Holder) -> bool:
     return False
 
 
-def _conditions(call: Call) -> list[tuple[ast.If | ast.IfExp, bool]]:
-    return [
-        (owner, way)
-        for owner, way in branches(call.facts, call.node)
-        if owner is not call.facts.guard and not isinstance(owner.test, ast.Constant)
-    ]
-
-
-def _dead(facts: ModuleFacts, node: ast.AST) -> bool:
-    """Below the arm of an `if True:` that never runs."""
-    return any(isinstance(owner.test, ast.Constant) and bool(owner.test.value) != way
-               for owner, way in branches(facts, node))  # fmt: skip
+def _conditions(call: Call, loop: EpochLoop) -> list[Condition]:
+    """One for each test that decides whether the sampler is made, but not whether the loop is reached."""
+    common = {c.owner for c in conditions(loop.node, loop.scope)}
+    found = {c.owner: c for c in conditions(call.node, call.scope) if not isinstance(c.test, ast.Constant)}
+    return [condition for owner, condition in found.items() if owner not in common]
 
 
 def _guard(call: Call, loop: EpochLoop, expression: str) -> tuple[str, tuple[Edit, ...]]:
     """The program's own condition where it means the same in the loop, else a question about the type."""
-    conditions = _conditions(call)
-    if len(conditions) == 1 and call.scope.function is loop.scope.function:
-        owner, way = conditions[0]
-        text = _condition(call.facts, owner.test, way)
-        if text is not None:
-            return text, ()
+    match _conditions(call, loop):
+        case [Condition(owner=ast.If(test=test) | ast.IfExp(test=test), taken=taken) as condition]:
+            if call.scope.function is loop.scope.function and _is_repeatable(test):
+                return written(condition._replace(test=test, holds=taken), call.facts), ()
     imported = _class_name(call, loop)
     return f"isinstance({expression}, {imported[0]})", imported[1]
 
 
-def _condition(facts: ModuleFacts, test: ast.expr, way: bool) -> str | None:
-    if any(isinstance(n, ast.NamedExpr | ast.Await | ast.Yield) for n in ast.walk(test)) or "\n" in facts.text(test):
-        return None
-    if way:
-        return facts.text(test)
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        return facts.text(test.operand)
-    return (
-        f"not {facts.text(test)}"
-        if isinstance(test, ast.Name | ast.Attribute | ast.Call)
-        else f"not ({facts.text(test)})"
+def _is_repeatable(test: ast.expr) -> bool:
+    """Whether a test can be asked again, on one line."""
+    return test.lineno == test.end_lineno and not any(
+        isinstance(n, ast.NamedExpr | ast.Await | ast.Yield) for n in ast.walk(test)
     )
 
 

@@ -78,7 +78,7 @@ def _is_meant(facts: ModuleFacts, value: ast.expr) -> bool:
 def _is_per_process(source: Source, program: Program) -> bool:
     """Whether the ranks of one run get different seeds, perhaps on purpose."""
     row = catalogue.names("generators", "entropy").get(program.callee(source.node, source.scope) or "", {})
-    return bool(row.get("per_process")) and has_ranks(program)
+    return bool(row.get("per_process")) and has_ranks(source.scope.facts, program)
 
 
 def _is_shown(facts: ModuleFacts, value: ast.expr) -> bool:

@@ -20,10 +20,15 @@ if TYPE_CHECKING:
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
     for seeding in seedings(module.facts, program):
-        if seeding.complete and seeding.trains:
-            for family in FAMILIES:
-                if family in seeding.late and not seeding.late[family].witness.one_case:
-                    yield _draft(seeding, family, seeding.late[family])
+        for family in FAMILIES if seeding.complete and not seeding.is_trial else ():
+            late = seeding.late.get(family)
+            if late is not None and not late.witness.one_case and _matters(late, seeding):
+                yield _draft(seeding, family, late)
+
+
+def _matters(late: Late, seeding: Seeding) -> bool:
+    """Whether what was drawn early has a say: initial weights have none where others are loaded over them."""
+    return seeding.trains or late.witness.draw.kind != "init" or not seeding.loads_weights
 
 
 def _draft(seeding: Seeding, family: str, late: Late) -> Draft:

@@ -19,6 +19,7 @@ from torchrepro_lint.model import Certainty, Edit, Level, Range
 from torchrepro_lint.project.unknown import UNKNOWN
 from torchrepro_lint.rng.generators import fallback, is_given_a_state, is_only_drawn_from, names_something
 from torchrepro_lint.rng.own_seed import Seeds, numbered
+from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.syntax import replace
 
 
@@ -32,7 +33,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             continue
         if is_given_a_state(call, program) or names_something(call):
             continue
-        if not reached_by_default(call.node, call.scope, program):
+        if not reached_by_default(call.node, call.scope, program, about_seed):
             continue
         instead = fallback(call, program)
         left_out = instead.callers if instead is not None else ()

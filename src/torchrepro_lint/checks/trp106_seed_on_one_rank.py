@@ -12,7 +12,7 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import Scope
 from torchrepro_lint.rng.chosen_seeds import seeds_by_name
 from torchrepro_lint.rng.draws import draw_of
-from torchrepro_lint.rng.ranks import first_only
+from torchrepro_lint.rng.ranks import Guard, first_only
 from torchrepro_lint.rng.reseeds import SeedCall, seed_calls
 
 
@@ -22,17 +22,16 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         return
     found = [(s, guard) for s in seed_calls(module, program) if (guard := first_only(s.node, s.scope)) is not None]
     free = _seeded_everywhere(module, program) if found else frozenset()
-    reported: set[ast.AST] = set()
+    reported: set[Guard] = set()
     for seeding, guard in found:
         if guard in reported or seeding.families <= free:
             continue
         if not _draws_inside(guard, seeding, program) and _draws_elsewhere(seeding, program):
             reported.add(guard)
-            text = module.facts.text(guard.test) if isinstance(guard, ast.If) else _guard_name(guard)
             yield Draft(
                 seeding.node,
-                {"call": seeding.written, "test": text},
-                related=(Place(module.facts, guard, "only the first process gets here"),),
+                {"call": seeding.written, "test": guard.text},
+                related=(Place(module.facts, guard.node, "only the first process gets here"),),
             )
 
 
@@ -55,12 +54,6 @@ def _seeded_everywhere(module: Module, program: Program) -> frozenset[str]:
     )
 
 
-def _guard_name(guard: ast.AST) -> str:
-    """The decorators of a function that runs in one process."""
-    decorators = guard.decorator_list if isinstance(guard, ast.FunctionDef) else []
-    return ", ".join(f"@{ast.unparse(d)}" for d in decorators)
-
-
 def _draws(seeding: SeedCall, program: Program) -> Iterator[tuple[ast.Call, Scope]]:
     """The draws in the file from the generators that the call seeds."""
     for sites in seeding.scope.facts.calls.values():
@@ -70,10 +63,9 @@ def _draws(seeding: SeedCall, program: Program) -> Iterator[tuple[ast.Call, Scop
                 yield node, scope
 
 
-def _draws_inside(guard: ast.AST, seeding: SeedCall, program: Program) -> bool:
+def _draws_inside(guard: Guard, seeding: SeedCall, program: Program) -> bool:
     """Whether what is seeded is for this process alone, such as a split that it hands to the others."""
-    inside = set(ast.walk(guard))
-    return any(node in inside for node, _ in _draws(seeding, program))
+    return any(first_only(*draw) == guard for draw in _draws(seeding, program))
 
 
 def _draws_elsewhere(seeding: SeedCall, program: Program) -> bool:

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.dataflow.calls import Module
-from torchrepro_lint.dataflow.intent import branches
+from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.run_constant import Steady
+from torchrepro_lint.dataflow.run_constant import RunConstant
 from torchrepro_lint.index import Scope
 from torchrepro_lint.rng.reseeds import SeedCall, seed_calls
 from torchrepro_lint.seeding.repeated import repeated_by
@@ -22,13 +22,13 @@ _TESTED = re.compile(r"seed|worker", re.IGNORECASE)
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
     """Report the first such seed of each function."""
-    steady = Steady(program)
+    lasting = RunConstant(program)
     reported: set[Scope] = set()
     for seeding in seed_calls(module, program):
         function = seeding.scope.function
         if seeding.seed is None or function in reported or _is_named_seeder(function):
             continue
-        if not steady.keeps(seeding.seed.node, seeding.seed.scope) or not _is_passed_constants(seeding, steady):
+        if not lasting.keeps(seeding.seed.node, seeding.seed.scope) or not _is_passed_constants(seeding, lasting):
             continue
         if _is_undone(function) or not _is_always_reached(seeding.node, seeding.scope):
             continue
@@ -40,10 +40,10 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             yield Draft(seeding.node, {"call": seeding.written, "seed": seed, "unit": unit})
 
 
-def _is_passed_constants(seeding: SeedCall, steady: Steady) -> bool:
+def _is_passed_constants(seeding: SeedCall, lasting: RunConstant) -> bool:
     """Whether nothing that the seeder is given varies: helpers may mix an epoch or an index into the seed."""
     passed = [*seeding.node.args, *(k.value for k in seeding.node.keywords)]
-    return all(steady.keeps(value, seeding.scope) for value in passed)
+    return all(lasting.keeps(value, seeding.scope) for value in passed)
 
 
 def _is_named_seeder(function: Scope) -> bool:
@@ -59,13 +59,11 @@ def _is_undone(function: Scope) -> bool:
 
 def _is_always_reached(node: ast.AST, scope: Scope) -> bool:
     """Whether no test but one about a seed or a worker keeps the call from being reached each time."""
-    tests = [owner.test for owner, _ in branches(scope.facts, node)]
-    return all(any(_TESTED.search(getattr(n, "attr", getattr(n, "id", ""))) for n in ast.walk(test)) for test in tests)
+    words = [[getattr(n, "attr", getattr(n, "id", "")) for n in ast.walk(c.test)] for c in conditions(node, scope)]
+    return all(any(map(_TESTED.search, names)) for names in words)
 
 
 def _is_once_per_worker(node: ast.AST, scope: Scope) -> bool:
     """Whether a flag of the object, which each new worker gets a copy of, lets the call through only once."""
-    tested = {
-        n.attr for owner, _ in branches(scope.facts, node) for n in ast.walk(owner.test) if isinstance(n, ast.Attribute)
-    }
+    tested = {n.attr for c in conditions(node, scope) for n in ast.walk(c.test) if isinstance(n, ast.Attribute)}
     return any(s.scope.function is scope.function for name in tested for s in scope.facts.attribute_sets.get(name, ()))

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow.conditions import is_dead
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.loading.loaders import is_dead, lacks_worker_init
+from torchrepro_lint.loading.loaders import lacks_worker_init
 from torchrepro_lint.loading.shared_generators import Drawn, drawn_in_workers
 from torchrepro_lint.loading.worker_draws import worker_draws
 from torchrepro_lint.model import Certainty
@@ -21,7 +22,7 @@ from torchrepro_lint.model import Certainty
 def check(module: Module, program: Program) -> Iterator[Draft]:
     """Report each generator where it is made, with the first draw from it."""
     for call in module.calls(catalogue.names("loaders", "generators").keys()):
-        if call.subclass is None and not is_dead(call.facts, call.node):
+        if call.subclass is None and not is_dead(call.node, call.scope):
             drawn = drawn_in_workers(call, program)
             if drawn is not None and not _is_told_at_loader(drawn.loader):
                 yield _draft(call, drawn)

@@ -19,6 +19,7 @@ from torchrepro_lint.project.declarations import Default
 from torchrepro_lint.project.unknown import UNKNOWN
 from torchrepro_lint.project.versions import may_be
 from torchrepro_lint.rng.own_seed import Seeds
+from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.syntax import replace, with_argument
 
 
@@ -33,7 +34,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
 def _judged(call: Call, row: Mapping[str, Any], program: Program) -> Iterator[Draft]:
     passed = call.argument(row["argument"], row.get("position"))
     certainty = _certainty(passed, row, program)
-    if certainty is None or not reached_by_default(call.node, call.scope, program):
+    if certainty is None or not reached_by_default(call.node, call.scope, program, about_seed):
         return
     if ("torch" in row and not may_be(program.project.torch_version, row["torch"])) or _is_provided(row, program):
         return

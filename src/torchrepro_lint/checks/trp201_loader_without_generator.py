@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.seeded_generator import seeded_generator
 from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow.conditions import is_dead
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.loading.loaders import argument, is_dead, lacks_generator, loader_calls, shuffling
+from torchrepro_lint.loading.loaders import argument, lacks_generator, loader_calls, shuffling
 from torchrepro_lint.model import Certainty
 
 
@@ -18,7 +19,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     """Report each loader that shuffles without `generator=`."""
     for call in loader_calls(module):
         certainty = shuffling(call)
-        if certainty is None or not lacks_generator(call) or is_dead(call.facts, call.node):
+        if certainty is None or not lacks_generator(call) or is_dead(call.node, call.scope):
             continue
         fix = seeded_generator(call, program)
         shuffle = argument(call, "shuffle")

@@ -10,9 +10,10 @@ from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.listed import listed
 from torchrepro_lint.checks.worker_seeding import Need, renewed_generator, seeded_workers
 from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow.conditions import is_dead
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import ModuleFacts
-from torchrepro_lint.loading.loaders import is_dead, lacks_worker_init, loader_calls, workers
+from torchrepro_lint.loading.loaders import lacks_worker_init, loader_calls, workers
 from torchrepro_lint.loading.worker_calls import WorkerDraw
 from torchrepro_lint.loading.worker_draws import WorkerDraws, worker_draws
 from torchrepro_lint.model import Certainty, Edit, Level
@@ -54,7 +55,7 @@ def _need_of(facts: ModuleFacts, program: Program) -> Need | None:
 
 
 def _is_bare(call: Call) -> bool:
-    return workers(call) is not False and lacks_worker_init(call) and not is_dead(call.facts, call.node)
+    return workers(call) is not False and lacks_worker_init(call) and not is_dead(call.node, call.scope)
 
 
 def _draft(call: Call, draws: WorkerDraws, need: Need, program: Program) -> Draft | None:

@@ -7,15 +7,16 @@ from collections.abc import Iterator
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.seeded_generator import seeded_generator
 from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow.conditions import is_dead
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import Scope
-from torchrepro_lint.loading.loaders import is_dead, lacks_generator, samplers
+from torchrepro_lint.loading.loaders import lacks_generator, samplers
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
     """Report each sampler and split without `generator=`."""
     for call in module.calls(samplers().keys()):
-        if not lacks_generator(call) or is_dead(call.facts, call.node) or _draws_by_itself(call, program):
+        if not lacks_generator(call) or is_dead(call.node, call.scope) or _draws_by_itself(call, program):
             continue
         fix = seeded_generator(call, program)
         what = samplers()[call.name]["what"]

@@ -12,8 +12,8 @@ from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.dataflow.uses import Uses
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.loading.sets import TextSet, holds_only_text, taken_from, text_sets
-from torchrepro_lint.loading.texts import Evidence
 from torchrepro_lint.model import Edit
+from torchrepro_lint.rng.texts import Evidence
 
 _KEEPING = frozenset({"dump", "dumps", "save"})
 

@@ -9,7 +9,7 @@ from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.dataflow.abstract_values import Reference, Result
 from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.run_constant import Steady
+from torchrepro_lint.dataflow.run_constant import RunConstant
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import FunctionNode, Scope
 from torchrepro_lint.loading.samplers import evaluates
@@ -49,8 +49,8 @@ def _parameters(function: Scope) -> list[str]:
 
 def _repeats(seeding: SeedCall, function: Scope, program: Program) -> bool:
     assert seeding.seed is not None
-    steady = Steady(program, function, _parameters(function))  # a worker's number, and what `partial` adds
-    return steady.keeps(seeding.seed.node, seeding.seed.scope)
+    lasting = RunConstant(program, function, tuple(_parameters(function)))  # a worker's number, and what `partial` adds
+    return lasting.keeps(seeding.seed.node, seeding.seed.scope)
 
 
 # -- which loader runs it --------------------------------------------------------------------
@@ -84,8 +84,8 @@ def _starts_with(call: Call, function: Scope) -> bool:
                 return True
             case Result(callee="functools.partial", node=ast.Call(args=[inner, *more]) as made, scope=scope):
                 if call.program.resolve(inner, scope) is function:
-                    steady = Steady(call.program)
-                    return all(steady.keeps(p, scope) for p in (*more, *(k.value for k in made.keywords)))
+                    lasting = RunConstant(call.program)
+                    return all(lasting.keeps(p, scope) for p in (*more, *(k.value for k in made.keywords)))
     return False
 
 

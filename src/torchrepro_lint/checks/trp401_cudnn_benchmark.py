@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.switch_edit import with_value
 from torchrepro_lint.dataflow.calls import Module
-from torchrepro_lint.dataflow.intent import depends_on, unrequested
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.kernels.flags import Setting, follows_request, reads_switch, stated, undone
 from torchrepro_lint.model import Certainty
+from torchrepro_lint.rng.predicates import is_unrequested, needs_option
 
 OWNER, NAME = "torch.backends.cudnn", "benchmark"
 
@@ -20,11 +20,11 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     """Every place that turns `cudnn.benchmark` on, or may."""
     states = stated(module, OWNER, NAME)
     for setting, value in states:
-        if value is False or _switched_off(setting) or unrequested(program, setting.node, setting.scope):
+        if value is False or _switched_off(setting) or is_unrequested(setting.node, setting.scope, program):
             continue
         if value is None and not _opaque(program, setting):
             continue
-        if value is None or depends_on(setting.facts, setting.node, NAME):
+        if value is None or needs_option(NAME, setting.node, setting.scope):
             yield Draft(setting.node, {"written": setting.written}, "depends", certainty=Certainty.DEPENDS)
         elif not undone(program, setting, value, states):
             yield Draft(setting.node, {"written": setting.written}, edits=with_value(setting, "False"))

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.switch_edit import with_value
 from torchrepro_lint.dataflow.calls import Module
-from torchrepro_lint.dataflow.intent import unrequested
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.kernels.flags import stated, temporary, undone
 from torchrepro_lint.model import Level
+from torchrepro_lint.rng.predicates import is_unrequested
 
 OWNER, NAME = "torch.backends.cudnn", "deterministic"
 
@@ -19,7 +19,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     """Every place that turns `cudnn.deterministic` off."""
     states = stated(module, OWNER, NAME)
     for setting, value in states:
-        if value is not False or unrequested(program, setting.node, setting.scope):
+        if value is not False or is_unrequested(setting.node, setting.scope, program):
             continue
         if undone(program, setting, value, states):
             continue

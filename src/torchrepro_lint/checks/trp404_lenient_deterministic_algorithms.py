@@ -9,11 +9,11 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.switch_edit import with_value
 from torchrepro_lint.dataflow.calls import Module
-from torchrepro_lint.dataflow.intent import unrequested
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.kernels.flags import passed, temporary
 from torchrepro_lint.model import Level
 from torchrepro_lint.project.unknown import UNKNOWN, Opaque
+from torchrepro_lint.rng.predicates import is_unrequested
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
@@ -25,7 +25,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         values = [(setting, program.literal(setting.value, setting.value_scope)) for setting in settings]
         for setting, value in values:
             kind = _kind(row, value)
-            if kind is None or unrequested(program, setting.node, setting.scope):
+            if kind is None or is_unrequested(setting.node, setting.scope, program):
                 continue
             strict = [(s, None if v is UNKNOWN else _kind(row, v) != "off") for s, v in values]
             if kind == "off" and temporary(setting, False, strict):

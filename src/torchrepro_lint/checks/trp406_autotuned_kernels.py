@@ -9,13 +9,13 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.switch_edit import with_value
 from torchrepro_lint.dataflow.calls import Module
-from torchrepro_lint.dataflow.intent import unrequested
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.kernels.determinism import turned_on_anywhere
 from torchrepro_lint.kernels.flags import Setting, assigned
 from torchrepro_lint.kernels.tuning import compile_modes, options, tuned_kernels, variables
 from torchrepro_lint.model import Certainty
 from torchrepro_lint.project.versions import may_be
+from torchrepro_lint.rng.predicates import is_unrequested
 from torchrepro_lint.syntax import replace
 
 WORDS = ("autotune", "AUTOTUNE", "coordinate_descent", "COORDINATE_DESCENT", "benchmark_limit")
@@ -27,7 +27,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     facts = module.facts
     if not any(word in facts.source.text for word in WORDS):
         return
-    inductor = [d for d in _inductor(module) if not unrequested(program, d.node, facts.scope_of(d.node))]
+    inductor = [d for d in _inductor(module) if not is_unrequested(d.node, facts.scope_of(d.node), program)]
     if inductor and not _switched_off(module, program):
         yield from inductor
     for setting in assigned(module, "torch.backends.cudnn", "benchmark_limit"):

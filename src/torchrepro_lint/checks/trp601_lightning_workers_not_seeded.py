@@ -8,9 +8,10 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.checks.argument_edit import switched_on
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow.conditions import is_dead
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import ModuleFacts
-from torchrepro_lint.loading.loaders import is_dead, lacks_worker_init, loaders, workers
+from torchrepro_lint.loading.loaders import lacks_worker_init, loaders, workers
 from torchrepro_lint.loading.worker_calls import WorkerDraw
 from torchrepro_lint.loading.worker_draws import worker_draws
 from torchrepro_lint.project.unknown import UNKNOWN
@@ -67,7 +68,7 @@ def _drawn_in_workers(files: Sequence[ModuleFacts], program: Program) -> Iterato
     """Loaders with workers that Lightning may seed, and what is drawn in them outside of torch."""
     for facts in files:
         for loader in Module(facts, program).calls(loaders().keys()):
-            if workers(loader) is False or not lacks_worker_init(loader) or is_dead(facts, loader.node):
+            if workers(loader) is False or not lacks_worker_init(loader) or is_dead(loader.node, loader.scope):
                 continue
             draws = worker_draws(loader)
             draw = draws.first("numpy") or draws.first("python")

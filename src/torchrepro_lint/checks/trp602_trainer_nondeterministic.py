@@ -8,9 +8,9 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.checks.argument_edit import switched_on
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.dataflow.calls import Call, Module
-from torchrepro_lint.dataflow.intent import unrequested
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.project.entries import is_test
+from torchrepro_lint.rng.predicates import is_unrequested
 from torchrepro_lint.seeding.frameworks import asks_for_determinism, program_files, seeds_torch
 
 ARGUMENT = "deterministic"
@@ -26,7 +26,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     if not seeds_torch(module, program) or asks_for_determinism([module.facts, *files]):
         return
     for call in trainers:
-        if not unrequested(program, call.node, call.scope):
+        if not is_unrequested(call.node, call.scope, program):
             yield Draft(call.node, {"call": call.written}, edits=switched_on(call, ARGUMENT))
 
 

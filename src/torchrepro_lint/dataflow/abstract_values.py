@@ -1,12 +1,13 @@
-"""What a value may have come from, as `values` answers: the kinds of origins, and the items of what is written out."""
+"""The domain of abstract values: what a value may have come from, and the items of what is written out."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
-from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.index import Scope
+from torchrepro_lint.dataflow.domain import Domain, Of, Written
+from torchrepro_lint.index import Binding, Scope
 
 MAX_ITEMS = 24  # of a dict whose key is not known
 
@@ -36,7 +37,7 @@ class Result(NamedTuple):
 class Display(NamedTuple):
     """A tuple, list, set or dict written out; `node` has the items, to be evaluated in `scope`."""
 
-    node: ast.Tuple | ast.List | ast.Set | ast.Dict | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+    node: Written
     scope: Scope
 
 
@@ -62,6 +63,48 @@ class Unknown(NamedTuple):
 
 
 Origin: TypeAlias = "Constant | Reference | Result | Display | Element | Parameter | Unknown"
+
+
+class AbstractValues(Domain["list[Origin]"]):
+    """The domain of abstract values: the free one, which keeps every end of a way as it is."""
+
+    def join(self, values: Sequence[list[Origin]]) -> list[Origin]:
+        return list(dict.fromkeys(o for found in values for o in found))
+
+    def unknown(self, node: ast.AST, scope: Scope) -> list[Origin]:
+        return [Unknown(node, scope)]
+
+    def constant(self, value: object, node: ast.expr, scope: Scope) -> list[Origin]:
+        return [Constant(value, node, scope)]
+
+    def reference(self, target: str | Scope, node: ast.AST, scope: Scope) -> list[Origin]:  # noqa: ARG002
+        return [Reference(target)]
+
+    def result(
+        self,
+        callee: str | Scope | None,
+        call: ast.Call,
+        scope: Scope,
+        of: Of[list[Origin]],  # noqa: ARG002
+    ) -> list[Origin]:
+        return [Result(callee, call, scope)]
+
+    def display(self, node: Written, scope: Scope, of: Of[list[Origin]]) -> list[Origin]:  # noqa: ARG002
+        return [Display(node, scope)]
+
+    def operator(self, node: ast.AST, scope: Scope, of: Of[list[Origin]]) -> list[Origin]:  # noqa: ARG002
+        match node:
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
+                return [Constant(-number, node, scope)]
+        return [Unknown(node, scope)]
+
+    def element(self, loop: Binding, scope: Scope, of: Of[list[Origin]]) -> list[Origin]:  # noqa: ARG002
+        whole = loop.value if not loop.path else None
+        return [Element(whole, scope) if whole is not None else Unknown(loop.node, scope)]
+
+    def parameter(self, binding: Binding, function: Scope, of: Of[list[Origin]]) -> list[Origin]:  # noqa: ARG002
+        assert isinstance(binding.node, ast.arg)
+        return [Parameter(binding.node.arg, function)]
 
 
 def unpacked(origin: Origin, place: int) -> ast.expr | None:
@@ -97,15 +140,3 @@ def display_item(origin: Origin, key: ast.Constant) -> ast.expr | None:
                 if isinstance(k, ast.Constant) and k.value == key.value:
                     return v
     return None
-
-
-def entries_of(display: Display) -> dict[str, Site] | None:
-    """The string-keyed entries of a dict display, or None when a key cannot be read."""
-    if not isinstance(display.node, ast.Dict):
-        return None
-    found: dict[str, Site] = {}
-    for key, value in zip(display.node.keys, display.node.values, strict=True):
-        if not (isinstance(key, ast.Constant) and isinstance(key.value, str)):
-            return None
-        found[key.value] = Site(value, display.scope)
-    return found

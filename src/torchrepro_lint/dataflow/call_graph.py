@@ -105,7 +105,7 @@ class Callers:
         if owner is not None and owner.self_name == receiver.id:
             yield from (scope.method_class,) if scope.method_class is not None else ()
             return
-        for origin in self._in_sight.origins(receiver, scope):
+        for origin in self._in_sight.value(receiver, scope):
             if isinstance(origin, Result) and isinstance(origin.callee, Scope) and origin.callee.kind == "class":
                 yield origin.callee
 
@@ -141,7 +141,7 @@ class Callers:
     def _items(self, arguments: ast.expr | None, scope: Scope) -> list[ast.expr] | None:
         if arguments is None:
             return []
-        found = self._in_sight.origins(arguments, scope)
+        found = self._in_sight.value(arguments, scope)
         match found:
             case [Display(node=ast.Tuple(elts=items) | ast.List(elts=items), scope=where)] if where is scope:
                 return items

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.mappings import known_entries
+from torchrepro_lint.dataflow.mappings import entries_of
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import ModuleFacts, Scope
@@ -41,7 +41,7 @@ class Call(NamedTuple):
     def argument(self, name: str, position: int | None = None) -> Site | Opaque | None:
         """The argument passed as keyword `name` or at 0-based `position`; None when it is absent.
 
-        `**known_dict` is looked into; an opaque `*args` or `**kwargs` that may hold it gives UNKNOWN.
+        `**options` is looked into, on any path; an opaque `*args` or `**kwargs` that may hold it gives UNKNOWN.
         """
         for keyword in self.node.keywords:
             if keyword.arg == name:
@@ -52,19 +52,14 @@ class Call(NamedTuple):
                 return UNKNOWN
             if position < len(self.node.args):
                 return Site(self.node.args[position], self.scope)
+        found: Site | None = None
         for keyword in self.node.keywords:
             if keyword.arg is None:
-                found = self._unpacked(keyword.value, name)
-                if found is not None:
-                    return found
-        return None
-
-    def _unpacked(self, mapping: ast.expr, name: str) -> Site | Opaque | None:
-        """Look `name` up in the dict of `**mapping`."""
-        entries = known_entries(mapping, self.scope, self.program)
-        if entries is None:
-            return UNKNOWN
-        return entries.get(name)
+                entries = entries_of(keyword.value, self.scope, self.program)
+                if entries is None:
+                    return UNKNOWN
+                found = entries.get(name, found)
+        return found
 
     def literal(self, name: str, position: int | None = None, default: object = None) -> object:
         """The argument's constant value, `default` when it is absent, UNKNOWN when it is not one constant."""

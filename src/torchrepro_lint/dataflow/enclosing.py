@@ -46,6 +46,14 @@ def arm_of(block: ast.AST, item: ast.AST) -> str | None:
     return None
 
 
+def block_of(facts: ModuleFacts, statement: ast.AST) -> list[ast.stmt]:
+    """The list of statements that `statement` stands in."""
+    holder = facts.parents[statement]
+    name = arm_of(holder, statement)
+    block: list[ast.stmt] = getattr(holder, name) if name in ("body", "orelse", "finalbody") else []
+    return block
+
+
 def outermost_loop(facts: ModuleFacts, node: ast.AST) -> ast.stmt | None:
     """The outermost loop of the same function that runs `node` again and again."""
     found: ast.stmt | None = None

@@ -1,21 +1,22 @@
-"""Where a value came from: constants, definitions, calls, containers, through names, attributes and functions.
+"""Backward evaluation: what an expression may be, over a domain.
 
-`origins` lists every possibility it can see; `Unknown` among them means there may be others. It follows
-assignments without regard to their order, and stops at a bound with `Unknown`: never wrong, sometimes silent.
+The engine knows by which ways a value travels: names and their bindings, attributes of `self` and of objects that are
+made in sight, items of what is written out, unpacking, arguments and results of the project's functions, conditional
+expressions. A `Domain` says what is known where a way ends, and how several answers are joined. Of the bindings of a
+name those count that the read can see; attributes are followed without regard to order. One guard holds for all
+domains: what is made of itself is what it may be so far, and beyond the bounds nothing is known.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from torchrepro_lint.dataflow.abstract_values import (
-    Constant,
+    AbstractValues,
     Display,
-    Element,
     Origin,
-    Parameter,
     Reference,
     Result,
     Unknown,
@@ -23,251 +24,317 @@ from torchrepro_lint.dataflow.abstract_values import (
     unpacked,
 )
 from torchrepro_lint.dataflow.binding import argument_for, is_super
-from torchrepro_lint.dataflow.sites import CallSite
+from torchrepro_lint.dataflow.domain import Domain
+from torchrepro_lint.dataflow.reaching_definitions import reaching
+from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.index import Binding, Scope
 from torchrepro_lint.project.names import Names, Variable
 
+V = TypeVar("V")
+A = TypeVar("A")
 MAX_DEPTH = 16
 MAX_STEPS = 120
+_NOWHERE = MAX_DEPTH + 1
 # Methods of modules and tensors that give back the object itself, moved or switched.
 _SELF_METHODS = frozenset({"to", "cuda", "cpu", "train", "eval", "half", "float", "double", "bfloat16",
                            "requires_grad_", "share_memory", "to_empty"})  # fmt: skip
 
-
-CallersOf = Callable[[Scope], "list[CallSite] | None"]
+CallersOf: TypeAlias = "Callable[[Scope], list[CallSite] | None]"
 
 
 class _Known(NamedTuple):
     """An answer, and how many steps and how much depth it took: it is used only where that much is left."""
 
-    origins: list[Origin]
+    value: Any
     steps: int
     height: int
 
 
-class Values:
-    """Evaluates expressions to their origins. `callers_of` lists the known calls of a function, or None."""
+class Evaluation(Generic[V]):
+    """Evaluates expressions over one domain. `callers_of` lists the known calls of a function, or None; `values` are
+    the abstract values of the same program, which say what is called and where an object was made."""
 
-    def __init__(self, names: Names, callers_of: CallersOf) -> None:
+    def __init__(self, domain: Domain[V], names: Names, callers_of: CallersOf, values: Values | None = None) -> None:
+        self._domain = domain
         self._names = names
         self._callers_of = callers_of
-        self._answers: dict[tuple[ast.expr, Scope], list[Origin]] = {}
-        self._called: dict[tuple[ast.Call, Scope], list[str | Scope | None]] = {}
-        self._parts: dict[tuple[ast.expr, Scope], _Known] = {}
-        self._active: set[tuple[ast.expr, Scope]] = set()
-        self._steps = 0
-        self._deepest = 0
+        self._values = values
+        self._answers: dict[tuple[ast.expr, Scope], V] = {}
+        self._parts: dict[tuple[object, Scope], _Known] = {}
+        self._open: dict[tuple[object, Scope], int] = {}  # what is being evaluated, and how deep
+        self._so_far: dict[tuple[object, Scope], list[V]] = {}  # of the bindings of a variable
+        self._steps, self._depth, self._deepest, self._leans = 0, 0, 0, _NOWHERE
         self._is_cut = False
-        self.bounds_hit = 0  # questions whose answer is Unknown because of a bound
+        self.bounds_hit = 0  # questions that a bound kept from being answered
 
     def forget(self) -> None:
         """Files have changed or were dropped: answers may speak of trees that are no more."""
         self._answers.clear()
-        self._called.clear()
         self._parts.clear()
 
-    def origins(self, expr: ast.expr, scope: Scope) -> list[Origin]:
-        """Every origin of `expr` evaluated in `scope`, each once, in the order in which they are written."""
+    def value(self, expr: ast.expr, scope: Scope) -> V:
+        """The value of `expr` in `scope`: a question of its own, or part of the one that is being answered."""
+        if self._depth:
+            return self(expr, scope)
         key = (expr, scope)
         if key not in self._answers:
-            self._start()
-            self._answers[key] = self._expression(expr, scope, 0)
+            self._answers[key] = self._asked(lambda: self(expr, scope))
             self.bounds_hit += self._is_cut
         return self._answers[key]
 
-    def callees(self, call: ast.Call, scope: Scope) -> list[str | Scope | None]:
-        """What a call may call: an external name, a function or class of the project, or None for unknown."""
-        key = (call, scope)
-        if key not in self._called:
-            self._start()
-            self._called[key] = self._callees(call, scope, 0)
-        return self._called[key]
+    def _asked(self, work: Callable[[], A]) -> A:
+        """Answer a question within bounds of its own."""
+        self._open.clear()
+        self._so_far.clear()
+        self._steps, self._depth, self._deepest, self._leans, self._is_cut = 0, 0, 0, _NOWHERE, False
+        try:
+            return work()
+        finally:
+            self._depth = 0
 
-    def _start(self) -> None:
-        self._active.clear()
-        self._steps, self._deepest, self._is_cut = 0, 0, False
-
-    # -- expressions --------------------------------------------------------------------------------------
-    def _expression(self, expr: ast.expr, scope: Scope, depth: int) -> list[Origin]:
-        self._steps += 1
-        self._deepest = max(self._deepest, depth)
-        if depth > MAX_DEPTH or self._steps > MAX_STEPS:
-            self._is_cut = True
-            return [Unknown(expr, scope)]
+    # -- the guard ------------------------------------------------------------------------------------------------
+    def __call__(self, expr: ast.expr, scope: Scope) -> V:
+        """The value of a part of what is being evaluated."""
         if isinstance(expr, ast.Constant):
-            return [Constant(expr.value, expr, scope)]
-        key = (expr, scope)
-        if key in self._active:  # it is made of itself
-            self._is_cut = True
-            return [Unknown(expr, scope)]
+            self._steps += 1
+            return self._domain.constant(expr.value, expr, scope)
+        if isinstance(expr, ast.Name | ast.Attribute):
+            target = self._names.resolve(expr, scope)
+            if isinstance(target, str | Scope):
+                return self._domain.reference(target, expr, scope)
+            if isinstance(expr, ast.Attribute):
+                found = self._guarded((expr, scope), expr, scope, lambda: self._attribute(expr, target, scope))
+            elif isinstance(target, Variable):
+                found = self._variable(target, self.reaching(target, expr, scope), expr, scope)
+            else:
+                found = self._unknown(expr, scope)
+            return self._domain.named(expr.attr if isinstance(expr, ast.Attribute) else expr.id, found, expr, scope)
+        return self._guarded((expr, scope), expr, scope, lambda: self._evaluated(expr, scope))
+
+    def _guarded(self, key: tuple[object, Scope], expr: ast.AST, scope: Scope, work: Callable[[], V]) -> V:
+        """Do the work within the bounds, and remember its answer where neither a bound nor what is still being
+        evaluated further up had a part in it."""
+        self._steps += 1
+        depth = self._depth + 1
         part = self._parts.get(key)
         if part is not None and depth + part.height <= MAX_DEPTH and self._steps + part.steps <= MAX_STEPS:
             self._steps += part.steps
             self._deepest = max(self._deepest, depth + part.height)
-            return part.origins
-        return self._evaluated_anew(expr, scope, depth)
-
-    def _evaluated_anew(self, expr: ast.expr, scope: Scope, depth: int) -> list[Origin]:
-        """Evaluate, and remember the answer where no bound was hit on the way."""
-        key, steps, deepest, was_cut = (expr, scope), self._steps, self._deepest, self._is_cut
-        self._deepest, self._is_cut = depth, False
-        self._active.add(key)
-        found = list(dict.fromkeys(self._evaluated(expr, scope, depth)))
-        self._active.discard(key)
-        if not self._is_cut:
+            return part.value  # type: ignore[no-any-return]
+        if depth > MAX_DEPTH or self._steps > MAX_STEPS:
+            self._is_cut = True
+            return self._domain.unknown(expr, scope)
+        if key in self._open:  # it is made of itself
+            return self._again(key)
+        steps, deepest, leans, was_cut = self._steps, self._deepest, self._leans, self._is_cut
+        self._depth = self._deepest = self._open[key] = depth
+        self._leans, self._is_cut = _NOWHERE, False
+        found = work()
+        del self._open[key]
+        if not self._is_cut and self._leans >= depth:
             self._parts[key] = _Known(found, self._steps - steps, self._deepest - depth)
-        self._deepest = max(deepest, self._deepest)
+        if self._leans >= depth:
+            self._leans = _NOWHERE
+        self._depth = depth - 1
+        self._deepest, self._leans = max(deepest, self._deepest), min(leans, self._leans)
         self._is_cut |= was_cut
         return found
 
-    def _evaluated(self, expr: ast.expr, scope: Scope, depth: int) -> list[Origin]:
+    def _again(self, key: tuple[object, Scope]) -> V:
+        self._leans = min(self._leans, self._open[key])
+        return self._domain.again(self._join(self._so_far.get(key, ())))
+
+    def _join(self, values: Sequence[V]) -> V:
+        return values[0] if len(values) == 1 else self._domain.join(values)
+
+    def _unknown(self, node: ast.AST, scope: Scope) -> V:
+        return self._domain.unknown(node, scope)
+
+    # -- expressions ------------------------------------------------------------------------------------------------
+    def _evaluated(self, expr: ast.expr, scope: Scope) -> V:
         match expr:
-            case ast.Name() | ast.Attribute():
-                return self._reference(expr, scope, depth)
             case ast.Call():
-                return self._call(expr, scope, depth)
-            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
-                return [Constant(-number, expr, scope)]
-            case ast.IfExp(body=body, orelse=orelse):
-                return self._expression(body, scope, depth + 1) + self._expression(orelse, scope, depth + 1)
+                return self._call(expr, scope)
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                found = self._domain.join([self(body, scope), self(orelse, scope)])
+                return self._domain.chosen(test, found, scope, self)
             case ast.BoolOp(values=values):
-                return [o for value in values for o in self._expression(value, scope, depth + 1)]
+                return self._domain.join([self(value, scope) for value in values])
             case ast.NamedExpr(value=value) | ast.Await(value=value) | ast.Starred(value=value):
-                return self._expression(value, scope, depth + 1)
+                return self(value, scope)
+            case ast.Lambda():
+                return self._domain.reference(scope.children[expr], expr, scope)
             case (ast.Tuple() | ast.List() | ast.Set() | ast.Dict()
                   | ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp()):  # fmt: skip
-                return [Display(expr, scope)]
+                return self._domain.display(expr, scope, self)
             case ast.Subscript(value=value, slice=key):
-                return self._item(value, key, scope, depth)
-        return [Unknown(expr, scope)]
+                found = self._item(value, key, scope)
+                if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                    return self._domain.named(key.value, found, expr, scope)
+                return found
+        return self._domain.operator(expr, scope, self)
 
-    def _reference(self, expr: ast.expr, scope: Scope, depth: int) -> list[Origin]:
-        target = self._names.resolve(expr, scope)
-        if isinstance(target, str | Scope):
-            return [Reference(target)]
-        if isinstance(target, Variable):
-            return self._variable(target, depth)
-        if isinstance(expr, ast.Attribute):
-            return self._attribute(expr, scope, depth)
-        return [Unknown(expr, scope)]
+    # -- names ------------------------------------------------------------------------------------------------------
+    def _variable(self, variable: Variable, bindings: tuple[Binding, ...], read: ast.AST, scope: Scope) -> V:
+        """What those of a variable's bindings give it that `read` may see."""
+        owner = variable.scope
+        key = (bindings, owner)
 
-    def _variable(self, variable: Variable, depth: int) -> list[Origin]:
-        return [o for b in variable.bindings for o in self._binding(b, variable.scope, depth)]
+        def joined() -> V:
+            found = self._bound(key, [(binding, owner) for binding in bindings])
+            return self._domain.named(variable.name, found, read, owner)
 
-    def _binding(self, binding: Binding, scope: Scope, depth: int) -> list[Origin]:
-        """The origins of what one binding binds."""
+        return self._guarded(key, read, scope, joined)
+
+    def _bound(self, key: tuple[object, Scope], bindings: Sequence[tuple[Binding, Scope]]) -> V:
+        """What bindings give; so far, where one of them asks for the same again."""
+        found = self._so_far[key] = []
+        for binding, scope in bindings:
+            found.append(self._binding(binding, scope))
+        del self._so_far[key]
+        return self._join(found)
+
+    def _binding(self, binding: Binding, scope: Scope) -> V:
+        """What one binding binds."""
         value = binding.value
         match binding.kind:
             case "assign" if value is not None:
-                return self._expression(value, scope, depth + 1)
+                return self(value, scope)
             case "unpack" if value is not None:
-                return self._unpack(value, binding.path, scope, depth)
-            case "loop" if value is not None and not binding.path:
-                return [Element(value, scope)]
+                return self._unpack(value, binding.path, scope)
+            case "loop" if value is not None:
+                return self._domain.element(binding, scope, self)
             case "with" if value is not None and not binding.path:
-                return self._expression(value, scope, depth + 1)
+                return self(value, scope)
             case "parameter":
-                return self._parameter(binding, scope, depth)
+                return self._parameter(binding, scope)
             case "function" | "class":
-                return [Reference(scope.children[binding.node])]
+                return self._domain.reference(scope.children[binding.node], binding.node, scope)
             case "import":  # one of several: which, depends on a test
-                return self._one_import(binding, scope, depth)
-        return [Unknown(binding.node, scope)]
+                return self._one_import(binding, scope)
+            case "other" if isinstance(binding.node, ast.arg):
+                return self._domain.gathered(binding, scope, self)
+            case "other" if isinstance(binding.node, ast.AugAssign):
+                return self._domain.operator(binding.node, scope, self)
+        return self._unknown(binding.node, scope)
 
-    def _one_import(self, binding: Binding, scope: Scope, depth: int) -> list[Origin]:
+    def _one_import(self, binding: Binding, scope: Scope) -> V:
         target = self._names.imported(binding, scope.facts)
         if isinstance(target, Variable):
-            return self._variable(target, depth + 1) if depth < MAX_DEPTH else [Unknown(binding.node, scope)]
-        return [Reference(target) if target is not None else Unknown(binding.node, scope)]
+            return self._variable(target, target.bindings, binding.node, scope)
+        return (
+            self._unknown(binding.node, scope)
+            if target is None
+            else self._domain.reference(target, binding.node, scope)
+        )
 
-    def _parameter(self, binding: Binding, scope: Scope, depth: int) -> list[Origin]:
+    def _parameter(self, binding: Binding, scope: Scope) -> V:
         assert isinstance(binding.node, ast.arg)
         name = binding.node.arg
         if name == scope.self_name and scope.parent is not None and _is_class_method(scope):
-            return [Reference(scope.parent)]
-        calls = self._callers_of(scope) if scope.kind == "function" and depth < MAX_DEPTH else None
+            return self._domain.reference(scope.parent, binding.node, scope)
+        asks = scope.kind == "function" and self._depth < MAX_DEPTH and self._domain.asks_callers(scope)
+        calls = self._callers_of(scope) if asks else None
         if not calls:
-            return [Parameter(name, scope)]
-        found: list[Origin] = []
-        for call, caller in calls:
-            passed = argument_for(call, scope, name)
-            if isinstance(passed, ast.expr):
-                found += self._expression(passed, caller, depth + 2)
-            elif passed is None and binding.value is not None:
-                found += self._expression(binding.value, scope.parent or scope, depth + 2)
-            else:
-                found.append(Unknown(call, caller))
-        return found
+            return self._domain.parameter(binding, scope, self)
+        passed = [(self._passed(call, caller, binding, scope), call, caller) for call, caller in calls]
+        return self._domain.given(binding, scope, passed)
 
-    def _unpack(self, value: ast.expr, path: tuple[int, ...], scope: Scope, depth: int) -> list[Origin]:
-        found: list[Origin] = []
-        for origin in self._expression(value, scope, depth + 1):
+    def _passed(self, call: ast.Call, caller: Scope, parameter: Binding, function: Scope) -> V:
+        """What one call gives a parameter."""
+        passed = argument_for(call, function, parameter.node.arg)  # type: ignore[attr-defined]
+        if isinstance(passed, ast.expr):
+            return self(passed, caller)
+        if passed is None and parameter.value is not None:
+            return self(parameter.value, function.parent or function)
+        return self._domain.unpassed(call, caller, parameter, function, self)
+
+    def _unpack(self, value: ast.expr, path: tuple[int, ...], scope: Scope) -> V:
+        if not self._domain.opens:
+            return self._domain.unpacked(value, path, scope, self)
+        found: list[V] = []
+        for origin in self._origins(value, scope):
             item = unpacked(origin, path[0])
             if item is None or not isinstance(origin, Display):
-                found.append(Unknown(value, scope))
+                found.append(self._domain.unpacked(value, path, scope, self))
             elif path[1:]:
-                found += self._unpack(item, path[1:], origin.scope, depth + 1)
+                found.append(self._unpack(item, path[1:], origin.scope))
             else:
-                found += self._expression(item, origin.scope, depth + 1)
-        return found
+                found.append(self(item, origin.scope))
+        return self._join(found)
 
-    # -- attributes, items, calls ---------------------------------------------------------------------------
-    def _attribute(self, expr: ast.Attribute, scope: Scope, depth: int) -> list[Origin]:
-        owner_class = scope.method_class
-        if owner_class is not None and scope.is_self(expr.value):
-            return self._class_attribute(owner_class, expr.attr, depth)
-        held = self._expression(expr.value, scope, depth + 1)
-        return [o for origin in held for o in self._attribute_of(origin, expr, scope, depth)]
+    # -- attributes and items -----------------------------------------------------------------------------------
+    def _attribute(self, expr: ast.Attribute, target: Variable | None, scope: Scope) -> V:
+        known = self._domain.known_attribute(expr, scope, self)
+        if known is not None:
+            return known
+        if target is not None:
+            return self._variable(target, target.bindings, expr, scope)
+        owner = scope.method_class
+        if owner is not None and scope.is_self(expr.value):
+            return self._member(owner, expr, scope)
+        held = self._origins(expr.value, scope)
+        return self._join([self._attribute_of(origin, expr, scope) for origin in held])
 
-    def _attribute_of(self, origin: Origin, expr: ast.Attribute, scope: Scope, depth: int) -> list[Origin]:
+    def _attribute_of(self, origin: Origin, expr: ast.Attribute, scope: Scope) -> V:
         match origin:
-            case Result(callee=Scope(kind="class") as owner):
-                return self._class_attribute(owner, expr.attr, depth)
+            case Result(callee=Scope(kind="class") as owner) | Reference(target=Scope(kind="class") as owner):
+                return self._member(owner, expr, scope)
             case Result(callee=str() | None, node=call, scope=made):
                 keyword = next((k.value for k in call.keywords if k.arg == expr.attr), None)
                 if keyword is not None:  # loader.sampler is what was passed as sampler=
-                    return self._expression(keyword, made, depth + 1)
+                    return self(keyword, made)
             case Reference(target=str() as name):
-                return [Reference(f"{name}.{expr.attr}")]
-            case Reference(target=Scope(kind="class") as owner):
-                return self._class_attribute(owner, expr.attr, depth)
+                return self._domain.reference(f"{name}.{expr.attr}", expr, scope)
             case Reference(target=Scope(kind="module") as module):
                 member = self._names.members(module, (expr.attr,))
                 if isinstance(member, str | Scope):
-                    return [Reference(member)]
-        return [Unknown(expr, scope)]
+                    return self._domain.reference(member, expr, scope)
+        return self._domain.attribute(expr, scope, self)
 
-    def _class_attribute(self, owner: Scope, name: str, depth: int) -> list[Origin]:
-        """What `self.name` may be, from all assignments in the class and its bases."""
+    def _member(self, owner: Scope, expr: ast.Attribute, scope: Scope) -> V:
+        """What an attribute of an object of the project may be, from all assignments in its class and the bases."""
+        name = expr.attr
         for base in self._names.bases(owner):
-            if isinstance(base, str) or not (name in base.attributes or name in base.bindings):
-                continue
-            found = [o for b, scope in base.attributes.get(name, ()) for o in self._binding(b, scope, depth + 1)]
-            return found + [o for b in base.bindings.get(name, ()) for o in self._binding(b, base, depth + 1)]
-        return [Unknown()]
+            if not isinstance(base, str) and (name in base.attributes or name in base.bindings):
+                key = (name, base)
+                if key in self._open:
+                    return self._again(key)
+                self._open[key] = self._depth
+                bindings = [*base.attributes.get(name, ()), *((b, base) for b in base.bindings.get(name, ()))]
+                found = self._bound(key, bindings)
+                del self._open[key]
+                return self._domain.member(found)
+        return self._domain.attribute(expr, scope, self)
 
-    def _item(self, value: ast.expr, key: ast.expr, scope: Scope, depth: int) -> list[Origin]:
-        found: list[Origin] = []
-        for origin in self._expression(value, scope, depth + 1):
+    def _item(self, value: ast.expr, key: ast.expr, scope: Scope) -> V:
+        if not self._domain.opens:
+            return self._domain.item(value, key, scope, self)
+        found: list[V] = []
+        for origin in self._origins(value, scope):
             items = display_items(origin, key)
             if items and isinstance(origin, Display):
-                found += [o for item in items for o in self._expression(item, origin.scope, depth + 1)]
+                found += [self(item, origin.scope) for item in items]
             else:
-                found.append(Unknown(value, scope))
-        return found
+                found.append(self._domain.item(value, key, scope, self))
+        return self._join(found)
 
-    def _call(self, call: ast.Call, scope: Scope, depth: int) -> list[Origin]:
-        found: list[Origin] = []
-        for callee in self._callees(call, scope, depth):
-            if isinstance(callee, Scope) and callee.kind in ("function", "lambda") and callee.returns:
-                for value in callee.returns:
-                    found += self._expression(value, callee, depth + 2)
-            elif callee is None and isinstance(call.func, ast.Attribute) and call.func.attr in _SELF_METHODS:
-                found += self._expression(call.func.value, scope, depth + 1)
-            else:
-                module = self._imported_by_name(call, scope) if callee == "importlib.import_module" else None
-                found.append(Reference(module) if module is not None else Result(callee, call, scope))
-        return found
+    # -- calls ------------------------------------------------------------------------------------------------------
+    def _call(self, call: ast.Call, scope: Scope) -> V:
+        known = self._domain.known_call(call, scope, self)
+        if known is not None:
+            return known
+        return self._join([self._called(callee, call, scope) for callee in self._callees(call, scope)])
+
+    def _called(self, callee: str | Scope | None, call: ast.Call, scope: Scope) -> V:
+        if isinstance(callee, Scope) and callee.kind in ("function", "lambda") and callee.returns:
+            return self._join([self(value, callee) for value in callee.returns])
+        if callee is None and isinstance(call.func, ast.Attribute) and call.func.attr in _SELF_METHODS:
+            return self(call.func.value, scope)
+        module = self._imported_by_name(call, scope) if callee == "importlib.import_module" else None
+        if module is not None:
+            return self._domain.reference(module, call, scope)
+        return self._domain.result(callee, call, scope, self)
 
     def _imported_by_name(self, call: ast.Call, scope: Scope) -> Scope | None:
         """The project's module that `import_module("package.module")` gives."""
@@ -277,13 +344,73 @@ class Values:
                 return target if isinstance(target, Scope) else None
         return None
 
-    def _callees(self, call: ast.Call, scope: Scope, depth: int) -> list[str | Scope | None]:
+    # -- what the engine itself needs to know ---------------------------------------------------------------------
+    def _origins(self, expr: ast.expr, scope: Scope) -> list[Origin]:
+        assert self._values is not None
+        return self._values.value(expr, scope)
+
+    def _callees(self, call: ast.Call, scope: Scope) -> list[str | Scope | None]:
+        assert self._values is not None
+        return self._values.callees(call, scope)
+
+    def reaching(self, variable: Variable, read: ast.expr, scope: Scope) -> tuple[Binding, ...]:
+        """The bindings of a variable that a read of it can see."""
+        assert self._values is not None
+        return self._values.reaching(variable, read, scope)
+
+
+class Values(Evaluation["list[Origin]"]):
+    """The abstract values of expressions: every possibility that can be seen, each once, in the order in which they
+    are written; `Unknown` among them means that there may be others."""
+
+    def __init__(self, names: Names, callers_of: CallersOf) -> None:
+        super().__init__(AbstractValues(), names, callers_of)
+        self._called_by: dict[tuple[ast.Call, Scope], list[str | Scope | None]] = {}
+        self._reached_by: dict[ast.Name, tuple[Binding, ...]] = {}
+        self._outer: dict[Scope, frozenset[str]] = {}
+
+    def forget(self) -> None:
+        super().forget()
+        self._called_by.clear()
+        self._reached_by.clear()
+        self._outer.clear()
+
+    def value(self, expr: ast.expr, scope: Scope) -> list[Origin]:
+        """Never empty: of what is only made of itself nothing is known."""
+        return super().value(expr, scope) or [Unknown(expr, scope)]
+
+    def callees(self, call: ast.Call, scope: Scope) -> list[str | Scope | None]:
+        """What a call may call: an external name, a function or class of the project, or None for unknown."""
+        key = (call, scope)
+        if key not in self._called_by:
+            self._called_by[key] = self._asked(lambda: self._callees(call, scope))
+        return self._called_by[key]
+
+    def reaching(self, variable: Variable, read: ast.expr, scope: Scope) -> tuple[Binding, ...]:
+        """The bindings of a variable that a read of it can see, where both stand in code that runs from top to
+        bottom; else all."""
+        owner = variable.scope
+        if len(variable.bindings) == 1 or not isinstance(read, ast.Name) or scope.binding_scope(read.id) is not owner:
+            return variable.bindings
+        if not _runs_in(scope, owner) or variable.name in self._rebound(owner):
+            return variable.bindings
+        if read not in self._reached_by:
+            self._reached_by[read] = tuple(reaching(variable.bindings, read, owner, scope))
+        return self._reached_by[read]
+
+    def _rebound(self, owner: Scope) -> frozenset[str]:
+        """The names that functions inside bind by `global` or `nonlocal`."""
+        if owner not in self._outer:
+            self._outer[owner] = frozenset(name for inner in owner.descend() for name in inner.outer)
+        return self._outer[owner]
+
+    def _origins(self, expr: ast.expr, scope: Scope) -> list[Origin]:
+        return self(expr, scope)
+
+    def _callees(self, call: ast.Call, scope: Scope) -> list[str | Scope | None]:
         if isinstance(call.func, ast.Lambda):
             return [scope.children.get(call.func)]
-        return [
-            origin.target if isinstance(origin, Reference) else self._method(call, scope)
-            for origin in self._expression(call.func, scope, depth + 1)
-        ]
+        return [o.target if isinstance(o, Reference) else self._method(call, scope) for o in self(call.func, scope)]
 
     def _method(self, call: ast.Call, scope: Scope) -> str | Scope | None:
         """`super().method` resolves to the next class; anything else here is unknown."""
@@ -297,6 +424,26 @@ class Values:
                     last = base.bindings[function.attr][-1]
                     return base.children.get(last.node)
         return None
+
+
+def _runs_in(scope: Scope, owner: Scope) -> bool:
+    """Whether the code of `scope` runs where that of `owner` does: it is the same, or a comprehension in it."""
+    while scope is not owner and scope.kind == "comprehension" and scope.parent is not None:
+        scope = scope.parent
+    return scope is owner
+
+
+def attribute_values(attribute: ast.Attribute, scope: Scope) -> list[Site]:
+    """What the same attribute of an object that is not made in sight, by the same words, is set to in the file: in
+    other functions, and above the read in its own."""
+    owner = ast.dump(attribute.value)
+    found = []
+    for item in scope.facts.attribute_sets.get(attribute.attr, ()):
+        value = item.statement.value if isinstance(item.statement, ast.AugAssign) else item.value
+        is_above = item.scope.function is not scope.function or item.statement.lineno < attribute.lineno
+        if value is not None and is_above and ast.dump(item.target.value) == owner:
+            found.append(Site(value, item.scope))
+    return found
 
 
 def _is_class_method(scope: Scope) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from itertools import islice
 from typing import NamedTuple
 
-from torchrepro_lint.dataflow.abstract_values import Constant, Parameter
+from torchrepro_lint.dataflow.abstract_values import Constant, Display, Parameter, Result
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.outcomes import COMPARE, Truth, joined, truth_of
 from torchrepro_lint.dataflow.program import Program
@@ -35,11 +35,15 @@ def _declared(facts: ModuleFacts, program: Program) -> Declared:  # noqa: ARG001
 
 
 class Options:
-    """Evaluates expressions under the defaults declared in `files`, which may grow; the first one that knows wins."""
+    """Evaluates expressions under the defaults declared in `files`, which may grow; the first one that knows wins.
 
-    def __init__(self, program: Program, files: Collection[ModuleFacts]) -> None:
+    With `first`, options and parameters have the values that they come with, before the program chooses others.
+    """
+
+    def __init__(self, program: Program, files: Collection[ModuleFacts], *, first: bool = False) -> None:
         self._program = program
         self._files = files
+        self._first = first
         self._count = 0  # of the files that the tables have
         self._with_option: dict[str, Declared] = {}
         self._with_setting: dict[str, Declared] = {}
@@ -71,7 +75,7 @@ class Options:
         if owner is not frame.function or owner.kind != "function" or frame.call is None or frame.caller is None:
             return UNKNOWN
         bindings = owner.bindings[name]
-        if len(bindings) != 1 or bindings[0].kind != "parameter":
+        if (len(bindings) != 1 and not self._first) or bindings[0].kind != "parameter":
             return UNKNOWN
         given = argument_for(frame.call, owner, name)
         if isinstance(given, ast.expr):
@@ -92,8 +96,9 @@ class Options:
         """A local name: assigned from an option, or a parameter that click or hydra fills in."""
         owner = scope.binding_scope(expr.id)
         bindings = owner.bindings[expr.id] if owner is not None else []
-        if owner is not None and len(bindings) == 1 and bindings[0].kind == "assign" and bindings[0].value is not None:
-            return self.values(bindings[0].value, owner, frame, depth + 1)
+        binding = bindings[0] if len(bindings) == 1 or (bindings and self._first) else None
+        if owner is not None and binding is not None and binding.kind == "assign" and binding.value is not None:
+            return self.values(binding.value, owner, frame, depth + 1)
         if expr.id in parameters and owner is not None:
             option = _declared(owner.facts, self._program).options.get(expr.id)
             return [option] if option is not None else None
@@ -105,7 +110,7 @@ class Options:
         self._take_in_new_files()
         first = own if name in own.options else self._with_option.get(name)
         if first is not None:
-            return [first.options[name]] if name not in first.chosen else None
+            return [first.options[name]] if name not in first.chosen or self._first else None
         first = own if name in own.settings else self._with_setting.get(name)
         return first.settings[name] if first is not None else None
 
@@ -125,16 +130,29 @@ class Options:
                 return self.truth(operand, scope, frame).inverted()
             case ast.BoolOp(op=op, values=values):
                 return joined([self.truth(v, scope, frame) for v in values], any_of=isinstance(op, ast.Or))
+            case ast.IfExp():
+                return self._chosen(test, scope, frame)
+            case ast.NamedExpr(value=value):
+                return self.truth(value, scope, frame)
             case ast.Compare(left=left, ops=[op], comparators=[right]):
                 return self._compared(left, op, right, scope, frame)
             case _:
                 return truth_of(self.values(test, scope, frame), bool)
+
+    def _chosen(self, choice: ast.IfExp, scope: Scope, frame: Frame | None) -> Truth:
+        body, orelse = (self.truth(arm, scope, frame) for arm in (choice.body, choice.orelse))
+        chosen = self.truth(choice.test, scope, frame).certain
+        if chosen is None:
+            return body if body is orelse else Truth.UNKNOWN
+        return body if chosen else orelse
 
     def _compared(self, left: ast.expr, op: ast.cmpop, right: ast.expr, scope: Scope, frame: Frame | None) -> Truth:
         other = constant(right)
         compare = COMPARE.get(type(op))
         if other is UNKNOWN or compare is None:
             return Truth.UNKNOWN
+        if other is None and self._is_made(left, scope):
+            return Truth.ALWAYS if isinstance(op, ast.IsNot | ast.NotEq) else Truth.NEVER
 
         def holds(value: object) -> bool:
             return bool(compare(value, other))
@@ -143,3 +161,21 @@ class Options:
             return truth_of(self.values(left, scope, frame), holds)
         except TypeError:
             return Truth.UNKNOWN
+
+    def _is_made(self, expr: ast.expr, scope: Scope) -> bool:
+        """Whether a value is a container or an object, whichever constructor makes it: then it is not None."""
+        origins = self._program.origins(expr, scope)
+        return bool(origins) and all(
+            isinstance(o, Display) or (isinstance(o, Result) and _is_class(o.callee)) for o in origins
+        )
+
+
+def outcome(expr: ast.expr, scope: Scope, program: Program) -> Truth:
+    """How an expression comes out as a test, wherever in the program it is evaluated."""
+    return Options(program, [scope.facts]).truth(expr, scope, None)
+
+
+def _is_class(callee: str | Scope | None) -> bool:
+    if isinstance(callee, Scope):
+        return callee.kind == "class"
+    return callee is not None and callee.rpartition(".")[2][:1].isupper()

@@ -20,6 +20,11 @@ class Truth(Enum):
     RARELY = "rarely"
     UNKNOWN = "unknown"
 
+    @property
+    def certain(self) -> bool | None:
+        """The outcome that no option changes, if there is one."""
+        return {Truth.ALWAYS: True, Truth.NEVER: False}.get(self)
+
     def inverted(self) -> Truth:
         """The truth of `not test`."""
         return _INVERSE[self]

@@ -6,23 +6,26 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Constant, Origin, Reference, Result
 from torchrepro_lint.dataflow.call_graph import Callers
-from torchrepro_lint.dataflow.evaluate import Values
+from torchrepro_lint.dataflow.domain import Domain
+from torchrepro_lint.dataflow.evaluate import Evaluation, Values
 from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.dataflow.store import Store
 from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.project.names import Target
+from torchrepro_lint.project.names import Target, Variable
 from torchrepro_lint.project.project import Project
 from torchrepro_lint.project.unknown import UNKNOWN, Opaque
 
 if TYPE_CHECKING:
     from torchrepro_lint.evidence import Evidence, Measured
 
+V = TypeVar("V")
 MAX_CALLEES = 4  # that one call is taken to run
 _BUILTIN_METHODS = frozenset(name for kind in (str, list, dict, set, tuple) for name in dir(kind)) - {"__init__"}
 
@@ -85,7 +88,15 @@ class Program:
 
     def origins(self, expr: ast.expr, scope: Scope) -> list[Origin]:
         """Where the value of `expr` may come from; see `evaluate`."""
-        return self.values.origins(expr, scope)
+        return self.values.value(expr, scope)
+
+    def evaluate(self, expr: ast.expr, scope: Scope, domain: Domain[V]) -> V:
+        """The value of an expression over a domain."""
+        running = self.store.table("evaluations")
+        if domain not in running:
+            running[domain] = Evaluation(domain, self.names, self.callers.passing, self.values)
+        evaluation: Evaluation[V] = running[domain]
+        return evaluation.value(expr, scope)
 
     def callee(self, call: ast.Call, scope: Scope) -> str | None:
         """The canonical external name that `call` calls, constructs, or inherits through `super()`."""
@@ -141,26 +152,37 @@ class Program:
         return method in _BUILTIN_METHODS and not self.project.text.defines_function(method)
 
     def given(self, call: ast.Call, scope: Scope) -> tuple[tuple[str | None, Scope], ...]:
-        """The project's functions and classes that are arguments of a call, each with its keyword."""
+        """The project's functions and classes that a call is given, each with its keyword, and may run."""
         known = self.store.table("given")
         key = (call, scope)
         if key not in known:
             passed = (*((None, a) for a in call.args), *((k.arg, k.value) for k in call.keywords))
-            found = ((name, self._definition(value, scope)) for name, value in passed)
+            found = ((name, self.definition(value, scope)) for name, value in passed)
             known[key] = tuple((name, function) for name, function in found if function is not None)
         functions: tuple[tuple[str | None, Scope], ...] = known[key]
         return functions
 
-    def _definition(self, value: ast.expr, scope: Scope) -> Scope | None:
-        """The function or class that an expression is."""
+    def definition(self, value: ast.expr, scope: Scope) -> Scope | None:
+        """The function or class that an expression is, or wraps: `partial(f, 0.1)` is `f` here."""
         found: object = None
-        if isinstance(value, ast.Lambda):
-            found = scope.children.get(value)
-        elif isinstance(value, ast.Name | ast.Attribute):
-            found = self.names.resolve(value, scope)
-            if found is None:
-                found = next((o.target for o in self.origins(value, scope) if isinstance(o, Reference)), None)
+        match value:
+            case ast.Lambda():
+                found = scope.children.get(value)
+            case ast.Name() | ast.Attribute():
+                found = self.names.resolve(value, scope)
+                if found is None:
+                    found = next((o.target for o in self.origins(value, scope) if isinstance(o, Reference)), None)
+                elif isinstance(found, Variable) and any(_may_wrap(b.value) for b in found.bindings):
+                    made = (o for o in self.origins(value, scope) if isinstance(o, Result))
+                    found = next((f for o in made if (f := self._wrapped(o.node, o.scope)) is not None), None)
+            case ast.Call():
+                found = self._wrapped(value, scope)
         return found if isinstance(found, Scope) and found.kind in ("function", "lambda", "class") else None
+
+    def _wrapped(self, call: ast.Call, scope: Scope) -> Scope | None:
+        """The function of `partial(f, 0.1)` and the like."""
+        is_wrapper = _may_wrap(call) and bool(call.args) and self.qualified(call.func, scope) in _wrappers()
+        return self.definition(call.args[0], scope) if is_wrapper else None
 
     def _calls_of_object(self, call: ast.Call, scope: Scope) -> Iterator[Scope]:
         for origin in self.origins(call.func, scope):
@@ -174,3 +196,20 @@ class Program:
         Calls in other files count when the project is small enough to be searched by text.
         """
         return self.callers.of(function)
+
+
+@cache
+def _wrappers() -> frozenset[str]:
+    """The callees whose result, when it is called, runs their first argument."""
+    return frozenset(catalogue.names("callables", "wraps"))
+
+
+@cache
+def _last_names() -> frozenset[str]:
+    return frozenset(name.rpartition(".")[2] for name in _wrappers())
+
+
+def _may_wrap(value: ast.expr | None) -> bool:
+    """Whether a value is written as a call of something with the name of a wrapper."""
+    function = value.func if isinstance(value, ast.Call) else None
+    return getattr(function, "attr", getattr(function, "id", "")) in _last_names()

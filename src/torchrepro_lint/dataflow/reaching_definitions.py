@@ -19,10 +19,11 @@ def reaching(bindings: Sequence[Binding], read: ast.AST, owner: Scope, scope: Sc
     here = statement(read, scope)
     chain = [here, *ancestors(here, scope)]
     before = [b for b in bindings if b.kind == "parameter" or _end(b.node) <= _start(here)]
-    sure = [i for i, b in enumerate(before) if b.kind == "parameter" or _dominates(b.node, chain, owner)]
-    if not sure:
+    back = enumerate(reversed(before), start=1)
+    sure = next((i for i, b in back if b.kind == "parameter" or _dominates(b.node, chain, owner)), None)
+    if sure is None:
         return list(bindings)
-    seen = before[sure[-1] :]
+    seen = before[-sure:]
     loop = next((a for a in chain[1:] if isinstance(a, _LOOPS)), None)
     if loop is None or seen[0].node is loop or loop in ancestors(seen[0].node, owner):
         return seen

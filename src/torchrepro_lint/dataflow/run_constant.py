@@ -1,4 +1,4 @@
-"""Whether an expression keeps its value for as long as a process runs: constants, options, ranks, sums of these.
+"""The domain of what keeps its value for as long as a process runs: constants, options, ranks, sums of these.
 
 A name counts when everything that is ever assigned to it does. Where that cannot be seen, an option or parameter
 counts when its name speaks of a seed, a rank or a worker; anything else does not.
@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from torchrepro_lint.dataflow.abstract_values import Result
-from torchrepro_lint.dataflow.binding import argument_for
+from torchrepro_lint.dataflow.domain import Domain, Of
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import Binding, Scope
-from torchrepro_lint.project.names import Variable
 
-MAX_DEPTH = 8
 _STAYS = re.compile(r"seed|rank|worker|world_size", re.IGNORECASE)
 _CHANGES = re.compile(r"epoch|step|iter|batch|idx|index", re.IGNORECASE)
 _PLAIN = frozenset({"builtins.int", "builtins.abs", "builtins.min", "builtins.max", "builtins.str",
@@ -26,102 +25,80 @@ _WORKER = "torch.utils.data.get_worker_info"
 _OF_WORKER = frozenset({"id", "num_workers"})
 
 
-class Steady:
-    """Answers for one check. `besides`: names of parameters of `of` that count, e.g. a worker's number."""
+@dataclass(frozen=True)
+class RunConstant(Domain[bool]):
+    """Joined by "all of them". `besides`: names of parameters of `of` that count, e.g. a worker's number."""
 
-    def __init__(self, program: Program, of: Scope | None = None, besides: Collection[str] = ()) -> None:
-        self.program = program
-        self._of = of
-        self._besides = besides
-        self._active: set[ast.AST] = set()
+    program: Program
+    of: Scope | None = None
+    besides: tuple[str, ...] = ()
 
     def keeps(self, expr: ast.expr, scope: Scope) -> bool:
-        """Whether `expr` has one value; what refers to itself, as `seed = seed + 1` does, has not."""
-        if expr in self._active or len(self._active) > 4 * MAX_DEPTH:
-            return False
-        self._active.add(expr)
-        kept = self._keeps(expr, scope)
-        self._active.discard(expr)
-        return kept
+        """Whether `expr` has one value."""
+        return self.program.evaluate(expr, scope, self)
 
-    def _keeps(self, expr: ast.expr, scope: Scope) -> bool:
-        match expr:
-            case ast.Constant():
-                return True
-            case ast.Name():
-                return self._name(expr, scope)
-            case ast.Attribute():
-                return self._attribute(expr, scope)
-            case ast.Subscript(value=value, slice=ast.Constant(value=str() as key)):
-                known = self.program.qualified(value, scope) == "os.environ"
-                return known or (self._stays(key) and self._is_held(value, scope))
-            case ast.Call():
-                plain = self.program.callee(expr, scope) in _PLAIN
-                return plain and all(self.keeps(a, scope) for a in expr.args) and not expr.keywords
-            case ast.BinOp() | ast.UnaryOp() | ast.IfExp() | ast.BoolOp():
-                parts = [n for n in ast.iter_child_nodes(expr) if isinstance(n, ast.expr)]
-                return all(self.keeps(part, scope) for part in parts)
+    def join(self, values: Sequence[bool]) -> bool:
+        return all(values)
+
+    def unknown(self, node: ast.AST, scope: Scope) -> bool:  # noqa: ARG002
         return False
 
-    # -- names --------------------------------------------------------------------------------------------------
-    def _name(self, expr: ast.Name, scope: Scope) -> bool:
-        owner = scope.binding_scope(expr.id)
-        if owner is None:
-            return False
-        if owner is self._of and expr.id in self._besides:
-            return True
-        target = self.program.resolve(expr, scope)
-        if isinstance(target, Variable):
-            owner = target.scope
-            return all(self._binding(b, expr.id, owner) for b in target.bindings)
-        return False
+    def again(self, found: bool) -> bool:  # noqa: ARG002
+        return False  # `seed = seed + 1`
 
-    def _binding(self, binding: Binding, name: str, owner: Scope) -> bool:
-        match binding.kind:
-            case "assign" if binding.value is not None:
-                return self.keeps(binding.value, owner)
-            case "parameter" if owner.kind == "function":
-                return self._parameter(binding, name, owner)
-        return False
-
-    def _parameter(self, binding: Binding, name: str, function: Scope) -> bool:
-        calls = self.program.callers_of(function)
-        if not calls:
-            return self._stays(name)
-        for call, caller in calls:
-            passed = argument_for(call, function, name)
-            if passed is None:
-                passed = binding.value
-            if not isinstance(passed, ast.expr):
-                if not self._stays(name):
-                    return False
-            elif not self.keeps(passed, caller if passed is not binding.value else function.parent or function):
-                return False
+    def constant(self, value: object, node: ast.expr, scope: Scope) -> bool:  # noqa: ARG002
         return True
 
-    # -- attributes -----------------------------------------------------------------------------------------------
-    def _attribute(self, expr: ast.Attribute, scope: Scope) -> bool:
-        if _CHANGES.search(expr.attr):
+    def named(self, name: str, found: bool, expr: ast.AST, scope: Scope) -> bool:
+        given = isinstance(expr, ast.Name) and name in self.besides and scope.binding_scope(name) is self.of
+        return found or given
+
+    def chosen(self, test: ast.expr, found: bool, scope: Scope, of: Of[bool]) -> bool:
+        return found and of(test, scope)
+
+    def operator(self, node: ast.AST, scope: Scope, of: Of[bool]) -> bool:
+        if not isinstance(node, ast.BinOp | ast.UnaryOp | ast.Compare):
             return False
-        made = self.program.origins(expr.value, scope)
+        return all(of(part, scope) for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr))
+
+    def result(self, callee: str | Scope | None, call: ast.Call, scope: Scope, of: Of[bool]) -> bool:
+        return callee in _PLAIN and not call.keywords and all(of(a, scope) for a in call.args)
+
+    def unpassed(self, call: ast.Call, caller: Scope, parameter: Binding, function: Scope, of: Of[bool]) -> bool:  # noqa: ARG002
+        return self.parameter(parameter, function, of)
+
+    def parameter(self, binding: Binding, function: Scope, of: Of[bool]) -> bool:  # noqa: ARG002
+        return function.kind == "function" and _stays(getattr(binding.node, "arg", ""))
+
+    def item(self, container: ast.expr, key: ast.expr | None, scope: Scope, of: Of[bool]) -> bool:  # noqa: ARG002
+        if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
+            return False
+        known = self.program.qualified(container, scope) == "os.environ"
+        return known or (_stays(key.value) and _is_held(container, scope))
+
+    def known_attribute(self, node: ast.Attribute, scope: Scope, of: Of[bool]) -> bool | None:
+        if _CHANGES.search(node.attr):
+            return False
+        made = self.program.origins(node.value, scope)
         if any(isinstance(o, Result) and o.callee == _WORKER for o in made):
-            return expr.attr in _OF_WORKER
-        known = self.program.constants(expr, scope)
-        sets = scope.facts.attribute_sets.get(expr.attr, ())
-        if not all(s.value is not None and self.keeps(s.value, s.scope) for s in sets):
-            return False
-        return known is not None or (self._stays(expr.attr) and self._is_held(expr.value, scope))
+            return node.attr in _OF_WORKER
+        sets = scope.facts.attribute_sets.get(node.attr, ())
+        return None if all(s.value is not None and of(s.value, s.scope) for s in sets) else False
 
-    def _is_held(self, holder: ast.expr, scope: Scope) -> bool:
-        """Whether the options themselves stay: not what a loop goes through."""
-        while isinstance(holder, ast.Attribute | ast.Subscript):
-            holder = holder.value
-        if not isinstance(holder, ast.Name):
-            return False
-        owner = scope.binding_scope(holder.id)
-        bindings = owner.bindings[holder.id] if owner is not None else []
-        return all(b.kind != "loop" for b in bindings)
+    def attribute(self, node: ast.Attribute, scope: Scope, of: Of[bool]) -> bool:  # noqa: ARG002
+        return _stays(node.attr) and _is_held(node.value, scope)
 
-    @staticmethod
-    def _stays(name: str) -> bool:
-        return bool(_STAYS.search(name)) and not _CHANGES.search(name)
+
+def _is_held(holder: ast.expr, scope: Scope) -> bool:
+    """Whether the options themselves stay: not what a loop goes through."""
+    while isinstance(holder, ast.Attribute | ast.Subscript):
+        holder = holder.value
+    if not isinstance(holder, ast.Name):
+        return False
+    owner = scope.binding_scope(holder.id)
+    bindings = owner.bindings[holder.id] if owner is not None else []
+    return all(b.kind != "loop" for b in bindings)
+
+
+def _stays(name: str) -> bool:
+    return bool(_STAYS.search(name)) and not _CHANGES.search(name)

@@ -15,12 +15,14 @@ Answer = TypeVar("Answer")
 
 
 class Store:
-    """Tables of answers, by what is asked; and how often a bound kept a question from being answered."""
+    """Tables of answers, by what is asked; how often a bound kept a question from being answered; and what rests on
+    names alone, by what they decided."""
 
     def __init__(self) -> None:
         self._of_trees: dict[Hashable, dict[Any, Any]] = {}
         self._of_texts: dict[Hashable, dict[Any, Any]] = {}
         self.cuts: dict[str, set[Hashable]] = {}
+        self.names: dict[str, set[Hashable]] = {}
 
     def table(self, of: Hashable) -> dict[Any, Any]:
         """The answers to one kind of question. Ask for it each time: it does not outlive a change."""
@@ -38,10 +40,15 @@ class Store:
         """A file has changed."""
         self._of_trees.clear()
         self._of_texts.clear()
+        self.names.clear()
 
     def cut(self, what: str, where: Hashable) -> None:
         """A bound was hit: `what` was not worked out to the end at `where`, which is counted once."""
         self.cuts.setdefault(what, set()).add(where)
+
+    def decided_by_name(self, what: str, where: Hashable) -> None:
+        """An answer rests on what something is called, and on nothing that is known of it; `where` is counted once."""
+        self.names.setdefault(what, set()).add(where)
 
 
 def remembered(ask: Callable[Question, Answer]) -> Callable[Question, Answer]:

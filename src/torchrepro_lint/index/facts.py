@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from torchrepro_lint.index.fstrings import repair_positions
 from torchrepro_lint.index.parents import Parents
@@ -155,6 +155,7 @@ class ModuleFacts:
     lines: int = field(init=False)
     _parents: Parents | None = None
     _reads: dict[ast.AST, Reads] = field(default_factory=dict)
+    conditions: dict[ast.AST, Any] = field(default_factory=dict)  # kept by `dataflow.conditions`
 
     def __post_init__(self) -> None:
         self.scope = Scope("module", "", self.tree, None, self)
@@ -170,7 +171,7 @@ class ModuleFacts:
         self.tree = gone
         self.calls, self.attribute_sets, self.subscript_sets, self._parents = {}, {}, {}, None
         self.imports, self.star_imports, self.guard = [], [], None
-        self._reads = {}
+        self._reads, self.conditions = {}, {}
 
     def in_handler(self, node: ast.AST) -> bool:
         """Whether `node` lies in an `except` clause."""

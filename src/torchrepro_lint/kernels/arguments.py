@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 from torchrepro_lint.dataflow.abstract_values import Constant, Display, Origin, Parameter, Unknown
 from torchrepro_lint.dataflow.calls import Call
+from torchrepro_lint.dataflow.conditions import contradict, equal_to, unequal_to
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import Scope
-from torchrepro_lint.kernels import declared, guards
+from torchrepro_lint.kernels import declared
 from torchrepro_lint.kernels.operations import Signature
 from torchrepro_lint.kernels.tensors import Tensors
 from torchrepro_lint.kernels.traits import Traits
@@ -126,7 +127,7 @@ class CallSite:
             return [Value(UNREADABLE if default is None else ast.literal_eval(default))]
         if isinstance(found.node, ast.Constant):
             return [Value(found.node.value, found.node, found.scope)]
-        known = guards.equal_to(found.node, self.call.node, self.call.scope)
+        known = equal_to(found.node, self.call.node, self.call.scope)
         if known is not None:
             return [Value(known)]
         values = [self._value(o) for o in self.call.program.origins(found.node, found.scope)]
@@ -136,14 +137,14 @@ class CallSite:
     def _unrefuted(self, values: Sequence[Value], argument: ast.expr) -> list[Value]:
         """Those that neither the branches around the call rule out nor those around the place of the value."""
         here = self.call.node, self.call.scope
-        excluded = tuple(guards.unequal_to(argument, *here))
+        excluded = tuple(unequal_to(argument, *here))
         found: list[Value] = []
         for value in values:
             if value.value is UNREADABLE and excluded:
                 found.append(value._replace(value=Other(excluded)))
             elif not (isinstance(value.value, str) and value.value in excluded):
                 where = (value.node, value.scope) if value.node is not None and value.scope is not None else here
-                if not guards.exclude(where, here):
+                if not contradict(where, here):
                     found.append(value)
         guesses = len(found) < len(values) and all(isinstance(v.value, Other) for v in found)
         return [] if guesses else found

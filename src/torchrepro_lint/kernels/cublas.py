@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterator
 
 from torchrepro_lint.dataflow.calls import Module
-from torchrepro_lint.dataflow.intent import block_of
+from torchrepro_lint.dataflow.enclosing import block_of
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import Scope
 

@@ -14,10 +14,13 @@ from typing import Any
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Reference
 from torchrepro_lint.dataflow.calls import Module
-from torchrepro_lint.dataflow.intent import asked, block_of, exclusive, mentions_flag, requested
+from torchrepro_lint.dataflow.conditions import are_exclusive
+from torchrepro_lint.dataflow.enclosing import block_of
+from torchrepro_lint.dataflow.options import outcome
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.rng.predicates import determinism, is_requested, mentions_request
 
 _QUIET = frozenset({"torch", "numpy", "random", "os", "builtins", "logging", "warnings"})
 _PAIRED = frozenset({"__enter__", "__exit__", "setUp", "tearDown", "setUpClass", "tearDownClass",
@@ -119,17 +122,15 @@ def passed(module: Module, rows: Mapping[str, Mapping[str, Any]]) -> Iterator[Se
 
 def state(program: Program, setting: Setting) -> bool | None:
     """Whether the switch is set to something true; None when that is only known when the program runs."""
-    values = program.constants(setting.value, setting.value_scope)
-    if not values or any(v is None for v in values):
+    if None in (program.constants(setting.value, setting.value_scope) or ()):
         return None
-    truths = {bool(v) for v in values}
-    return truths.pop() if len(truths) == 1 else None
+    return outcome(setting.value, setting.value_scope, program).certain
 
 
 def follows_request(program: Program, setting: Setting) -> bool:
     """Whether a value that is not constant is worked out from a seed or determinism flag, or was saved
     before."""
-    return mentions_flag(setting.value) or any(
+    return mentions_request(setting.value) or any(
         _was_saved(origin) for origin in program.origins(setting.value, setting.value_scope)
     )
 
@@ -158,9 +159,9 @@ def undone(program: Program, setting: Setting, here: bool, others: Sequence[tupl
     for other, value in others:
         if value is None or value == here or not _after(other, setting):
             continue
-        if exclusive(setting.facts, setting.node, other.node):
+        if are_exclusive((setting.node, setting.scope), (other.node, other.scope)):
             continue
-        if requested(setting.facts, other.node) or _at_once(program, setting, other):
+        if is_requested(other.node, other.scope) or _at_once(program, setting, other):
             return True
     return False
 
@@ -186,12 +187,12 @@ def temporary(setting: Setting, here: bool, others: Sequence[tuple[Setting, bool
     """Whether a switch that is set to `here` is so for a while only: it is set back later in the same
     function or by the other half of a context manager, this line sets back what the same block set before,
     or the function is there to undo what another one did."""
-    if setting.scope.function.kind == "function" and asked(_last(setting.scope.function)) is False:
+    if setting.scope.function.kind == "function" and determinism(_last(setting.scope.function)) is False:
         return True
     return any(
         other.node is not setting.node
         and value != here
-        and not exclusive(setting.facts, setting.node, other.node)
+        and not are_exclusive((setting.node, setting.scope), (other.node, other.scope))
         and (_set_back(setting, other) or _two_halves(setting.scope, other.scope))
         for other, value in others
     )

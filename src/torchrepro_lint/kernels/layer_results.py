@@ -7,8 +7,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.index import Scope
-from torchrepro_lint.kernels.layers import Layers, Made
+from torchrepro_lint.kernels.layers import Layers
 from torchrepro_lint.kernels.signatures import listed
 from torchrepro_lint.kernels.traits import Traits, joined
 
@@ -22,7 +23,7 @@ def ranks() -> dict[str, int]:
     return found
 
 
-def module_result(made: Made, given: Traits, layers: Layers, read: Read) -> Traits:
+def module_result(made: Result, given: Traits, layers: Layers, read: Read) -> Traits:
     """What calling the module with `given` returns."""
     name = made.callee
     if not isinstance(name, str):
@@ -40,7 +41,7 @@ def module_result(made: Made, given: Traits, layers: Layers, read: Read) -> Trai
     return replace(found, tensor=None) if name in listed("modules", "tuples") else found
 
 
-def _sequence(made: Made, given: Traits, layers: Layers, read: Read) -> Traits:
+def _sequence(made: Result, given: Traits, layers: Layers, read: Read) -> Traits:
     """A chain of modules: the last one that fixes the number of dimensions decides it."""
     found = replace(given, tensor=True, floating=True, gradient=True)
     if not made.node.args or any(isinstance(a, ast.Starred) for a in made.node.args):
@@ -52,7 +53,7 @@ def _sequence(made: Made, given: Traits, layers: Layers, read: Read) -> Traits:
     return found
 
 
-def _rank_after(made: Made, before: int | None, layers: Layers, read: Read) -> int | None:
+def _rank_after(made: Result, before: int | None, layers: Layers, read: Read) -> int | None:
     forward = layers.forward(made)
     if forward is not None:
         return joined([read(value, forward) for value in forward.returns]).rank

@@ -11,8 +11,10 @@ from typing import Literal
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.calls import Module
-from torchrepro_lint.dataflow.enclosing import ancestors, arm_of
+from torchrepro_lint.dataflow.conditions import conditions
+from torchrepro_lint.dataflow.enclosing import ancestors
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.reachability import comes_out
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.kernels.determinism import turned_on
@@ -72,14 +74,11 @@ def _kind(setting: Setting, program: Program) -> Flag:
 
 
 def _runs_by_default(node: ast.AST, scope: Scope, program: Program) -> bool:
-    """Whether nothing keeps the program from getting there: no open condition, and somebody calls the function."""
-    child = node
-    for block in ancestors(node, scope):
-        if isinstance(block, ast.If) and child is not block.test and block is not scope.facts.guard:
-            value = program.literal(block.test, scope)
-            if value is UNKNOWN or bool(value) != (arm_of(block, child) == "body"):
-                return False
-        child = block
+    """Whether nothing keeps the program from getting there: no branch of unknown outcome, and somebody calls the
+    function."""
+    around = set(ancestors(node, scope))
+    if not all(comes_out(c, scope, program) for c in conditions(node, scope) if c.owner in around):
+        return False
     function = scope.function
     if function.kind != "function" or function.name.rpartition(".")[2] in ("main", "__init__"):
         return True

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
-from functools import partial
-from typing import Protocol
 
+from torchrepro_lint.dataflow.domain import Of
 from torchrepro_lint.index import Scope
 from torchrepro_lint.kernels.annotations import dimensions_of_pattern, literal_text
 from torchrepro_lint.kernels.counters import holds_counts
@@ -26,50 +25,43 @@ _WHOLE_TENSORS = ("LongTensor", "IntTensor", "ShortTensor", "ByteTensor", "CharT
 _MODES = {"linear": 3, "bilinear": 4, "bicubic": 4, "trilinear": 5}
 
 
-class Read(Protocol):
-    """What is known of an expression, `depth` steps into the question."""
-
-    def __call__(self, expr: ast.expr, scope: Scope, depth: int) -> Traits: ...
-
-
 class Calls:
     """Answers with what `read` says of the receiver, the arguments, and what a function returns."""
 
-    def __init__(self, layers: Layers, read: Read) -> None:
+    def __init__(self, layers: Layers, read: Of[Traits]) -> None:
         self.layers = layers
         self._read = read
 
-    def result(self, call: ast.Call, scope: Scope, depth: int) -> Traits:
+    def result(self, call: ast.Call, scope: Scope) -> Traits:
         """What the call returns."""
         name = self.layers.resolve(call.func, scope)
         if isinstance(name, str):
-            return self._external(name, call, scope, depth)
+            return self._external(name, call, scope)
         functions = self.layers.functions(call, scope)
         made = self.layers.made(call.func, scope)
         if functions:
-            returned = [self._read(v, f, depth + 1) for f in functions for v in f.returns]
+            returned = [self._read(v, f) for f in functions for v in f.returns]
             # An index that is handed over ready is of the kind that the function would make.
             found = replace(joined(returned), unique=any(t.unique for t in returned) or None)
             learned = found.gradient is None and any(self.layers.learns(m) for m in made)
             return replace(found, gradient=True) if learned else found
         if made:
-            given = self._read(call.args[0], scope, depth) if call.args else UNKNOWN_TRAITS
-            read = partial(self._read, depth=depth + 1)
-            return joined([module_result(m, given, self.layers, read) for m in made])
-        return self._method(call, call.func, scope, depth) if isinstance(call.func, ast.Attribute) else UNKNOWN_TRAITS
+            given = self._read(call.args[0], scope) if call.args else UNKNOWN_TRAITS
+            return joined([module_result(m, given, self.layers, self._read) for m in made])
+        return self._method(call, call.func, scope) if isinstance(call.func, ast.Attribute) else UNKNOWN_TRAITS
 
-    def _external(self, name: str, call: ast.Call, scope: Scope, depth: int) -> Traits:
+    def _external(self, name: str, call: ast.Call, scope: Scope) -> Traits:
         root, last = name.partition(".")[0], name.rpartition(".")[2]
         if root in _NOT_TENSORS or (
             root == "builtins" and last in ("int", "float", "len", "str", "list", "dict", "range")
         ):
             return NOT_A_TENSOR
         if name in ("torch.nn.Parameter", "torch.nn.parameter.Parameter"):
-            inner = self._read(call.args[0], scope, depth) if call.args else TENSOR
+            inner = self._read(call.args[0], scope) if call.args else TENSOR
             return replace(inner, tensor=True, gradient=True)
         if last == "rearrange" and len(call.args) > 1:
             rank = dimensions_of_pattern(call.args[1])
-            return replace(self._read(call.args[0], scope, depth), tensor=True).ranked(rank)
+            return replace(self._read(call.args[0], scope), tensor=True).ranked(rank)
         if root != "torch":
             return UNKNOWN_TRAITS
         if name.startswith("torch.nn.") and last[:1].isupper():
@@ -78,15 +70,15 @@ class Calls:
             return replace(TENSOR, gradient=False, floating=last not in _WHOLE_TENSORS)
         made = created(last, call.args, call)
         if made is None:
-            return self._function(name, last, call, scope, depth)
+            return self._function(name, last, call, scope)
         counts = last in ("tensor", "as_tensor") and call.args and holds_counts(call.args[0], scope)
         return replace(made, unique=True) if counts else made
 
-    def _function(self, name: str, last: str, call: ast.Call, scope: Scope, depth: int) -> Traits:
+    def _function(self, name: str, last: str, call: ast.Call, scope: Scope) -> Traits:
         """What a function of torch makes of its first tensor."""
-        found = result(last, self._first(call, scope, depth), call.args[1:], call)
+        found = result(last, self._first(call, scope), call.args[1:], call)
         if last.startswith("conv"):
-            kernel = self._read(call.args[1], scope, depth) if len(call.args) > 1 else UNKNOWN_TRAITS
+            kernel = self._read(call.args[1], scope) if len(call.args) > 1 else UNKNOWN_TRAITS
             learned = found.gradient if kernel.gradient is False else True
             found = replace(found, tensor=True, gradient=learned, floating=True)
         if last in ("interpolate", "upsample"):
@@ -96,16 +88,16 @@ class Calls:
             rank = ranks().get(name)
         return found if rank is None else replace(found.ranked(rank), tensor=True)
 
-    def _first(self, call: ast.Call, scope: Scope, depth: int) -> Traits:
+    def _first(self, call: ast.Call, scope: Scope) -> Traits:
         """The first tensor that a function is given; of a list, what its items share."""
         named = (k.value for k in call.keywords if k.arg in ("input", "tensors"))
         value = call.args[0] if call.args else next(named, None)
         if isinstance(value, ast.List | ast.Tuple) and value.elts:
-            return joined([self._read(v, scope, depth) for v in value.elts])
-        return self._read(value, scope, depth) if value is not None else UNKNOWN_TRAITS
+            return joined([self._read(v, scope) for v in value.elts])
+        return self._read(value, scope) if value is not None else UNKNOWN_TRAITS
 
-    def _method(self, call: ast.Call, function: ast.Attribute, scope: Scope, depth: int) -> Traits:
-        receiver = self._read(function.value, scope, depth)
+    def _method(self, call: ast.Call, function: ast.Attribute, scope: Scope) -> Traits:
+        receiver = self._read(function.value, scope)
         name = function.attr
         if receiver.tensor is False:
             return UNKNOWN_TRAITS

@@ -12,7 +12,7 @@ from typing import Any
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.calls import Call, Module
-from torchrepro_lint.dataflow.mappings import known_entries
+from torchrepro_lint.dataflow.mappings import entries_of
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import Scope, dotted
@@ -60,7 +60,7 @@ def _tuned(call: Call, program: Program, names: list[str]) -> Iterator[tuple[str
     given: dict[str, Site] = {}
     for mapping in (call.argument("options"), call.argument("", 0)):
         if isinstance(mapping, Site):
-            given.update(known_entries(mapping.node, mapping.scope, program) or {})
+            given.update(entries_of(mapping.node, mapping.scope, program) or {})
     given.update({k.arg: Site(k.value, call.scope) for k in call.node.keywords if k.arg})
     yield from ((name, given[name]) for name in names if name in given)
 

@@ -200,7 +200,10 @@ class _Reader:
         owner = call.scope.method_class
         layers = self.tensors.layers
         in_module = owner is not None and layers.is_module(owner) and layers.has_parameters(owner)
-        return roles.handles_data(call.facts.source.rel, in_module=in_module)
+        found = roles.handles_data(call.facts.source.rel, in_module=in_module)
+        if found:
+            self.program.store.decided_by_name("that a file prepares data", call.facts.source.rel)
+        return found
 
     def _gradient(self, row: Operation, site: CallSite) -> bool | None:
         """Whether a gradient flows into one of the tensors that the operation differentiates."""

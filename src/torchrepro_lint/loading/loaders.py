@@ -12,10 +12,10 @@ from typing import Any
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Constant, Parameter, Unknown
 from torchrepro_lint.dataflow.calls import Call, Module
-from torchrepro_lint.dataflow.mappings import possible_entries
+from torchrepro_lint.dataflow.options import outcome
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index import Scope
 from torchrepro_lint.model import Certainty
 from torchrepro_lint.project.unknown import UNKNOWN, Opaque
 
@@ -62,25 +62,10 @@ def _handed_on_to(owner: Scope, program: Program) -> str | None:
 
 
 def argument(call: Call, name: str) -> Site | Opaque | None:
-    """The argument `name` of a loader or sampler; `kwargs.update(more)` is followed where `more` is known."""
+    """The argument `name` of a loader or sampler."""
     row = loaders().get(call.name) or samplers()[call.name]
     position = row["positions"].get(name) if "positions" in row else row.get(name)
-    found = call.argument(name, position)
-    return _updated(call, name) if found is UNKNOWN else found
-
-
-def _updated(call: Call, name: str) -> Site | Opaque | None:
-    """Look `name` up in dicts that are filled step by step, on any path."""
-    if any(isinstance(a, ast.Starred) for a in call.node.args):
-        return UNKNOWN
-    found: Site | None = None
-    for keyword in call.node.keywords:
-        if keyword.arg is None:
-            entries = possible_entries(keyword.value, call.scope, call.program)
-            if entries is None:
-                return UNKNOWN
-            found = entries.get(name, found)
-    return found
+    return call.argument(name, position)
 
 
 # -- shuffling ------------------------------------------------------------------------------------------------
@@ -90,7 +75,7 @@ def shuffling(call: Call) -> Certainty | None:
     shuffle = argument(call, "shuffle")
     if sampler is True or not isinstance(shuffle, Site):
         return None
-    truth = _truth(shuffle, call.program)
+    truth = outcome(shuffle.node, shuffle.scope, call.program).certain
     if truth is False:
         return None
     return Certainty.CERTAIN if truth is True and sampler is False else Certainty.LIKELY
@@ -114,23 +99,6 @@ def _is_given(passed: Site, program: Program) -> bool | None:
     return None if any(nothing) or any(isinstance(o, Unknown | Parameter) for o in found) else True
 
 
-def _truth(value: Site, program: Program) -> bool | None:
-    """Whether an expression is true, false, or not known before the program runs."""
-    match value.node:
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            inner = _truth(Site(operand, value.scope), program)
-            return None if inner is None else not inner
-        case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot() as op], comparators=[ast.Constant(value=None)]):
-            given = _is_given(Site(left, value.scope), program)
-            return None if given is None else given is isinstance(op, ast.IsNot)
-        case ast.BoolOp(op=op, values=parts):
-            truths = [_truth(Site(p, value.scope), program) for p in parts]
-            decisive = isinstance(op, ast.Or)
-            return decisive if decisive in truths else None if None in truths else not decisive
-    constants = {bool(v) for v in program.constants(value.node, value.scope) or ()}
-    return constants.pop() if len(constants) == 1 else None
-
-
 # -- generators and workers ------------------------------------------------------------------------------------
 def lacks_generator(call: Call) -> bool:
     """Whether a loader or sampler surely draws from the global generator: it is passed none, None, or that one."""
@@ -152,11 +120,7 @@ def workers(call: Call) -> bool | None:
         return False
     if number is UNKNOWN:
         return None
-    values = call.program.constants(number.node, number.scope)
-    if values is None:
-        return None
-    counts = {bool(v) for v in values}
-    return counts.pop() if len(counts) == 1 else None
+    return outcome(number.node, number.scope, call.program).certain
 
 
 def lacks_worker_init(call: Call) -> bool:
@@ -165,16 +129,3 @@ def lacks_worker_init(call: Call) -> bool:
         return False
     passed = argument(call, "worker_init_fn")
     return passed is None or (isinstance(passed, Site) and _is_given(passed, call.program) is False)
-
-
-# -- where a call stands ------------------------------------------------------------------------------------------
-def is_dead(facts: ModuleFacts, node: ast.AST) -> bool:
-    """Whether `node` lies in the arm of a constant test that never runs, e.g. the `else` of `if True:`."""
-    child = node
-    for parent in facts.ancestors(node):
-        match parent:
-            case ast.If(test=ast.Constant(value=value), body=body, orelse=orelse):
-                if child in (orelse if value else body):
-                    return True
-        child = parent
-    return False

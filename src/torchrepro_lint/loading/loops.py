@@ -8,6 +8,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
+from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.index import ModuleFacts
 
 Kind = Literal["decides", "sequence", "mapping", "lists", "last", "yield", "call"]
@@ -88,6 +89,7 @@ class _Body:
         self.facts = facts
         self.owner = owner
         self.is_loop = isinstance(owner, Loop | ast.While)
+        self.inside = set(body)
         self.counters = {
             n.target.id for n in body
             if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name) and isinstance(n.value, ast.Constant)
@@ -176,29 +178,29 @@ class _Body:
             and not (n.args and _mentions(n.args[0], self.items | self.local)) for n in ast.walk(node)
         )  # fmt: skip
 
-    def _tests(self, node: ast.AST) -> Iterator[ast.expr]:
-        for parent in self.facts.ancestors(node):
-            if parent is self.owner:
-                return
-            if isinstance(parent, ast.If):
-                yield parent.test
+    def _parts(self, node: ast.AST) -> Iterator[tuple[ast.AST, bool]]:
+        """All parts of the tests of one round that are known at a place, each with how its test came out."""
+        for condition in conditions(node, self.facts.scope_of(node)):
+            if condition.owner in self.inside:
+                yield from ((part, condition.holds) for part in ast.walk(condition.test))
 
     def is_picked(self, node: ast.AST, name: str | None = None) -> bool:
         """Whether a test picks one item whatever the order: the one of that name, the largest, a new key."""
-        for test in self._tests(node):
-            for part in ast.walk(test):
-                if isinstance(part, ast.Compare) and (self._names_one(part) or (name and _mentions(part, {name}))):
-                    return True
-        return False
+        return any(
+            isinstance(part, ast.Compare) and (self._names_one(part, holds) or (name and _mentions(part, {name})))
+            for part, holds in self._parts(node)
+        )
 
-    def _names_one(self, test: ast.Compare) -> bool:
+    def _names_one(self, test: ast.Compare, holds: bool) -> bool:
         """`item == wanted`, `item in ("a.bin", "b.bin")`, but not `suffix == ".png"`, which many items have."""
         match test:
-            case ast.Compare(left=left, ops=[ast.In()], comparators=[ast.List() | ast.Tuple() | ast.Set() as names]):
+            case ast.Compare(ops=[ast.In() | ast.NotIn() as op]) if isinstance(op, ast.In) is not holds:
+                return False
+            case ast.Compare(left=left, ops=[_], comparators=[ast.List() | ast.Tuple() | ast.Set() as names]):
                 return self._is_item(left) and all(isinstance(n, ast.Constant) for n in names.elts)
-            case ast.Compare(left=ast.Name() as left, ops=[ast.In()], comparators=[ast.Name(id=names)]):
+            case ast.Compare(left=ast.Name() as left, ops=[ast.In() | ast.NotIn()], comparators=[ast.Name(id=names)]):
                 return names in self.walked and not self.is_local(left)  # `wanted in files`
-        if not any(isinstance(op, ast.Eq | ast.Is) for op in test.ops):
+        if not any(isinstance(op, ast.Eq | ast.Is if holds else ast.NotEq | ast.IsNot) for op in test.ops):
             return False
         sides = [test.left, *test.comparators]
         if any(isinstance(s, ast.Constant) for s in sides):
@@ -213,19 +215,23 @@ class _Body:
     def is_chosen(self, node: ast.AST) -> bool:
         """Whether a test looks for an item of some kind, of which there may be several."""
         return any(
-            isinstance(part, ast.Call) or (isinstance(part, ast.Compare) and isinstance(part.ops[0], ast.In))
-            for test in self._tests(node)
-            for part in ast.walk(test)
+            isinstance(part, ast.Call)
+            or (isinstance(part, ast.Compare) and isinstance(part.ops[0], ast.In | ast.NotIn))
+            for part, _ in self._parts(node)
         )
 
     def is_first_round(self, node: ast.AST) -> bool:
         """`if i == 0:`"""
-        tests = [p for t in self._tests(node) for p in ast.walk(t) if isinstance(p, ast.Compare)]
-        return any(isinstance(t.ops[0], ast.Eq) and _mentions(t.left, self.counters) for t in tests)
+        return any(
+            isinstance(part, ast.Compare)
+            and isinstance(part.ops[0], ast.Eq if holds else ast.NotEq)
+            and _mentions(part.left, self.counters)
+            for part, holds in self._parts(node)
+        )
 
     def stops_by_count(self, node: ast.AST) -> bool:
         """Whether a `break` comes after so many rounds."""
-        return any(self.numbers(test) for test in self._tests(node))
+        return any(self.numbers(part) for part, _ in self._parts(node))
 
 
 def _mentions(node: ast.AST, names: set[str]) -> bool:

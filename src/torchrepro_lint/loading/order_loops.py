@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from torchrepro_lint.dataflow.intent import exclusive
+from torchrepro_lint.dataflow.conditions import are_exclusive
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.loading.decisions import Decision
@@ -82,7 +82,7 @@ def _kept(order: Order, effect: Effect, target: ast.Name, node: Loop | ast.While
         return None
     last = (node.end_lineno or 0, node.end_col_offset or 0)
     for site in order.uses.of_name(target.id, owner, effect.node):
-        if site.scope.function is not owner.function or exclusive(scope.facts, effect.node, site.node):
+        if site.scope.function is not owner.function or are_exclusive((effect.node, scope), site):
             continue
         if (site.node.lineno, site.node.col_offset) >= last:
             return Decision(scope.facts, effect.node, "decides which item is kept")

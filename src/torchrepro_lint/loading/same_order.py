@@ -12,8 +12,8 @@ import re
 
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow.conditions import are_exclusive, conditions
 from torchrepro_lint.dataflow.execution_count import is_called_for_each_epoch, runs_in_each_pass
-from torchrepro_lint.dataflow.intent import branches
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import Scope
 from torchrepro_lint.loading.loaders import argument, loader_calls, loaders, samplers, shuffling
@@ -40,8 +40,9 @@ def differs_by_rank(call: Call) -> bool:
     """
     shuffle = _shuffle(call)
     always = shuffle is None or isinstance(shuffle.node, ast.Constant)
-    drawn = call.name != _SPLIT and always and not any(branches(call.facts, call.node))
-    return drawn and has_ranks(call.program)
+    around = set(call.facts.ancestors(call.node))
+    chosen = any(condition.owner in around for condition in conditions(call.node, call.scope))
+    return call.name != _SPLIT and always and not chosen and has_ranks(call.facts, call.program)
 
 
 def number_beside(call: Call) -> int:
@@ -83,7 +84,4 @@ def _leaves_order(site: ast.Call, call: Call) -> bool:
 
 def _are_beside(one: tuple[ast.Call, Scope], other: tuple[ast.Call, Scope]) -> bool:
     """Whether one run of a function makes both: no test lets only one of them be made."""
-    if one[1].function is not other[1].function:
-        return False
-    ways = dict(branches(one[1].facts, one[0]))
-    return all(ways.get(test, way) is way for test, way in branches(other[1].facts, other[0]))
+    return one[1].function is other[1].function and not are_exclusive(one, other)

@@ -15,6 +15,7 @@ from typing import Any
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Constant, Result
 from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow.options import outcome
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import Scope
@@ -119,11 +120,7 @@ def _truth(call: Call, found: object) -> bool | None:
         return True
     if not isinstance(found, Site):
         return False
-    origins = call.program.origins(found.node, found.scope)
-    truths = [bool(o.value) for o in origins if isinstance(o, Constant)]
-    if truths and all(truths) and len(truths) == len(origins):
-        return True
-    return False if truths and len(truths) == len(origins) and not any(truths) else None
+    return outcome(found.node, found.scope, call.program).certain
 
 
 def _uses_epoch(owner: Scope) -> bool:

@@ -16,7 +16,7 @@ from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.dataflow.uses import Uses
 from torchrepro_lint.index import Scope
 from torchrepro_lint.index.parents import Parents
-from torchrepro_lint.loading.texts import Evidence, Texts
+from torchrepro_lint.rng.texts import Evidence, Texts
 
 _COMBINING = frozenset({"union", "intersection", "difference", "symmetric_difference", "copy"})
 MAX_SITES = 200

@@ -1,32 +1,23 @@
 """Whether an item that is taken from a list is the only one, or stands for what all of them share.
 
-Looks at the expression around the place and at the tests of its function, nothing else.
+Looks at the expression around the place and at the tests that are known there, nothing else.
 """
 
 from __future__ import annotations
 
 import ast
 
+from torchrepro_lint.dataflow.conditions import Condition, conditions
 from torchrepro_lint.index import ModuleFacts, Scope
 
 _WRAPPERS = frozenset({"iter", "list", "tuple", "sorted"})
 _SHARED = frozenset({"parent", "parents", "suffix", "shape", "dtype", "ndim"})
-_LEAVES = (ast.Raise, ast.Return, ast.Continue, ast.Break)
 
 
 def is_single(value: ast.expr, scope: Scope) -> bool:
-    """Whether the function makes sure that there is one item only: `assert len(found) == 1`."""
-    value = unwrapped(value)
-    text = ast.unparse(value)
-    around = set(scope.facts.ancestors(value))
-    for node in ast.walk(scope.function.node):
-        match node:
-            case ast.Assert(test=test) if _counts_one(test, text):
-                return True
-            case ast.If(test=test, body=[*_, last]) if _counts_one(test, text):
-                if node in around or isinstance(last, _LEAVES):
-                    return True
-    return False
+    """Whether the tests on the way make sure that there is one item only: `assert len(found) == 1`."""
+    text = ast.unparse(unwrapped(value))
+    return any(_counts_one(condition, text) for condition in conditions(value, scope))
 
 
 def unwrapped(node: ast.expr) -> ast.expr:
@@ -37,14 +28,13 @@ def unwrapped(node: ast.expr) -> ast.expr:
     return node
 
 
-def _counts_one(test: ast.expr, text: str) -> bool:
-    """Whether a test compares `len(text)` with 1."""
-    for part in ast.walk(test):
-        match part:
-            case ast.Compare(
-                left=ast.Call(func=ast.Name(id="len"), args=[counted]), comparators=[ast.Constant(value=1)]
-            ) if ast.unparse(counted) == text:
-                return True
+def _counts_one(condition: Condition, text: str) -> bool:
+    """Whether `len(text)` is known to be 1 at most."""
+    match condition.test:
+        case ast.Compare(
+            left=ast.Call(func=ast.Name(id="len"), args=[counted]), ops=[op], comparators=[ast.Constant(value=1)]
+        ) if ast.unparse(counted) == text:
+            return isinstance(op, ast.Eq | ast.LtE if condition.holds else ast.NotEq | ast.Gt)
     return False
 
 

@@ -51,6 +51,19 @@ _EVALUATION_FILE = _words(
 _DATA_PLACE = re.compile(r"^data(?!2)|dataset|transform|preprocess|augment|feats?_extract|feature_extract")
 
 
+_OPERATORS = ("custom_op", "triton_op")  # their bodies run below autograd, whose formula is registered apart
+
+
+def is_without_gradient(decorator: str) -> bool:
+    """Whether a decorator is called after what it does: `@smart_inference_mode()`, `@custom_op("mylib::attend")`."""
+    return decorator.endswith(("_inference_mode", "_no_grad", *_OPERATORS))
+
+
+def is_training(function: str) -> bool:
+    """Whether a function is called after training: then a trainer that nobody sees may call it, as `train_step`."""
+    return "train" in function
+
+
 def of_function(name: str, parameters: Iterable[str]) -> Role | None:
     """What a function is for, by its name and those of its parameters."""
     if _EVALUATION.search(name):

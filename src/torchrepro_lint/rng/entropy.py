@@ -1,28 +1,29 @@
-"""What in an expression is new in every run: the clock, process ids, the operating system's random numbers,
-salted hashes, and draws from generators that nothing has seeded yet.
+"""The domain of what is new in every run: the clock, process ids, the operating system's random numbers, salted hashes,
+and draws from generators that nothing has seeded yet.
 
-Follows values through names, functions and files. A source that is only reached when an option is changed
+A source that is only reached when an option is changed
 from its default is left out, and so is one whose condition cannot be known.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from typing import TypeAlias
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.abstract_values import Result, Unknown
+from torchrepro_lint.dataflow.domain import Domain, Of, Written
+from torchrepro_lint.dataflow.evaluate import attribute_values
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reachability import reached_by_default
-from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.index import Scope
+from torchrepro_lint.index import Binding, Scope
 from torchrepro_lint.rng.draws import draw_of
+from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.salted_hashes import salted
 from torchrepro_lint.rng.seeded_before import may_be_seeded_before
 
-MAX_DEPTH = 12
 _PLAIN = frozenset({"builtins.len", "builtins.bool", "builtins.type", "builtins.isinstance", "builtins.print"})
 
 
@@ -35,82 +36,72 @@ class Source:
     what: str
 
 
+Sources: TypeAlias = tuple[Source, ...]
+
+
 @cache
 def _names() -> dict[str, str]:
     return {name: str(row["what"]) for name, row in catalogue.names("generators", "entropy").items()}
 
 
-class Entropy:
-    """Finds sources for one run of a check."""
+@dataclass(frozen=True)
+class Entropy(Domain[Sources]):
+    """The sources that decide a value, in the order in which they are found: what is made of several has those of all,
+    and so has a value that may be one of several."""
 
-    def __init__(self, program: Program) -> None:
-        self.program = program
-        self._seen: set[ast.AST] = set()
+    program: Program
 
     def sources(self, expr: ast.expr, scope: Scope) -> list[Source]:
-        """The sources that decide the value of `expr`, in the order in which they are found."""
-        self._seen = set()
-        found = self._search(expr, scope, 0)
-        return [s for s in found if reached_by_default(s.node, s.scope, self.program)]
+        """The sources that decide the value of `expr`, by default."""
+        found = self.program.evaluate(expr, scope, self)
+        return [s for s in found if reached_by_default(s.node, s.scope, self.program, about_seed)]
 
-    def _search(self, expr: ast.expr, scope: Scope, depth: int) -> Iterator[Source]:
-        if depth > MAX_DEPTH or expr in self._seen:
-            return
-        self._seen.add(expr)
-        match expr:
-            case ast.Call():
-                yield from self._call(expr, scope, depth)
-            case ast.Name() | ast.Attribute():
-                yield from self._value(expr, scope, depth)
-            case ast.Lambda() | ast.Compare():
-                return
-            case ast.ListComp() | ast.SetComp() | ast.GeneratorExp():
-                yield from self._search(expr.elt, scope.children.get(expr, scope), depth + 1)
-            case _:
-                parts = [n for n in ast.iter_child_nodes(expr) if isinstance(n, ast.expr)]
-                yield from self._each([Site(part, scope) for part in parts], depth)
+    def join(self, values: Iterable[Sources]) -> Sources:
+        return tuple({source.node: source for found in values for source in found}.values())
 
-    def _each(self, sites: list[Site], depth: int) -> Iterator[Source]:
-        for site in sites:
-            yield from self._search(site.node, site.scope, depth + 1)
+    def unknown(self, node: ast.AST, scope: Scope) -> Sources:  # noqa: ARG002
+        return ()
 
-    def _origins(self, expr: ast.expr, scope: Scope) -> list[Site]:
-        """The expressions that a variable, or the result of a project function, stands for."""
-        found = []
-        for origin in self.program.origins(expr, scope):
-            node, where = getattr(origin, "node", None), getattr(origin, "scope", None)
-            if not isinstance(origin, Result | Unknown) or node is expr or where is None:
-                continue
-            if isinstance(node, ast.expr):
-                found.append(Site(node, where))
-        return found
-
-    def _value(self, expr: ast.Name | ast.Attribute, scope: Scope, depth: int) -> Iterator[Source]:
-        """What a variable holds, an attribute that is set anywhere in the file, or one of a value."""
-        known = self._origins(expr, scope)
-        yield from self._each(known, depth)
-        if isinstance(expr, ast.Attribute):
-            owner = ast.dump(expr.value)
-            sets = scope.facts.attribute_sets.get(expr.attr, ())
-            found = [Site(s.value, s.scope) for s in sets if s.value and ast.dump(s.target.value) == owner]
-            yield from self._each(found or ([] if known else [Site(expr.value, scope)]), depth)
-
-    def _call(self, call: ast.Call, scope: Scope, depth: int) -> Iterator[Source]:
-        """A call is a source, or gives what it is given: `int(time.time())`, `os.urandom(4).hex()`."""
+    def known_call(self, call: ast.Call, scope: Scope, of: Of[Sources]) -> Sources | None:  # noqa: ARG002
         name = self.program.callee(call, scope)
         source = self._source(name, call, scope)
-        if source is not None:
-            yield source
-            return
-        if name in _PLAIN:
-            return
-        inner = [*call.args, *(k.value for k in call.keywords)]
+        return (source,) if source is not None else () if name in _PLAIN else None
+
+    def result(self, callee: str | Scope | None, call: ast.Call, scope: Scope, of: Of[Sources]) -> Sources:
+        """A call gives what it is given: `int(time.time())`, `os.urandom(4).hex()`."""
+        if isinstance(callee, Scope):
+            return ()
+        parts = [*call.args, *(k.value for k in call.keywords)]
         if isinstance(call.func, ast.Attribute) and self.program.qualified(call.func.value, scope) is None:
-            inner.append(call.func.value)
-        if name is None:
-            yield from self._each(self._origins(call, scope), depth)
-        if name is not None or isinstance(call.func, ast.Attribute):
-            yield from self._each([Site(part, scope) for part in inner], depth)
+            parts.append(call.func.value)
+        return self.join(of(part, scope) for part in parts)
+
+    def chosen(self, test: ast.expr, found: Sources, scope: Scope, of: Of[Sources]) -> Sources:
+        return self.join([found, of(test, scope)])
+
+    def operator(self, node: ast.AST, scope: Scope, of: Of[Sources]) -> Sources:
+        match node:
+            case ast.Lambda() | ast.Compare():
+                return ()
+            case ast.AugAssign(value=value):
+                return of(value, scope)
+        return self.join(of(part, scope) for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr))
+
+    def display(self, node: Written, scope: Scope, of: Of[Sources]) -> Sources:
+        if isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp):
+            return of(node.elt, scope.children.get(node, scope))
+        return self.operator(node, scope, of)
+
+    def element(self, loop: Binding, scope: Scope, of: Of[Sources]) -> Sources:
+        return of(loop.value, scope) if loop.value is not None else ()
+
+    def item(self, container: ast.expr, key: ast.expr | None, scope: Scope, of: Of[Sources]) -> Sources:
+        return self.join(of(part, scope) for part in (container, key) if part is not None)
+
+    def attribute(self, node: ast.Attribute, scope: Scope, of: Of[Sources]) -> Sources:
+        """What the same attribute is set to anywhere in the file, or else an attribute of what is made there."""
+        found = [of(*site) for site in attribute_values(node, scope)]
+        return self.join(found) if found else of(node.value, scope)
 
     def _source(self, name: str | None, call: ast.Call, scope: Scope) -> Source | None:
         if name is None:

@@ -11,12 +11,13 @@ from functools import cache
 from typing import Any
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.abstract_values import Constant, Result
+from torchrepro_lint.dataflow.abstract_values import Constant
 from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.project.unknown import UNKNOWN
+from torchrepro_lint.rng.library_objects import LibraryObject
 
 SEED = "random_state"
 MOST_POSITIONAL = 2  # of a class; more are the shape of an older version
@@ -102,7 +103,7 @@ def _samples(module: Module) -> Iterator[Call]:
         if not isinstance(node.func, ast.Attribute):
             continue
         call = Call(node, scope, "pandas.DataFrame.sample", module.program)
-        known = _has_frac(call, table["frac"]) or _is_pandas(node.func.value, scope, module.program)
+        known = _has_frac(call, table["frac"]) or _pandas(module.program).holds(node.func.value, scope)
         if known and _lacks_seed(call):
             yield call
 
@@ -112,24 +113,8 @@ def _has_frac(call: Call, name: str) -> bool:
     return imported and any(k.arg == name for k in call.node.keywords)
 
 
-def _is_pandas(expr: ast.expr, scope: Scope, program: Program, depth: int = 0) -> bool:
-    """Whether a value surely is a table, a column or a group of pandas."""
+def _pandas(program: Program) -> LibraryObject:
+    """Tables, columns and groups of pandas."""
     table = catalogue.table("estimators")["pandas"]
-    if depth > 6:
-        return False
-    if isinstance(expr, ast.Subscript):
-        return _is_pandas(expr.value, scope, program, depth + 1)
-    found = program.origins(expr, scope)
-    for origin in found:
-        if not isinstance(origin, Result):
-            return False
-        if isinstance(origin.callee, str):
-            if origin.callee.removeprefix("pandas.") not in table["makers"] or not origin.callee.startswith("pandas."):
-                return False
-            continue
-        function = origin.node.func
-        if not (isinstance(function, ast.Attribute) and function.attr in table["methods"]):
-            return False
-        if not _is_pandas(function.value, origin.scope, program, depth + 1):
-            return False
-    return bool(found)
+    makers = frozenset(f"pandas.{maker}" for maker in table["makers"])
+    return LibraryObject(program, makers, frozenset(table["methods"]))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.calls import Call
+from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.dataflow.uses import Uses
@@ -127,17 +128,7 @@ def fallback(call: Call, program: Program) -> Fallback | None:
 
 def _tested_names(call: Call) -> list[str]:
     """The names whose being None or not decides whether `call` is reached."""
-    found: list[ast.expr] = []
-    child: ast.AST = call.node
-    for parent in call.facts.ancestors(call.node):
-        match parent:
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
-                break
-            case ast.BoolOp(op=ast.Or(), values=values) if child is not values[0]:
-                found += [v for v in values if v is not child]
-            case ast.IfExp(test=test) | ast.If(test=test) if child is not test:
-                found.append(_subject(test))
-        child = parent
+    found = (_subject(condition.test) for condition in conditions(call.node, call.scope))
     return [node.id for node in found if isinstance(node, ast.Name)]
 
 
@@ -145,8 +136,6 @@ def _subject(test: ast.expr) -> ast.expr:
     match test:
         case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot()], comparators=[ast.Constant(value=None)]):
             return left
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return operand
     return test
 
 

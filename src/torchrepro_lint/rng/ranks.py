@@ -1,4 +1,5 @@
-"""The rank of a process: expressions that are one, values made of one, and tests that only the first passes.
+"""The rank of a process: expressions that are one, the domain of values made of one, and tests that only the first
+process passes.
 
 Ranks within a tensor-, pipeline- or context-parallel group are left out: these processes work on the same samples.
 """
@@ -7,14 +8,18 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
 
-from torchrepro_lint.dataflow.binding import argument_for
-from torchrepro_lint.dataflow.intent import branches
+from torchrepro_lint.dataflow.conditions import conditions, written
+from torchrepro_lint.dataflow.domain import Domain, Of
+from torchrepro_lint.dataflow.evaluate import attribute_values
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.index import Scope
+from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.project.entries import entries
 
-MAX_DEPTH = 6
+_NUMBERS = ("builtins.int", "builtins.abs")
 _RANK = re.compile(
     r"^_*(?:(?:global|local|process|node|proc|ddp|dp|dist|distributed|world|my|cur|current|data_parallel)_?)?rank$"
     r"|^process_index$|^(?:proc|process)_id$",
@@ -23,7 +28,7 @@ _RANK = re.compile(
 _GETTER = re.compile(
     r"^_*(?:get_)?(?:(?:global|local|dist|dp|ddp|process|data_parallel)_)?rank$|^process_index$", re.IGNORECASE
 )
-_JOINS = re.compile(rb"\binit_process_group\(")
+_JOINS = "init_process_group("
 _VARIABLES = ("RANK", "LOCAL_RANK", "SLURM_PROCID", "SLURM_LOCALID", "OMPI_COMM_WORLD_RANK")
 _FIRST = re.compile(
     r"^_*(?:is_)?(?:(?:local|global|world|dist)_)?(?:main|master|chief|primary|lead|root|rank_?(?:0|zero))"
@@ -55,72 +60,54 @@ def is_rank(node: ast.expr) -> bool:
     return False
 
 
-def has_ranks(program: Program) -> bool:
-    """Whether any file of the project joins a group of processes."""
-    return program.project.text.any_match(_JOINS) is not False
+def has_ranks(facts: ModuleFacts, program: Program) -> bool:
+    """Whether any file of the project joins a group of processes; of a program, one that it may run."""
+    joining, own = program.project.text.containing(_JOINS), facts.source.path
+    if joining and entries(facts, program.project) and not program.project.users([own]):
+        return not program.project.reachable(own).isdisjoint(joining)
+    return joining is None or bool(joining)
 
 
 # -- values ---------------------------------------------------------------------------------------------------
-def rank_in(expr: ast.expr, scope: Scope, program: Program, depth: int = 0) -> ast.expr | None:
-    """The rank that the value of `expr` is made of, as in `args.seed + rank`; names are followed."""
-    if is_rank(expr):
-        return expr
-    if depth > MAX_DEPTH:
+Rank: TypeAlias = ast.expr | None
+
+
+@dataclass(frozen=True)
+class Ranks(Domain[Rank]):
+    """The rank that a value is made of, as in `args.seed + rank`: the first that is found."""
+
+    def join(self, values: Iterable[Rank]) -> Rank:
+        return next((rank for rank in values if rank is not None), None)
+
+    def unknown(self, node: ast.AST, scope: Scope) -> Rank:  # noqa: ARG002
         return None
-    match expr:
-        case ast.BinOp(left=left, op=ast.Add() | ast.Mult() | ast.BitXor() | ast.BitOr(), right=right):
-            parts = [Passed(left, scope), Passed(right, scope)]
-        case ast.BinOp(left=left, op=ast.Sub() | ast.Mod()) if not is_rank(left):
-            parts = [Passed(left, scope)]  # what is taken off again, and groups of ranks, are no rank
-        case ast.Call(func=ast.Name(id="int" | "abs")):
-            parts = [Passed(a, scope) for a in expr.args]
-        case ast.Name():
-            parts = list(_values(expr, scope, program))
-        case ast.Attribute():
-            parts = [Passed(v, scope) for v in _set_before(expr, scope)]
-        case _:
-            return None
-    found = (rank_in(part.node, part.scope, program, depth + 1) for part in parts)
-    return next((rank for rank in found if rank is not None), None)
+
+    def named(self, name: str, found: Rank, expr: ast.AST, scope: Scope) -> Rank:  # noqa: ARG002
+        return expr if isinstance(expr, ast.expr) and is_rank(expr) else found
+
+    def known_call(self, call: ast.Call, scope: Scope, of: Of[Rank]) -> Rank:  # noqa: ARG002
+        return call if is_rank(call) else None
+
+    def result(self, callee: str | Scope | None, call: ast.Call, scope: Scope, of: Of[Rank]) -> Rank:
+        return self.join(of(a, scope) for a in call.args) if callee in _NUMBERS else None
+
+    def operator(self, node: ast.AST, scope: Scope, of: Of[Rank]) -> Rank:
+        match node:
+            case ast.BinOp(left=left, op=ast.Add() | ast.Mult() | ast.BitXor() | ast.BitOr(), right=right):
+                return self.join(of(part, scope) for part in (left, right))
+            case ast.BinOp(left=left, op=ast.Sub() | ast.Mod()) if not is_rank(left):
+                return of(left, scope)  # what is taken off again, and groups of ranks, are no rank
+            case ast.AugAssign(value=value):
+                return of(value, scope)
+        return None
+
+    def attribute(self, node: ast.Attribute, scope: Scope, of: Of[Rank]) -> Rank:
+        return self.join(of(*site) for site in attribute_values(node, scope))
 
 
-class Passed:
-    """An expression and where it is evaluated."""
-
-    __slots__ = ("node", "scope")
-
-    def __init__(self, node: ast.expr, scope: Scope) -> None:
-        self.node = node
-        self.scope = scope
-
-
-def _values(name: ast.Name, scope: Scope, program: Program) -> Iterator[Passed]:
-    """What a variable or parameter is given; what is added with `+=` counts where it stands before."""
-    owner = scope.binding_scope(name.id)
-    for binding in owner.bindings[name.id] if owner is not None else ():
-        assert owner is not None
-        if owner is scope and getattr(binding.node, "lineno", 0) > name.lineno:
-            continue
-        if binding.kind == "assign" and binding.value is not None:
-            yield Passed(binding.value, owner)
-        elif isinstance(binding.node, ast.AugAssign):
-            yield Passed(binding.node.value, owner)
-        elif binding.kind == "parameter" and owner.kind == "function":
-            for call, caller in program.callers_of(owner) or ():
-                passed = argument_for(call, owner, name.id)
-                if isinstance(passed, ast.expr):
-                    yield Passed(passed, caller)
-
-
-def _set_before(expr: ast.Attribute, scope: Scope) -> Iterator[ast.expr]:
-    """What the same function assigned to an attribute above."""
-    written = ast.dump(expr.value)
-    for item in scope.facts.attribute_sets.get(expr.attr, ()):
-        if item.scope.function is not scope.function or ast.dump(item.target.value) != written:
-            continue
-        value = item.statement.value if isinstance(item.statement, ast.AugAssign) else item.value
-        if value is not None and item.statement.lineno < expr.lineno:
-            yield value
+def rank_in(expr: ast.expr, scope: Scope, program: Program) -> Rank:
+    """The rank that the value of `expr` is made of."""
+    return program.evaluate(expr, scope, Ranks())
 
 
 # -- tests ----------------------------------------------------------------------------------------------------
@@ -160,11 +147,22 @@ def _runs_alone(test: ast.expr) -> bool:
     return False
 
 
-def first_only(node: ast.AST, scope: Scope) -> ast.AST | None:
-    """The branch or decorated function that keeps `node` from every process but the first."""
-    for owner, taken in branches(scope.facts, node):
-        if isinstance(owner, ast.If) and passes_first_only(owner.test) is taken:
-            return owner
+class Guard(NamedTuple):
+    """What keeps all processes but the first from a place: a test, or a decorated function; and how it is written."""
+
+    node: ast.AST
+    text: str
+
+
+def first_only(node: ast.AST, scope: Scope) -> Guard | None:
+    """What keeps `node` from every process but the first."""
+    for condition in conditions(node, scope):
+        if passes_first_only(condition.test) is condition.holds:
+            owner = condition.owner
+            place = owner if isinstance(owner, ast.stmt | ast.expr) else condition.test
+            return Guard(place, written(condition, scope.facts))
     function = scope.function.node
     decorators = function.decorator_list if isinstance(function, ast.FunctionDef) else []
-    return function if any(_last(d) in _ZERO_ONLY for d in decorators) else None
+    if any(_last(d) in _ZERO_ONLY for d in decorators):
+        return Guard(function, ", ".join(f"@{ast.unparse(d)}" for d in decorators))
+    return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
+from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.binding import is_super
 from torchrepro_lint.dataflow.calls import Call
@@ -75,8 +76,16 @@ class Callees:
 
     def given(self, name: str | None, call: ast.Call, scope: Scope) -> Iterator[Scope]:
         """The functions and classes that the external `name` may run for being given them."""
+        if name in catalogue.names("callables", "never_run") or name in catalogue.names("callables", "wraps"):
+            return
+        called = getattr(call.func, "attr", getattr(call.func, "id", ""))
+        later = {k for k, row in catalogue.names("callables", "keywords").items() if called in row["of"]} | _ELSEWHERE
+        if isinstance(call.func, ast.Name | ast.Attribute):
+            held = self._program.definition(call.func, scope)  # `run = partial(f, 0.1)` and now `run()`
+            if held is not None and held.kind != "class":
+                yield held
         for keyword, function in self._program.given(call, scope):
-            if keyword not in _ELSEWHERE and (function.kind != "class" or (name or "").startswith(_REMOTE)):
+            if keyword not in later and (function.kind != "class" or (name or "").startswith(_REMOTE)):
                 yield function
         if isinstance(call.func, ast.Attribute) and call.func.attr == "submit":  # a job for another machine
             methods = (self._program.names.class_member(c, "__call__") for c in self.classes(call.args[:1], scope))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from torchrepro_lint.dataflow.abstract_values import Constant, Display, Result
+from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import ModuleFacts, Scope
@@ -166,25 +167,13 @@ def _of_value(met: SeedMet) -> Iterator[str]:
 def _of_tests(met: SeedMet, seeding: Seeding, truths: tuple[Truth, Truth]) -> Iterator[str]:
     """The tests on the way to the seed of which this is known; `truths` for its body, and for its `else`."""
     for node, scope in (*((s.node, s.scope) for s in met.chain), (met.node, met.scope)):
-        for test, taken in _branches(scope.facts, node):
-            truth = seeding.tests.get(test)
+        branches = {c.owner: c.taken for c in reversed(conditions(node, scope)) if isinstance(c.owner, ast.If)}
+        for branch, taken in branches.items():
+            truth = seeding.tests.get(branch)
             if truth is not truths[not taken]:
                 continue
-            written = f"only where `{scope.facts.text(test.test)}` is {'true' if taken else 'false'}"
+            written = f"only where `{scope.facts.text(branch.test)}` is {'true' if taken else 'false'}"
             yield f"{written}, which is {'believed' if truth is Truth.UNKNOWN else 'not the default'}"
-
-
-def _branches(facts: ModuleFacts, node: ast.AST) -> Iterator[tuple[ast.If, bool]]:
-    """The `if`s around a node within its function, outermost first, and whether it lies in the body."""
-    found: list[tuple[ast.If, bool]] = []
-    child = node
-    for parent in facts.ancestors(node):
-        if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            break
-        if isinstance(parent, ast.If) and child is not parent.test:
-            found.append((parent, child in parent.body))
-        child = parent
-    return reversed(found)
 
 
 # -- draws --------------------------------------------------------------------------------------------------------

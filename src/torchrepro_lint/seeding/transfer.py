@@ -8,12 +8,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.conditions import known
 from torchrepro_lint.dataflow.options import Frame, Options
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.rng.draws import Draw, Seeder, draw_of, seeder_of
-from torchrepro_lint.rng.training_mode import only_in_training
+from torchrepro_lint.rng.predicates import training_mode
 from torchrepro_lint.seeding.seeding import MAYBE, SEEDED, UNSEEDED, Late, Seeding, SeedMet, Step, Witness
 from torchrepro_lint.seeding.state import Family, State, seeded
 
@@ -150,7 +151,7 @@ class Effects:
         chain = (*self.chain, Step(draw.node, draw.scope))
         if kind == "sample" and _is_stand_in(chain):
             kind = "stand-in"
-        elif kind == "sample" and any(only_in_training(step.node, step.scope.facts) for step in chain):
+        elif kind == "sample" and any(known(training_mode, step.node, step.scope) for step in chain):
             self.depending += 1
             kind = "training"
         witness = Witness(draw._replace(kind=kind), chain, old.level, self.process, self.doubts == 0, self.cases > 0)
@@ -296,7 +297,7 @@ def _uses(name: str, scope: Scope) -> bool:
 def is_besides(draw: Draw) -> bool:
     """`args.seed = random.randint(...)` picks a seed, it is not drawn after one; a port, an address or the name of a
     run is no result, and runs that share it get into each other's way."""
-    if _is_in_address(draw):
+    if _is_in_address(draw) or _is_given_as_seed(draw):
         return True
     statement = draw.scope.facts.statement(draw.node)
     targets = statement.targets if isinstance(statement, ast.Assign) else []
@@ -323,6 +324,14 @@ def _is_in_address(draw: Draw) -> bool:
         if any("://" in text for text in texts):
             return True
     return False
+
+
+def _is_given_as_seed(draw: Draw) -> bool:
+    """`set_seed(random.randint(0, 99))`."""
+    outer = draw.scope.facts.parents.get(draw.node)
+    return isinstance(outer, ast.Call) and bool(
+        re.search(_SEEDS_BY_NAME, getattr(outer.func, "attr", getattr(outer.func, "id", "")))
+    )
 
 
 def _makes_text(node: ast.AST) -> bool:

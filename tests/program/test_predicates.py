@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from small_project import SmallProject
 
-from torchrepro_lint.dataflow.intent import asked, depends_on, exclusive, mentions_flag, requested, unrequested
+from torchrepro_lint.dataflow.conditions import are_exclusive
+from torchrepro_lint.rng.predicates import determinism, is_requested, is_unrequested, mentions_request, needs_option
 
 
 @pytest.mark.parametrize(
@@ -21,28 +22,29 @@ from torchrepro_lint.dataflow.intent import asked, depends_on, exclusive, mentio
         ("cfg['seed'] is None", False),
         ("cfg.get('reproducible', False)", True),
         ("is_deterministic()", True),
+        ("bool(args.seed)", True),
+        ("(seed := args.seed) is None", False),
         ("args.deterministic == True", True),
         ("args.deterministic is False", False),
-        ("seed == 0", "either"),
-        ("seed < 0", "either"),
+        ("args.deterministic is not True", False),
+        ("seed == 0", "unclear"),
+        ("not seed < 0", "unclear"),
         ("args.nondeterministic", False),
         ("args.non_deterministic", False),
         ("run_deterministic", True),
         ("not nondeterministic", True),
         ("torch.cuda.is_available()", None),
-        ("args.deterministic and args.cuda", True),
-        ("args.cuda and not args.deterministic", False),
         ("args.benchmark", None),
         ("x > y", None),
     ],
 )
 def test_a_test_is_read_by_the_names_in_it(test: str, expected: object) -> None:
-    assert asked(ast.parse(test, mode="eval").body) == expected
+    assert determinism(ast.parse(test, mode="eval").body) == expected
 
 
 def test_a_flag_is_found_inside_an_expression() -> None:
-    assert mentions_flag(ast.parse("bool(1 - args.deterministic)", mode="eval").body)
-    assert not mentions_flag(ast.parse("args.benchmark or len(x)", mode="eval").body)
+    assert mentions_request(ast.parse("bool(1 - args.deterministic)", mode="eval").body)
+    assert not mentions_request(ast.parse("args.benchmark or len(x)", mode="eval").body)
 
 
 PLACES = """
@@ -56,6 +58,10 @@ PLACES = """
         if args.fast:
             if not args.seed:
                 nested_unwanted()
+        if args.deterministic and args.cuda:
+            both()
+        if args.cuda and not args.deterministic:
+            one_unwanted()
 
     def after(args):
         if args.seed is not None:
@@ -94,6 +100,8 @@ PLACES = """
         ("unwanted", True),
         ("neutral", False),
         ("nested_unwanted", True),
+        ("both", False),
+        ("one_unwanted", True),
         ("left_before", True),
         ("always", False),
         ("at_every_caller", True),
@@ -103,16 +111,15 @@ PLACES = """
 def test_places_without_a_request(tmp_path: Path, callee: str, expected: bool) -> None:
     project = SmallProject(tmp_path, {"train.py": PLACES})
     node, scope = project.call(callee)
-    assert unrequested(project.program, node, scope) is expected
-    assert requested(scope.facts, node) is (callee in ("wanted", "wanted_first"))
+    assert is_unrequested(node, scope, project.program) is expected
+    assert is_requested(node, scope) is (callee in ("wanted", "both", "wanted_first"))
 
 
 def test_arms_of_one_branch_are_exclusive(tmp_path: Path) -> None:
     project = SmallProject(tmp_path, {"train.py": PLACES})
-    facts = project.facts()
-    wanted, unwanted, neutral = (project.call(name)[0] for name in ("wanted", "unwanted", "neutral"))
-    assert exclusive(facts, wanted, unwanted)
-    assert not exclusive(facts, wanted, neutral)
+    wanted, unwanted, neutral = (project.call(name) for name in ("wanted", "unwanted", "neutral"))
+    assert are_exclusive(wanted, unwanted)
+    assert not are_exclusive(wanted, neutral)
 
 
 @pytest.mark.parametrize(
@@ -121,11 +128,12 @@ def test_arms_of_one_branch_are_exclusive(tmp_path: Path) -> None:
         ("if args.benchmark:\n    place()", True),
         ("if cfg['CUDNN_BENCHMARK']:\n    if args.cuda:\n        place()", True),
         ("if args.benchmark:\n    pass\nelse:\n    place()", False),
+        ("if not args.benchmark:\n    pass\nelse:\n    place()", True),
         ("if args.cuda:\n    place()", False),
         ("if args.cuda == 1:\n    place()", False),
         ("place()", False),
     ],
 )
-def test_a_place_depends_on_an_option_that_must_be_on(tmp_path: Path, text: str, expected: bool) -> None:
+def test_a_place_needs_an_option_that_must_be_on(tmp_path: Path, text: str, expected: bool) -> None:
     project = SmallProject(tmp_path, {"train.py": text})
-    assert depends_on(project.facts(), project.call("place")[0], "benchmark") is expected
+    assert needs_option("benchmark", *project.call("place")) is expected

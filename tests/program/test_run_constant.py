@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from small_project import SmallProject
 
-from torchrepro_lint.dataflow.run_constant import Steady
+from torchrepro_lint.dataflow.run_constant import RunConstant
 
 HEAD = """
 import os
@@ -21,12 +21,13 @@ def keeps(folder: Path, text: str) -> bool:
     """Whether the argument of the only `op(...)` keeps its value."""
     project = SmallProject(folder, {"train.py": HEAD + textwrap.dedent(text)})
     node, scope = project.call("op", "train.py")
-    return Steady(project.program).keeps(node.args[0], scope)
+    return RunConstant(project.program).keeps(node.args[0], scope)
 
 
 KEPT = {
     "number": "op(7)",
     "sum": "SEED = 7\ndef f():\n    op(SEED + 2 * 3)",
+    "one after the other": "seed = 1\nseed = seed + 1\nop(seed)",
     "option": "def f(args):\n    op(int(args.seed))",
     "key": "def f(cfg):\n    op(cfg['train_seed'])",
     "rank": "op(7 + torch.distributed.get_rank())",
@@ -44,7 +45,7 @@ KEPT = {
 CHANGED = {
     "loop": "for i in range(3):\n    op(i)",
     "step": "def f(step):\n    op(step)",
-    "itself": "seed = 1\nseed = seed + 1\nop(seed)",
+    "itself": "seed = 1\nwhile True:\n    seed = seed + 1\n    op(seed)",
     "counted": "seed = 1\nseed += 1\nop(seed)",
     "draw": "op(torch.initial_seed())",
     "worker's seed": "def f(_):\n    op(get_worker_info().seed)",
@@ -70,4 +71,9 @@ def test_what_keeps_its_value(text: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", CHANGED.values(), ids=CHANGED)
 def test_an_expression_that_may_change(text: str, tmp_path: Path) -> None:
+    assert not keeps(tmp_path, text)
+
+
+def test_attributes_that_are_set_from_each_other(tmp_path: Path) -> None:
+    text = "def f(a, b):\n    a.seed = b.seed\n    b.seed = a.seed\n    op(a.seed)"
     assert not keeps(tmp_path, text)

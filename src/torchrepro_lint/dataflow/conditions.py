@@ -1,0 +1,306 @@
+"""Under which tests a place in a program runs, and how each of them came out.
+
+A test is known at a place through the blocks around it (`if`, `while`, `case`), through what left earlier (`if not x:
+return`, `assert x`), and through the expressions it is part of (`x and f()`, `f() if x else y`, `[f() for ... if x]`).
+Reads the syntax of one function, and asks its callers where `everywhere` says so. What a test means is for the
+predicates that are passed in. Except in what tests say of a value, it is not looked at whether a name is bound anew
+between a test and the place.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import takewhile
+from typing import NamedTuple, TypeAlias, TypeVar
+
+from torchrepro_lint.dataflow.enclosing import ancestors, arm_of
+from torchrepro_lint.dataflow.exits import breaks, is_exhaustive, is_irrefutable, leaves
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.reaching_definitions import reaching
+from torchrepro_lint.index import Binding, ModuleFacts, Scope
+
+MAX_CALLERS = 2  # how far up the calls a test is looked for
+
+
+Node = TypeVar("Node", bound=ast.AST)
+
+
+class Condition(NamedTuple):
+    """`test` came out as `holds`. It is all or a part of what `owner` tests, which itself came out as `taken`."""
+
+    test: ast.expr
+    holds: bool
+    owner: ast.AST
+    taken: bool
+
+
+Place: TypeAlias = "tuple[ast.AST, Scope]"
+Predicate: TypeAlias = "Callable[[ast.expr], bool | None]"
+"""What a test being true says of one matter: yes, no, or nothing."""
+
+
+def conditions(node: ast.AST, scope: Scope) -> tuple[Condition, ...]:
+    """The tests that are known where `node` runs in its function, innermost first, split into parts that each came out
+    for certain."""
+    known: dict[ast.AST, tuple[Condition, ...]] = scope.facts.conditions
+    if node not in known:
+        known[node] = tuple(_conditions(node, scope))
+    return known[node]
+
+
+def known(says: Predicate, node: ast.AST, scope: Scope) -> bool | None:
+    """What the tests around a place say of one matter: the innermost that says anything."""
+    said = ((says(condition.test), condition.holds) for condition in conditions(node, scope))
+    return next((answer is holds for answer, holds in said if answer is not None), None)
+
+
+def everywhere(
+    holds: Callable[[Condition], bool], node: ast.AST, scope: Scope, program: Program, depth: int = 0
+) -> bool:
+    """Whether some condition of a place is as wanted, or one at every call of its function, if all calls are known."""
+    if any(map(holds, conditions(node, scope))):
+        return True
+    function = scope.function
+    if function.kind != "function":
+        return False
+    if depth >= MAX_CALLERS:
+        program.store.cut("conditions of callers", (function.facts.source.rel, function.name))
+        return False
+    calls = program.callers_of(function)
+    return bool(calls) and all(everywhere(holds, *call, program, depth + 1) for call in calls or ())
+
+
+def are_exclusive(first: Place, second: Place) -> bool:
+    """Whether one run of a function reaches only one of the two: they lie in different arms of one test."""
+    taken = {condition.owner: condition.taken for condition in conditions(*first)}
+    return any(taken.get(c.owner, c.taken) is not c.taken for c in conditions(*second))
+
+
+def is_dead(node: ast.AST, scope: Scope) -> bool:
+    """Whether a constant test keeps a place, or its function, from ever running: in the `else` of `if True:`."""
+    if any(isinstance(c.test, ast.Constant) and bool(c.test.value) is not c.holds for c in conditions(node, scope)):
+        return True
+    function = scope.function
+    return function.parent is not None and is_dead(function.node, function.parent)
+
+
+def written(condition: Condition, facts: ModuleFacts) -> str:
+    """How the program would write what is known: `not args.fast`."""
+    test, holds = condition.test, condition.holds
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) and not holds:
+        test, holds = test.operand, True
+    text = facts.text(test) if facts.parents.get(test) is not None else ast.unparse(test)  # a pattern is no test itself
+    if holds:
+        return text
+    return f"not {text}" if isinstance(test, ast.Name | ast.Attribute | ast.Call) else f"not ({text})"
+
+
+# -- what tests say of a value ------------------------------------------------------------------------------------
+def equal_to(node: ast.expr, place: ast.AST, scope: Scope) -> object | None:
+    """The constant that `node` is known to equal at `place`."""
+    for test, holds in _comparisons(node, place, scope):
+        right = test.comparators[0]
+        if isinstance(test.ops[0], ast.Eq | ast.Is if holds else ast.NotEq | ast.IsNot) and isinstance(
+            right, ast.Constant
+        ):
+            return right.value
+    return None
+
+
+def unequal_to(node: ast.expr, place: ast.AST, scope: Scope) -> list[object]:
+    """The constants that `node` is known not to equal at `place`."""
+    found: list[object] = []
+    for test, holds in _comparisons(node, place, scope):
+        if isinstance(test.ops[0], ast.NotEq | ast.NotIn if holds else ast.Eq | ast.In):
+            right = test.comparators[0]
+            listed = right.elts if isinstance(right, ast.Tuple | ast.List | ast.Set) else [right]
+            found += [item.value for item in listed if isinstance(item, ast.Constant)]
+    return found
+
+
+def _comparisons(node: ast.expr, place: ast.AST, scope: Scope) -> Iterator[tuple[ast.Compare, bool]]:
+    """The tests that compare what `node` still is at `place`."""
+    text = ast.dump(node)
+    for condition in conditions(place, scope):
+        match condition.test:
+            case ast.Compare(left=left, ops=[_]) as test if ast.dump(left) == text and _is_kept(left, node, scope):
+                yield test, condition.holds
+
+
+def _is_kept(before: ast.expr, after: ast.expr, scope: Scope) -> bool:
+    """Whether nothing gives the name or attribute another value between two reads of it."""
+    first, last = before.lineno, after.lineno
+    while isinstance(before, ast.Attribute | ast.Subscript) and isinstance(after, ast.Attribute | ast.Subscript):
+        sets = scope.facts.attribute_sets.get(after.attr, ()) if isinstance(after, ast.Attribute) else ()
+        if any(s.scope.function is scope.function and first <= s.statement.lineno < last for s in sets):
+            return False
+        before, after = before.value, after.value
+    return _bindings(before, scope) == _bindings(after, scope)
+
+
+def _bindings(read: ast.expr, scope: Scope) -> list[Binding]:
+    """The bindings whose value a read of a name may see."""
+    owner = scope.binding_scope(read.id) if isinstance(read, ast.Name) else None
+    if owner is None or not isinstance(read, ast.Name):
+        return []
+    found = reaching(owner.bindings[read.id], read, owner, scope)
+    return [b for b in found if not are_exclusive((b.node, owner), (read, scope))]
+
+
+def contradict(first: Place, second: Place) -> bool:
+    """Whether two places of one class run under opposite values of an attribute: in the arms of `if self.causal:`."""
+    if first[1].method_class is None or first[1].method_class is not second[1].method_class:
+        return False
+    one, two = (
+        {(ast.dump(c.test), c.holds) for c in conditions(node, scope) if _is_of_self(c.test, scope)}
+        for node, scope in (first, second)
+    )
+    return any((test, not holds) in two for test, holds in one)
+
+
+def _is_of_self(test: ast.expr, scope: Scope) -> bool:
+    return isinstance(test, ast.Attribute) and scope.is_self(test.value)
+
+
+# -- around a place -----------------------------------------------------------------------------------------------
+def _conditions(node: ast.AST, scope: Scope) -> Iterator[Condition]:
+    function, child = scope.function.node, node
+    for holder in ancestors(node, scope):
+        yield from _split(_of_arm(holder, child, scope))
+        yield from _split(_left_before(holder, child))
+        if isinstance(holder, ast.stmt) and holder is not function:
+            yield from conditions(holder, scope)  # many places share these
+            return
+        child = holder
+
+
+def _of_arm(holder: ast.AST, child: ast.AST, scope: Scope) -> Iterator[Condition]:
+    """The tests of `holder` that decide whether its part `child` runs."""
+    match holder:
+        case ast.If(test=test) | ast.While(test=test) if child is not test and holder is not scope.facts.guard:
+            yield _came_out(holder, test, arm_of(holder, child) == "body")
+        case ast.IfExp(test=test) if child is not test:
+            yield _came_out(holder, test, child is holder.body)
+        case ast.BoolOp(op=op, values=values):
+            yield from (_came_out(holder, v, isinstance(op, ast.And)) for v in _before(values, child))
+        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+            yield from (_came_out(g, test, True) for g in _before(holder.generators, child) for test in g.ifs)
+        case ast.comprehension(ifs=tests) if child in tests:
+            yield from (_came_out(holder, test, True) for test in _before(tests, child))
+        case ast.match_case():
+            cases = scope.facts.parents[holder]
+            assert isinstance(cases, ast.Match)
+            yield from _of_case(cases, holder, inside_guard=child is holder.guard)
+        case ast.Try() if child in holder.orelse:
+            yield from _after_block(holder.body)
+
+
+def _of_case(cases: ast.Match, chosen: ast.match_case, *, inside_guard: bool) -> Iterator[Condition]:
+    """The pattern matches and its guard holds, and no earlier case was taken."""
+    if not inside_guard:
+        yield from _tested(cases.subject, chosen, True)
+    elif (pattern := _pattern(cases.subject, chosen.pattern)) is not None:
+        yield _came_out(chosen, pattern, True)
+    for case in _before(cases.cases, chosen):
+        yield from _tested(cases.subject, case, False)
+
+
+def _left_before(holder: ast.AST, child: ast.AST) -> Iterator[Condition]:
+    """What is known because the statements before `child` in its block did not leave it."""
+    name = arm_of(holder, child)
+    if name in ("body", "orelse", "finalbody"):
+        yield from _after_block(_before(getattr(holder, name), child))
+
+
+def _before(items: Iterable[Node], child: ast.AST) -> list[Node]:
+    return list(takewhile(lambda item: item is not child, items))
+
+
+def _came_out(owner: ast.AST, test: ast.expr, taken: bool) -> Condition:
+    return Condition(test, taken, owner, taken)
+
+
+def _split(found: Iterable[Condition]) -> Iterator[Condition]:
+    """The parts of each test that came out for certain when the whole did."""
+    for condition in found:
+        match condition:
+            case Condition(ast.UnaryOp(op=ast.Not(), operand=inner), holds):
+                yield from _split([condition._replace(test=inner, holds=not holds)])
+            case Condition(ast.BoolOp(op=op, values=values), holds) if isinstance(op, ast.And) is holds:
+                yield from _split(condition._replace(test=value) for value in values)
+            case _:
+                yield condition
+
+
+# -- after a statement that may leave -----------------------------------------------------------------------------
+def _after_block(block: Sequence[ast.stmt], caught: bool = False) -> Iterator[Condition]:
+    """What is known when all of these statements have run to their end, the last of them first. `caught` when
+    something around them may go on after an exception."""
+    for statement in reversed(block):
+        yield from _after(statement, caught)
+
+
+def _after(statement: ast.stmt, caught: bool) -> Iterator[Condition]:
+    match statement:
+        case ast.Assert(test=test) if not caught:
+            yield _came_out(statement, test, True)
+        case ast.If(test=test, body=body, orelse=orelse):
+            yield from _after_choice(statement, test, body, orelse, caught)
+        case ast.While(test=test, body=body) if not breaks(body):
+            yield _came_out(statement, test, False)
+        case ast.With(body=body) | ast.AsyncWith(body=body):
+            yield from _after_block(body, caught=True)
+        case ast.Try(handlers=handlers) if all(leaves(h.body, caught) for h in handlers):
+            yield from _after_block([*statement.body, *statement.orelse, *statement.finalbody], caught)
+        case ast.Match(subject=subject, cases=cases):
+            yield from _after_cases(subject, cases, caught)
+
+
+def _after_choice(
+    owner: ast.AST, test: ast.expr, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt], caught: bool
+) -> Iterator[Condition]:
+    if leaves(body, caught):
+        yield _came_out(owner, test, False)
+        yield from _after_block(orelse, caught)
+    elif leaves(orelse, caught):
+        yield _came_out(owner, test, True)
+        yield from _after_block(body, caught)
+
+
+def _after_cases(subject: ast.expr, cases: Sequence[ast.match_case], caught: bool) -> Iterator[Condition]:
+    """The first cases leave, or all but the first that does not."""
+    for number, case in enumerate(cases):
+        if not leaves(case.body, caught):
+            if is_exhaustive(cases) and all(leaves(other.body, caught) for other in cases[number + 1 :]):
+                yield from _tested(subject, case, True)
+            return
+        yield from _tested(subject, case, False)
+
+
+# -- match --------------------------------------------------------------------------------------------------------
+def _tested(subject: ast.expr, case: ast.match_case, taken: bool) -> Iterator[Condition]:
+    """Whether a case is taken, as a test of its pattern and its guard."""
+    tests = [test for test in (_pattern(subject, case.pattern), case.guard) if test is not None]
+    if tests:
+        both = tests[0] if len(tests) == 1 else ast.copy_location(ast.BoolOp(ast.And(), tests), tests[0])
+        yield _came_out(case, both, taken)
+
+
+def _pattern(subject: ast.expr, pattern: ast.pattern) -> ast.expr | None:
+    """The expression that is true where a pattern matches; None where every value does."""
+    if is_irrefutable(pattern):
+        return None
+    test: ast.expr
+    match pattern:
+        case ast.MatchAs(pattern=ast.pattern() as inner):
+            return _pattern(subject, inner)
+        case ast.MatchValue(value=value):
+            test = ast.Compare(subject, [ast.Eq()], [value])
+        case ast.MatchSingleton(value=value):
+            test = ast.Compare(subject, [ast.Is()], [ast.copy_location(ast.Constant(value), pattern)])
+        case ast.MatchOr(patterns=patterns):
+            test = ast.BoolOp(ast.Or(), [t for p in patterns if (t := _pattern(subject, p)) is not None])
+        case _:  # what nobody can tell the outcome of
+            test = ast.Call(ast.copy_location(ast.Name("match", ast.Load()), pattern), [subject], [])
+    return ast.copy_location(test, pattern)

@@ -1,0 +1,175 @@
+"""The domain of texts: whether a value is text, and whether its items are. Only hashes of text and bytes, and of tuples
+of them, change from run to run; a set of integers comes in the same order each time.
+
+Says what the code shows, and last what a name says. Knows nothing of hashes, sets, or what becomes of them.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, NamedTuple, TypeAlias
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.domain import Domain, Of, Written
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.index import Binding, Scope
+
+_SAME_ITEMS = frozenset({"list", "tuple", "set", "frozenset", "sorted", "reversed", "iter", "filter",
+                         "collections.Counter"})  # fmt: skip
+_HASHABLE = frozenset({"tuple", "frozenset"})
+_ANNOTATED = frozenset({"str", "bytes", "Path"})
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_NUMBERS = frozenset({"id", "ids", "idx", "index", "indices", "num", "count", "len", "lengths"})
+
+
+class Evidence(IntEnum):
+    """How much speaks for text: what it is instead, nothing, a name that says so, or what the expression does."""
+
+    OTHER = -1
+    NONE = 0
+    NAME = 1
+    SURE = 2
+
+
+class Text(NamedTuple):
+    """Evidence that a value is text or a tuple with one in it, that iterating over it gives text, and that a
+    subscript does."""
+
+    own: Evidence
+    items: Evidence
+    at: Evidence
+
+
+_TEXT = Text(Evidence.SURE, Evidence.SURE, Evidence.SURE)
+_BYTES = Text(Evidence.SURE, Evidence.OTHER, Evidence.OTHER)
+_UNKNOWN = Text(Evidence.NONE, Evidence.NONE, Evidence.NONE)
+_OTHER = Text(Evidence.OTHER, Evidence.OTHER, Evidence.OTHER)
+_Of: TypeAlias = "Of[Text]"
+
+
+@dataclass(frozen=True)
+class Texts(Domain[Text]):
+    """Joined by the strongest evidence; the items of what is written out by the weakest."""
+
+    program: Program
+
+    def is_text(self, node: ast.expr, scope: Scope) -> Evidence:
+        """Whether `node` is a string, bytes, or a tuple with one in it."""
+        return max(self.program.evaluate(node, scope, self).own, Evidence.NONE)
+
+    def holds_text(self, node: ast.expr, scope: Scope) -> Evidence:
+        """Whether the items of `node` are texts; those of a text are its characters."""
+        return max(self.program.evaluate(node, scope, self).items, Evidence.NONE)
+
+    def join(self, values: Sequence[Text]) -> Text:
+        return Text(*map(max, zip(*values, strict=True))) if values else _OTHER
+
+    def unknown(self, node: ast.AST, scope: Scope) -> Text:  # noqa: ARG002
+        return _UNKNOWN
+
+    def constant(self, value: object, node: ast.expr, scope: Scope) -> Text:  # noqa: ARG002
+        if value is None:
+            return _UNKNOWN
+        return _TEXT if isinstance(value, str) else _BYTES if isinstance(value, bytes) else _OTHER
+
+    def named(self, name: str, found: Text, expr: ast.AST, scope: Scope) -> Text:  # noqa: ARG002
+        if isinstance(expr, ast.Attribute) and name in _table()["attributes"]:
+            return _TEXT
+        words = {word.lower() for word in _WORD.findall(name)}
+        if not words & set(_table()["words"]) or words & _NUMBERS:
+            return found
+        return Text(*(max(e, Evidence.NAME) if e is not Evidence.OTHER else e for e in found))
+
+    def display(self, node: Written, scope: Scope, of: _Of) -> Text:
+        match node:
+            case ast.Tuple(elts=elts) | ast.List(elts=elts) | ast.Set(elts=elts):
+                found = [of(e, scope).items if isinstance(e, ast.Starred) else of(e, scope).own for e in elts]
+                items = min(found, default=Evidence.NONE)
+                own = max(found, default=Evidence.NONE) if isinstance(node, ast.Tuple) else Evidence.OTHER
+                return Text(own, items, items)
+            case ast.Dict(keys=keys, values=values):
+                known = [of(key, scope).own for key in keys if key is not None]
+                held = [of(value, scope).own for value in values]
+                return Text(Evidence.OTHER, *(min(found, default=Evidence.NONE) for found in (known, held)))
+            case ast.DictComp(key=key, value=value):
+                inner = scope.children.get(node, scope)
+                return Text(Evidence.OTHER, of(key, inner).own, of(value, inner).own)
+            case ast.ListComp(elt=elt) | ast.SetComp(elt=elt) | ast.GeneratorExp(elt=elt):
+                items = of(elt, scope.children.get(node, scope)).own
+                return Text(Evidence.OTHER, items, items)
+
+    def operator(self, node: ast.AST, scope: Scope, of: _Of) -> Text:
+        match node:
+            case ast.JoinedStr():
+                return _TEXT
+            case ast.BinOp(left=left, op=ast.Mod() | ast.Div()):
+                return of(left, scope)
+            case ast.BinOp(left=left, right=right):
+                return self.join([of(left, scope), of(right, scope)])
+            case ast.AugAssign(value=value):
+                return of(value, scope)
+            case ast.Compare() | ast.UnaryOp():
+                return _OTHER
+        return _UNKNOWN
+
+    def element(self, loop: Binding, scope: Scope, of: _Of) -> Text:
+        match loop.path, loop.value:
+            case (), ast.expr() as iterable:
+                return _each(of(iterable, scope).items)
+            case (place,), ast.Call(func=ast.Attribute(value=mapping, attr="items")):
+                whole = of(mapping, scope)
+                return _each(whole.at if place else whole.items)
+        return _UNKNOWN
+
+    def item(self, container: ast.expr, key: ast.expr | None, scope: Scope, of: _Of) -> Text:
+        whole = of(container, scope)
+        return whole if isinstance(key, ast.Slice) else _each(whole.at)
+
+    def parameter(self, binding: Binding, function: Scope, of: _Of) -> Text:  # noqa: ARG002
+        annotation = getattr(binding.node, "annotation", None)
+        if annotation is None:
+            return _UNKNOWN
+        return _TEXT if ast.unparse(annotation).strip("'\"") in _ANNOTATED else _UNKNOWN._replace(own=Evidence.OTHER)
+
+    def result(self, callee: str | Scope | None, call: ast.Call, scope: Scope, of: _Of) -> Text:
+        name = callee if isinstance(callee, str) else ""
+        method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+        if name in _table()["functions"] or (callee is None and method in _table()["methods"]):
+            return _BYTES if {name, method} & set(_table()["binary"]) else _TEXT
+        wraps = name.removeprefix("builtins.")
+        if wraps in _SAME_ITEMS and call.args:
+            whole = of(call.args[-1], scope)
+            return whole._replace(own=whole.items if wraps in _HASHABLE else Evidence.OTHER)
+        if wraps == "map" and call.args:
+            mapped = self.program.qualified(call.args[0], scope)
+            return _holding(Evidence.SURE if mapped in _table()["functions"] else Evidence.NONE)
+        if method == "keys":
+            return _holding(Evidence.NAME)
+        is_text_array = name.startswith("numpy.") and any(_is_text_type(k) for k in call.keywords)
+        return _holding(Evidence.SURE) if method in ("iterdir", "rglob") or is_text_array else _UNKNOWN
+
+
+def _table() -> Mapping[str, Any]:
+    return catalogue.table("generators")["text"]  # type: ignore[no-any-return]
+
+
+def _each(evidence: Evidence) -> Text:
+    """An item of which this is known: that of a text is one, and so are its own."""
+    return Text(evidence, evidence, evidence)
+
+
+def _holding(evidence: Evidence) -> Text:
+    return Text(Evidence.NONE, evidence, evidence)
+
+
+def _is_text_type(keyword: ast.keyword) -> bool:
+    """`dtype=str`, `dtype=np.dtype(str)`, `dtype="U10"`."""
+    if keyword.arg != "dtype":
+        return False
+    names = {getattr(n, "id", getattr(n, "attr", "")) for n in ast.walk(keyword.value)}
+    literal = keyword.value.value if isinstance(keyword.value, ast.Constant) else ""
+    return bool(names & {"str", "str_", "unicode_"}) or (isinstance(literal, str) and literal.lstrip("<>=")[:1] == "U")
