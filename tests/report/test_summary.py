@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from findings_by_hand import finding, fix, rendered, result, span
 
-from torchrepro_lint.engine import Result
+from torchrepro_lint.engine import IN_BASELINE, Result
 from torchrepro_lint.model import Certainty, Level, Safety
 from torchrepro_lint.report.statistics import by_rule, others
 
@@ -104,6 +104,13 @@ def test_many_findings_are_counted_by_rule_and_certainty_unasked() -> None:
     made = result(*(finding(span(line, 1, line, 2)) for line in range(1, 11)))
     assert "\n10  TRP201  loader-without-generator  10 certain\nFirst: TRP201 " in rendered("full", made)
     assert "10  TRP201" not in rendered("concise", made)
+
+
+def test_who_finds_too_much_hears_of_baselines() -> None:
+    made = result(*(finding(span(line, 1, line, 2)) for line in range(1, 51)))
+    assert "Too many for now: --write-baseline FILE lists them" in rendered("full", made)
+    made.left_out = {IN_BASELINE: ()}
+    assert "--write-baseline" not in rendered("full", made)
 
 
 def test_findings_in_files_that_were_not_given_are_counted_apart() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from torchrepro_lint.engine import IN_BASELINE
 from torchrepro_lint.model import Certainty, Level, Safety
 from torchrepro_lint.report.places import shown_path
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from torchrepro_lint.engine import Result
 
 _FIRST = 3  # rules to begin with
+_TOO_MANY = 50  # findings that nobody mends in an afternoon
 
 
 class Row(NamedTuple):
@@ -72,6 +74,8 @@ def advice(result: Result, cwd: Path) -> Iterator[str]:
     if entry is not None:
         where = shown_path(result.root, entry, cwd)
         yield f"`torchrepro-lint explain {where}` shows where that program seeds and draws.\n"
+    if len(problems) >= _TOO_MANY and IN_BASELINE not in result.left_out:
+        yield "Too many for now: --write-baseline FILE lists them, and with --baseline FILE a run reports what is new.\n"
 
 
 def _sure(row: Row) -> str:
