@@ -75,7 +75,7 @@ def advice(result: Result, cwd: Path) -> Iterator[str]:
         where = shown_path(result.root, entry, cwd)
         yield f"`torchrepro-lint explain {where}` shows where that program seeds and draws.\n"
     if len(problems) >= _TOO_MANY and IN_BASELINE not in result.left_out:
-        yield "Too many for now: --write-baseline FILE lists them, and with --baseline FILE a run reports what is new.\n"
+        yield "Too many for now: --write-baseline FILE lists them, and --baseline FILE then leaves them out.\n"
 
 
 def _sure(row: Row) -> str:
