@@ -57,6 +57,7 @@ def test_findings_are_on_the_marked_lines(code: str, example: Example, fixed: Ex
     found = sorted((f.location.path, f.location.range.start.line, f.code) for f in result.findings)
     wanted = sorted((m.file, m.line, m.code) for m in example.marks()) if example.kind == "bad" else []
     assert found == wanted, "\n".join(f.message for f in result.findings)
+    assert all(f.help for f in result.findings)
 
 
 FIXED = [(c, e, f) for c, e, f in PROGRAMS if f is not None]

@@ -23,6 +23,7 @@ fix = "safe"
 since = "0.1.0"
 tags = ["data-loading", "order"]
 message = "`{call}` shuffles without `generator=`"
+help = "Pass a seeded generator to `{call}`"
 fix_title = "Give the loader a seeded generator"
 references = ["https://docs.pytorch.org/docs/stable/notes/randomness.html"]
 
@@ -105,6 +106,7 @@ def test_front_matter_becomes_typed_fields(tmp_path: Path) -> None:
     assert card.tags == ("data-loading", "order")
     assert card.message == "`{call}` shuffles without `generator=`"
     assert card.messages == {"none": "`{call}` passes `generator=None` {{as if absent}}"}
+    assert (card.help, card.help_for) == ("Pass a seeded generator to `{call}`", {})
 
 
 def test_sections_skip_headings_in_fences(tmp_path: Path) -> None:
@@ -120,7 +122,7 @@ def test_examples_are_grouped_into_programs(tmp_path: Path) -> None:
     assert (first.kind, first.torch, first.unsafe) == ("bad", "2.5", False)
     assert first.files == (("train.py", "loader = DataLoader(data, shuffle=True)  # TRP201\n"),)
     assert fixed.kind == "fixed"
-    assert [name for name, _ in program.project.files] == ["train.py", "data.py"]
+    assert [name for name, _ in program.files] == ["train.py", "data.py"]
     assert program.unsafe
     assert after_next.files == (("train.py", "pass\n"),)
     assert good.kind == "good"
@@ -151,7 +153,10 @@ def test_marks_are_found_and_removed(tmp_path: Path) -> None:
         ('tags = ["data-loading", "order"]', 'tags = "order"', 9, "tags: must be a list of texts"),
         ("tags = [", "default = 1\ntags = [", 9, "default: must be true or false"),
         ("{call}` shuffles", "{call!r}` shuffles", 10, "message: a placeholder is {lower_case}"),
-        ("{{as if absent}}", "{as if absent}", 15, "none: a placeholder"),
+        ('help = "Pass a seeded generator to `{call}`"\n', "", 1, "help: is missing"),
+        ("to `{call}`", "to `{Call}`", 11, "help: a placeholder is {lower_case}"),
+        ('{{as if absent}}"\n', '{{as if absent}}"\n[help_for]\nno = "x"\n', 17, "help_for: no message is called no"),
+        ("{{as if absent}}", "{as if absent}", 16, "none: a placeholder"),
         (
             'fix_title = "Give the loader a seeded generator"\n',
             "",
@@ -161,17 +166,17 @@ def test_marks_are_found_and_removed(tmp_path: Path) -> None:
         ('code = "TRP201"', 'code = "TRP202"', 2, "'TRP202' is not what the file is named after: 'TRP201'"),
         ('name = "loader', 'name = "sampler', 3, "'sampler-without-generator' is not what"),
         ('level = "warning"', "level = warning", 5, "front matter:"),
-        ("## Use instead", "## Use this", 59, "expected ## Use instead, found ## Use this"),
-        ("## References\n", "", 74, "heading missing: ## References"),
-        ("## References\n", "## References\n\n## More\n", 75, "unknown heading: ## More"),
-        ("## What it does", "Hello.\n\n## What it does", 17, "text before ## What it does"),
-        ("Often.", "", 69, "nothing under ## When it stays silent"),
-        ("<!-- next -->\n", "", 54, "train.py comes twice in one program"),
-        ("python bad torch=2.5", "python wrong", 30, "'wrong' is none of bad, fixed, good"),
-        ("bad torch=2.5", "bad cell=2", 30, "'cell=2' is none of file=..., torch=..., unsafe"),
-        ("file=data.py", "file=data.py torch=2.6", 44, ""),
-        ("python good", "toml good", 61, "a toml file of an example needs file=..."),
-        ("DataLoader(data)\n```", "DataLoader(data)\n", 61, "the fenced block is not closed"),
+        ("## Use instead", "## Use this", 60, "expected ## Use instead, found ## Use this"),
+        ("## References\n", "", 75, "heading missing: ## References"),
+        ("## References\n", "## References\n\n## More\n", 76, "unknown heading: ## More"),
+        ("## What it does", "Hello.\n\n## What it does", 18, "text before ## What it does"),
+        ("Often.", "", 70, "nothing under ## When it stays silent"),
+        ("<!-- next -->\n", "", 55, "train.py comes twice in one program"),
+        ("python bad torch=2.5", "python wrong", 31, "'wrong' is none of bad, fixed, good"),
+        ("bad torch=2.5", "bad cell=2", 31, "'cell=2' is none of file=..., torch=..., unsafe"),
+        ("file=data.py", "file=data.py torch=2.6", 45, ""),
+        ("python good", "toml good", 62, "a toml file of an example needs file=..."),
+        ("DataLoader(data)\n```", "DataLoader(data)\n", 62, "the fenced block is not closed"),
     ],
 )
 def test_a_card_that_strays_is_refused_with_its_place(

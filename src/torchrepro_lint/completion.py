@@ -1,4 +1,4 @@
-"""Turns what a check yields into a finding: the card gives name, level, message and fix title."""
+"""Turns what a check yields into a finding: the card gives name, level, message, help and fix title."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ def complete(code: str, draft: Draft, facts: ModuleFacts) -> Finding:
         tuple(Related(p.facts.source.location(shown_range(p.facts, p.node)), p.message) for p in draft.related),
         _fix(card, draft),
         statement=statement_at(facts.source, facts, shown.start.line),
+        help=fill(card.help_for.get(draft.message or "", card.help), draft.values),
     )
 
 
@@ -42,11 +43,11 @@ def tool_finding(code: str, rel: str, where: Position, message: str) -> Finding:
     """A finding of the tool itself (TRP001, TRP003), at a place that may have no syntax tree."""
     card = load_card(code)
     place = Range(where, Position(where.line, where.column + 1))
-    return Finding(code, card.name, card.level, card.certainty, message, Location(rel, place))
+    return Finding(code, card.name, card.level, card.certainty, message, Location(rel, place), help=card.help)
 
 
 def unused_suppression(source: SourceFile, unused: Unused) -> Finding:
-    """TRP002: what of this suppression silenced nothing, and the edit that takes it out."""
+    """TRP002: which parts of a suppression silenced nothing, and the edit that removes them."""
     card = load_card("TRP002")
     parts = [f"no rule is called {', '.join(unused.unknown)}"] if unused.unknown else []
     if unused.meant_for is not None:
@@ -59,7 +60,9 @@ def unused_suppression(source: SourceFile, unused: Unused) -> Finding:
     fix = Fix(Safety.SAFE, card.fix_title, (removal(source, unused),)) if unused.meant_for is None else None
     where = source.location(unused.item.range)
     statement = source.slice(unused.item.range)
-    return Finding("TRP002", card.name, card.level, card.certainty, message, where, fix=fix, statement=statement)
+    return Finding(
+        "TRP002", card.name, card.level, card.certainty, message, where, fix=fix, help=card.help, statement=statement
+    )
 
 
 def _better_place(source: SourceFile, unused: Unused, line: int) -> str:

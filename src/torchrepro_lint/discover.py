@@ -170,7 +170,7 @@ _Rules = tuple[str, Globs]  # a folder, with no separator at its end, and patter
 
 
 def _verdict(rules: Sequence[_Rules], path: str, is_dir: bool) -> bool:
-    """Whether the rules leave `path` out; the last that speaks of it decides."""
+    """Whether the rules leave `path` out; the last one that matches decides."""
     for base, globs in reversed(rules):
         if _inside(path, base):
             verdict = globs.verdict(path[len(base) + 1 :].replace(os.sep, "/"), is_dir)

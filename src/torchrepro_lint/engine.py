@@ -112,7 +112,7 @@ class Result:
         return bool(self.missing or self.problems) or any(f.code in FAILURES for f in self.findings)
 
     def source(self, rel: str) -> SourceFile | None:
-        """The text that the findings in `rel` speak of."""
+        """The text that the findings in `rel` are about."""
         path = self.root / rel
         try:
             if path in self._text_of:
@@ -343,7 +343,7 @@ def _fingerprinted(findings: Mapping[Path, Sequence[Finding]]) -> list[Finding]:
 
 
 def _own_evidence(settings: Settings) -> Sequence[Measured]:
-    """What the user measured; SettingsError for a file that cannot be read."""
+    """The user's measurements; SettingsError for a file that cannot be read."""
     if settings.evidence is None:
         return ()
     from torchrepro_lint.evidence import EvidenceError, read

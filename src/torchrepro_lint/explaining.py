@@ -1,4 +1,4 @@
-"""What the tool believes about programs: each one that starts in the files asked for, walked as the rules see it.
+"""What was found out about each program that starts in the files asked for, by the analysis that the rules use.
 Reports nothing and prints nothing."""
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from torchrepro_lint.seeding.seedings import seedings
 
 
 class Explained(NamedTuple):
-    """What is believed about the programs that start in the files asked for; `idle` are those that start none."""
+    """What was found out about the programs that start in the files asked for; `idle` are the files that start none."""
 
     root: Path
     programs: tuple[ProgramBelief, ...]

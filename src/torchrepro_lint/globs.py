@@ -47,7 +47,7 @@ class Globs:
         self._anchored = _Alternatives(anchored)
 
     def verdict(self, path: str, is_dir: bool) -> bool | None:
-        """True: matched; False: exempted by a `!` pattern; None: no pattern speaks of this path."""
+        """True: matched; False: exempted by a `!` pattern; None: no pattern matches this path."""
         subject = path + "/" if is_dir else path
         by_path = self._anchored.last_match(subject)
         by_name = self._named.last_match(subject[path.rfind("/") + 1 :])

@@ -1,4 +1,4 @@
-"""What every layer speaks: places in files, edits, fixes and findings.
+"""The data types of every layer: places in files, edits, fixes and findings.
 
 Frozen data only. Imports nothing of ours, knows nothing of files, rules or output formats.
 Lines and columns are 1-based, columns count characters (not bytes), ends are exclusive.
@@ -77,7 +77,7 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """Another place that a finding rests on, e.g. "seeded here"."""
+    """Another place that a finding is based on, e.g. "seeded here"."""
 
     location: Location
     message: str
@@ -106,7 +106,7 @@ class Finding:
     """One thing wrong at one place.
 
     `statement` is the statement that it starts in, without layout and comments; `fingerprint` stays the same as long
-    as rule, file and statement do.
+    as rule, file and statement do. `help` says what to do by hand, with a fix or without.
     """
 
     code: str
@@ -119,6 +119,7 @@ class Finding:
     related: tuple[Related, ...] = ()
     fix: Fix | None = None
     fingerprint: str = ""
+    help: str | None = None
     statement: str = ""
 
     @property

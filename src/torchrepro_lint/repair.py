@@ -153,7 +153,7 @@ def _flat(findings: dict[Path, list[Finding]]) -> list[Finding]:
 def _is_better(before: Sequence[Finding], after: Sequence[Finding], fixed: Sequence[Finding]) -> bool:
     """Whether the new text parses, what was fixed is gone, and its rules find no more than before.
 
-    In the place of a finding another one may come to light: a program whose main process is seeded may start
+    Fixing a finding may reveal another one: a program whose main process is seeded may start
     others that are not.
     """
     was, now = Counter(f.code for f in before), Counter(f.code for f in after)

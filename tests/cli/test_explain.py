@@ -82,7 +82,7 @@ main.py:25:1  a program, from its main guard
     main.py
     helpers.py
     model.py
-  seeds, in the order in which they are met
+  seeds, in the order in which they run
     helpers.py:6:5  torch.manual_seed(seed)  torch: conditional
       `seed` is None by default
       only where `args.seed is not None` is true, which is not the default
@@ -99,7 +99,7 @@ main.py:25:1  a program, from its main guard
     model.py:7:22  nn.Linear(1, 1)  first drawn from
       through main.py:26:5  main()
       through main.py:18:11  Net()
-  numpy: drawn from, and no seed comes before (TRP101)
+  numpy: drawn from, and not seeded before (TRP101)
     main.py:15:13  np.random.permutation(10)  first drawn from
       through main.py:26:5  main()
   python: seeded before it is first drawn from
@@ -221,8 +221,8 @@ def test_what_cannot_be_read_exits_with_2(run: Run, program: Path, name: str, te
 def test_bounds_are_told_and_counted(run: Run, program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("torchrepro_lint.seeding.interpreter.MAX_CALLS", 1)
     done = run("explain", "main.py")
-    assert "given up, so no finding rests on it: more calls than are followed" in done.stdout
-    assert "numpy: drawn from, whether after a seed is not known" in done.stdout
+    assert "analysis was cut short, so no finding is based on it: more calls than are followed" in done.stdout
+    assert "numpy: drawn from; whether it is seeded before is not known" in done.stdout
     counted = run("check", "main.py", "--statistics", "--select", "TRP101")
     assert "files with a program not walked to its end: 1\n" in counted.stdout
 

@@ -16,6 +16,13 @@ def test_a_rule_by_code_or_name(run: Run, name: str) -> None:
     assert done.exit_code == 0
     assert done.stdout.startswith("TRP002 unused-suppression\n")
     assert "\nFix safety\n" in done.stdout
+    assert "\nWhy it matters\n" not in done.stdout
+
+
+def test_the_whole_page_is_shown_when_asked_for(run: Run) -> None:
+    page = run("rule", "TRP201", "--full").stdout
+    assert [page.index(f"\n{heading}\n") for heading in cards.HEADINGS]
+    assert len(page.splitlines()) > 100 > len(run("rule", "TRP201").stdout.splitlines())
 
 
 def test_a_prefix_lists_its_rules(run: Run) -> None:
@@ -57,5 +64,6 @@ def test_either_a_rule_or_all(run: Run, arguments: tuple[str, ...]) -> None:
 
 
 def test_a_page_is_coloured_when_asked(run: Run) -> None:
-    assert "\x1b[1mWhy it matters\x1b[0m" in run("rule", "TRP002", "--color", "always").stdout
+    assert "\x1b[1mUse instead\x1b[0m" in run("rule", "TRP002", "--color", "always").stdout
+    assert "\x1b[1mWhy it matters\x1b[0m" in run("rule", "TRP002", "--full", "--color", "always").stdout
     assert "\x1b[" not in run("rule", "TRP002").stdout

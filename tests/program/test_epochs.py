@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from small_project import SmallProject
 
-from torchrepro_lint.dataflow.flow import Flow
 from torchrepro_lint.loading.epochs import EpochLoop, epoch_loop, repeated_order
+from torchrepro_lint.loading.sampler_uses import SamplerUses
 from torchrepro_lint.loading.samplers import is_evaluation, samplers
 
 HEAD = "from torch.utils.data import DataLoader, DistributedSampler\n"
@@ -17,7 +17,7 @@ HEAD = "from torch.utils.data import DataLoader, DistributedSampler\n"
 def loop_around(folder: Path, text: str) -> EpochLoop | None:
     project = SmallProject(folder, {"train.py": text})
     node, scope = project.call("work")
-    return epoch_loop(project.program, node, scope, Flow())
+    return epoch_loop(project.program, node, scope, SamplerUses())
 
 
 @pytest.mark.parametrize(

@@ -263,6 +263,7 @@ def test_items_of_a_listing_are_text(tmp_path: Path) -> None:
         ("H / 2**63 < 0.1", True),
         ("H > 0", True),
         ("sorted(xs, key=lambda x: H)", True),
+        ("def f(h):\n    return xs[h % 3]\nf(H)", True),
         ("use(H)", False),
         ("H == 3", False),
         ("cache[H] = 1", False),

@@ -9,7 +9,7 @@ import pytest
 from small_project import SmallProject
 
 from torchrepro_lint.loading.decisions import Decision
-from torchrepro_lint.loading.order import Order
+from torchrepro_lint.loading.order import decided_by
 
 HEAD = "import glob, itertools, json, os, random\nimport numpy as np\nimport torch\nfrom tqdm import tqdm\n"
 
@@ -19,28 +19,30 @@ def decision(folder: Path, text: str, **files: str) -> Decision | None:
     others = {f"{name}.py": HEAD + textwrap.dedent(body) for name, body in files.items()}
     project = SmallProject(folder, {"train.py": HEAD + textwrap.dedent(text), **others})
     node, scope = project.call("os.listdir")
-    return Order(project.program).decided_by(node, scope)
+    return decided_by(node, scope, project.program)
 
 
 DECIDES = {
+    "field": ("x = {'files': os.listdir(d), 'n': 3}\ny = x['files'][0]", "decides which item is taken"),
+    "list of lists": ("x = []\nx.append(os.listdir(d))\ny = x[0][1]", "decides which item is taken"),
     "first": ("x = os.listdir(d)[0]", "decides which item is taken"),
     "last": ("x = list(os.listdir(d))[-1]", "decides which item is taken"),
-    "slice": ("x = os.listdir(d)\ny = x[:10]", "decides what is in which part"),
+    "slice": ("x = os.listdir(d)\ny = x[:10]", "decides which items each part gets"),
     "progress": ("x = [f for f in tqdm(os.listdir(d))]\nprint(x[0])", "decides which item is taken"),
-    "shuffled": ("x = os.listdir(d)\nrandom.shuffle(x)", "decides what a seeded shuffle gives"),
-    "chosen": ("x = random.choice(os.listdir(d))", "decides what a random draw picks"),
-    "numbered": ("x = {c: i for i, c in enumerate(os.listdir(d))}", "decides the numbering"),
-    "numbered dict": ("x = dict(zip(os.listdir(d), itertools.count()))", "decides the numbering"),
-    "numbered in a loop": ("x = {}\nfor f in os.listdir(d):\n    x[f] = len(x)", "decides the numbering"),
-    "counted": ("n = 0\nfor f in os.listdir(d):\n    x[f] = n\n    n += 1", "decides the numbering"),
-    "position": ("x = os.listdir(d)\nn = x.index('a')", "decides the numbering"),
-    "array": ("for i, f in enumerate(os.listdir(d)):\n    x[i] = read(f)", "decides the numbering"),
+    "shuffled": ("x = os.listdir(d)\nrandom.shuffle(x)", "decides the result of a seeded shuffle"),
+    "chosen": ("x = random.choice(os.listdir(d))", "decides which item a random draw picks"),
+    "numbered": ("x = {c: i for i, c in enumerate(os.listdir(d))}", "decides the number of each item"),
+    "numbered dict": ("x = dict(zip(os.listdir(d), itertools.count()))", "decides the number of each item"),
+    "numbered in a loop": ("x = {}\nfor f in os.listdir(d):\n    x[f] = len(x)", "decides the number of each item"),
+    "counted": ("n = 0\nfor f in os.listdir(d):\n    x[f] = n\n    n += 1", "decides the number of each item"),
+    "position": ("x = os.listdir(d)\nn = x.index('a')", "decides the number of each item"),
+    "array": ("for i, f in enumerate(os.listdir(d)):\n    x[i] = read(f)", "decides the number of each item"),
     "first few": (
         "for i, f in enumerate(os.listdir(d)):\n    if i == 5:\n        break",
         "decides which items come first",
     ),
-    "paired": ("for a, b in zip(os.listdir(d), glob.glob(e)):\n    f(a, b)", "decides what is paired with what"),
-    "paired with sorted": ("x = zip(sorted(y), os.listdir(d))", "decides what is paired with what"),
+    "paired": ("for a, b in zip(os.listdir(d), glob.glob(e)):\n    f(a, b)", "decides which items are paired"),
+    "paired with sorted": ("x = zip(sorted(y), os.listdir(d))", "decides which items are paired"),
     "found": (
         "def f(d):\n    for n in os.listdir(d):\n        if n.endswith('.pt'):\n            return n",
         "decides which item comes first",
@@ -53,9 +55,9 @@ DECIDES = {
     "drawn in a list": ("x = [random.random() for f in os.listdir(d)]", "decides which item gets which random number"),
     "written": (
         "with open(p, 'w') as out:\n    for f in os.listdir(d):\n        out.write(f)",
-        "is the order in which they are written",
+        "becomes the order in which the items are written",
     ),
-    "joined": ("out.write('\\n'.join(os.listdir(d)))", "is the order in which they are written"),
+    "joined": ("out.write('\\n'.join(os.listdir(d)))", "becomes the order in which the items are written"),
     "saved": ("json.dump(os.listdir(d), out)", "is saved"),
     "saved in a field": ("x = os.listdir(d)\njson.dump({'root': d, 'files': x}, out)", "is saved"),
     "saved in an argument": ("x = dict(root=d, files=os.listdir(d))\njson.dump(x, out)", "is saved"),
@@ -65,24 +67,27 @@ DECIDES = {
     ),
     "written as text": (
         "x = {'files': os.listdir(d)}\ntext = json.dumps(x)\nwith open(p, 'w') as out:\n    out.write(text + '\\n')",
-        "is the order in which they are written",
+        "becomes the order in which the items are written",
     ),
-    "written at once": ("open(p, 'w').write(json.dumps(os.listdir(d)))", "is the order in which they are written"),
+    "written at once": (
+        "open(p, 'w').write(json.dumps(os.listdir(d)))",
+        "becomes the order in which the items are written",
+    ),
     "unpacked": ("a, b = os.listdir(d)", "decides which item gets which name"),
-    "stacked": ("x = np.stack([read(f) for f in os.listdir(d)])\ny = x[3:]", "decides what is in which part"),
-    "extended": ("x = []\nx.extend(os.listdir(d))\ny = x[i]", "decides which item an index means"),
-    "added": ("x = []\nx += os.listdir(d)\ny = x[i]", "decides which item an index means"),
-    "concatenated": ("x = ['a'] + os.listdir(d)\ny = x[i]", "decides which item an index means"),
+    "stacked": ("x = np.stack([read(f) for f in os.listdir(d)])\ny = x[3:]", "decides which items each part gets"),
+    "extended": ("x = []\nx.extend(os.listdir(d))\ny = x[i]", "decides which item each index refers to"),
+    "added": ("x = []\nx += os.listdir(d)\ny = x[i]", "decides which item each index refers to"),
+    "concatenated": ("x = ['a'] + os.listdir(d)\ny = x[i]", "decides which item each index refers to"),
     "by class": (
         "x = {}\nfor f in os.listdir(d):\n    x.setdefault(kind(f), []).append(f)\n"
         "for k, v in x.items():\n    test = v[:10]",
-        "decides what is in which part",
+        "decides which items each part gets",
     ),
     "lists in a dict": ("x = {}\nx['train'] = os.listdir(d)\ny = x['train'][0]", "decides which item is taken"),
     "keys": ("x = {f: 1 for f in os.listdir(d)}\ny = list(x)[0]", "decides which item is taken"),
     "values": (
         "x = {}\nfor f in os.listdir(d):\n    x[f] = read(f)\ny = list(x.values())[i]",
-        "decides which item an index means",
+        "decides which item each index refers to",
     ),
     "generator": (
         "def read():\n    for f in os.listdir(d):\n        yield f\nx = list(read())\nprint(x[0])",
@@ -91,7 +96,7 @@ DECIDES = {
     "method": (
         "class A:\n    def fill(self):\n        for f in os.listdir(d):\n            self.add(f)\n"
         "    def add(self, f):\n        self.x.append(f)\n    def get(self, i):\n        return self.x[i]",
-        "decides which item an index means",
+        "decides which item each index refers to",
     ),
     "one of two results": (
         "def f():\n    return os.listdir(d), 3\nnames, n = f()\nx = names[0]",
@@ -100,12 +105,12 @@ DECIDES = {
     "dataclass": (
         "from dataclasses import dataclass\n@dataclass\nclass A:\n    names: list\n"
         "    def get(self, i):\n        return self.names[i]\nA(os.listdir(d))",
-        "decides which item an index means",
+        "decides which item each index refers to",
     ),
     "base class": (
         "class Base:\n    def get(self, i):\n        return self.x[i]\n"
         "class A(Base):\n    def __init__(self):\n        self.x = os.listdir(d)",
-        "decides which item an index means",
+        "decides which item each index refers to",
     ),
     "worked off": (
         "x = os.listdir(d)\ny = []\nwhile len(x) > 0:\n    y.append(x.pop())\nz = y[0]",
@@ -126,7 +131,7 @@ DECIDES = {
     ),
     "data frame": (
         "import pandas as pd\nx = pd.DataFrame(os.listdir(d))\ny = x.iloc[i]",
-        "decides which item an index means",
+        "decides which item each index refers to",
     ),
 }
 
@@ -139,6 +144,9 @@ def test_an_order_that_is_seen(text: str, why: str, tmp_path: Path) -> None:
 
 
 FREE = {
+    "own dict": "x = {}\nfor k in os.listdir(d):\n    x[k][1] = f(k)\nfor v in x.values():\n    y = list(v)[0]",
+    "another key": "x = {}\nx['a'] = os.listdir(d)\ny = x['b'][0]",
+    "rebound before": "x = os.listdir(d)\nif a:\n    x = read()\nelse:\n    x = read2()\ny = x[0]",
     "sorted": "x = sorted(os.listdir(d))[0]",
     "sorted with a list": "x = sorted([f for f in os.listdir(d)])[0]",
     "natural": "x = natsorted(os.listdir(d))[0]",
@@ -210,6 +218,6 @@ def test_data_that_a_table_of_functions_gives(tmp_path: Path) -> None:
     (tmp_path / "datasets").mkdir()
     project = SmallProject(tmp_path, {"datasets/formats.py": HEAD + text})
     node, scope = project.call("os.listdir", "datasets/formats.py")
-    found = Order(project.program).decided_by(node, scope)
+    found = decided_by(node, scope, project.program)
     assert found is not None
-    assert found.why == "is the order of the data that it returns"
+    assert found.why == "becomes the order of the data that is returned"

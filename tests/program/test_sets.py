@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from small_project import SmallProject
 
-from torchrepro_lint.dataflow.uses import Uses
 from torchrepro_lint.loading.sets import taken_from, text_sets
 from torchrepro_lint.rng.texts import Evidence
 
@@ -17,15 +16,14 @@ HEAD = "import os\nfrom pathlib import Path\n"
 def evidence(folder: Path, text: str) -> list[Evidence]:
     """For each set of text in the file."""
     project = SmallProject(folder, {"train.py": HEAD + text})
-    return [s.evidence for s in text_sets(project.module(), project.program, Uses(project.program))]
+    return [s.evidence for s in text_sets(project.module(), project.program)]
 
 
 def taken(folder: Path, text: str) -> list[str]:
     """What is written where items are taken from the first set of text."""
     project = SmallProject(folder, {"train.py": HEAD + text})
-    uses = Uses(project.program)
-    held = next(text_sets(project.module(), project.program, uses))
-    sites = taken_from(held.made, uses)
+    held = next(text_sets(project.module(), project.program))
+    sites = taken_from(held.made, project.program)
     return [s.scope.facts.text(s.scope.facts.parents[s.node]) for s in sites]
 
 
@@ -95,11 +93,11 @@ def f(names):
 f(x)
 """
     assert taken(tmp_path, text) == [
-        "tuple(names - {'c'})",
         "z.add",
         "'a' in z",
         "list(z)",
         "for item in frozenset(z):\n    use(item)",
+        "tuple(names - {'c'})",
     ]
 
 

@@ -59,6 +59,7 @@ def finding(
     certainty: Certainty = Certainty.CERTAIN,
     message: str = MESSAGE,
     fix: Fix | None = None,
+    help: str | None = None,
 ) -> Finding:
     return Finding(
         code,
@@ -71,6 +72,7 @@ def finding(
         items,
         fix,
         "0123456789abcdef",
+        help=help,
     )
 
 

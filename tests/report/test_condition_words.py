@@ -23,9 +23,9 @@ from torchrepro_lint.report.condition_words import alternatives
         ({"holds": 0}, "`x` holds a 0"),
         ({"rank_min": 3}, "`x` of 3 or more dimensions"),
         ({"floating": False}, "`x` holds integers"),
-        ({"gradient": True, "unknown": "silent"}, "a gradient is wanted for `x`"),
+        ({"gradient": True, "unknown": "silent"}, "`x` requires a gradient"),
         ({"tensor": True, "floating": True}, "`x` holds floats and `x` is a tensor"),
-        ({"unique": True}, "`x` names no place twice"),
+        ({"unique": True}, "`x` has no repeated values"),
         ({"whole": True}, "the values of `x` are whole numbers"),
     ],
 )

@@ -65,6 +65,7 @@ def test_json_has_the_documented_form() -> None:
         "cell": None,
         "properties": {"bound": True, "count": 2, "family": "torch"},
         "related": [{"path": "src/data.py", "line": 2, "column": 3, "message": "drawn there"}],
+        "help": None,
         "fix": {
             "safety": "safe",
             "title": "Give the loader a seeded generator",
@@ -112,6 +113,15 @@ def test_github_gets_one_workflow_command_for_each_finding() -> None:
         "::nb.ipynb:cell 2:3:5: TRP201 loader-without-generator, note (certain): `x` ist 漢: 100%25,%0Aend"
         f"%0A{rule_url('TRP201')}"
     )
+
+
+def test_what_to_do_by_hand_is_told_where_there_is_no_fix() -> None:
+    by_hand = finding(span(1, 1, 1, 6), help="Sort the names")
+    assert json.loads(rendered("json", result(by_hand)))[0]["help"] == "Sort the names"
+    assert "%0Ahelp: Sort the names" in rendered("github", result(by_hand))
+    fixed = finding(span(1, 1, 1, 6), fix=fix(), help="Sort the names")
+    assert json.loads(rendered("json", result(fixed)))[0]["help"] == "Sort the names"
+    assert "Sort the names" not in rendered("github", result(fixed))
 
 
 def test_github_escapes_what_would_end_a_property() -> None:

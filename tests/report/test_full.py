@@ -55,6 +55,14 @@ def test_one_line_with_its_fix() -> None:
     """)
 
 
+def test_a_finding_without_a_fix_says_what_to_do_by_hand() -> None:
+    by_hand = shown(finding(around(TRAIN, LOADER), help="Pass a seeded generator\x1b[0m"))
+    assert "\n  = help: Pass a seeded generator␛[0m\n  = note: " in by_hand
+    fixed = shown(finding(around(TRAIN, LOADER), fix=fix(), help="Pass a seeded generator"))
+    assert fixed.count("= help:") == 1
+    assert "= help: Give the loader a seeded generator [safe fix]" in fixed
+
+
 def test_related_places_in_the_frame_and_in_other_files() -> None:
     made = finding(
         around(TRAIN, LOADER),

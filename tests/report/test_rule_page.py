@@ -8,6 +8,7 @@ from pathlib import Path
 from torchrepro_lint import cards
 from torchrepro_lint.report.rule_list import card_json, render_json, render_table
 from torchrepro_lint.report.rule_page import render_page
+from torchrepro_lint.report.rule_summary import SCREEN, render_summary
 
 CARD = """\
 +++
@@ -20,6 +21,7 @@ fix = "safe"
 since = "0.1.0"
 default = false
 message = "m"
+help = "h"
 fix_title = "t"
 references = ["https://example.org/seen", "https://example.org/more"]
 +++
@@ -77,10 +79,10 @@ See https://example.org/seen for it.
 """
 
 
-def _card(tmp_path: Path) -> cards.Card:
+def _card(tmp_path: Path, text: str = CARD) -> cards.Card:
     path = tmp_path / "TRP2-data-loading" / "TRP201-loader-without-generator.md"
     path.parent.mkdir()
-    path.write_text(CARD, encoding="utf-8")
+    path.write_text(text, encoding="utf-8")
     return cards.parse_card(path)
 
 
@@ -144,6 +146,61 @@ def test_every_shipped_page_is_plain_text() -> None:
         assert not [line for line in prose if "```" in line or line.startswith("##")]
         for heading in cards.HEADINGS[:-1]:
             assert f"\n{heading}\n  " in page
+
+
+def test_every_rule_fits_one_screen_with_its_examples() -> None:
+    for code, card in cards.load_cards().items():
+        for width in (80, 100, 200):
+            screen = render_summary(card, color=False, width=width)
+            assert screen.count("\n") <= SCREEN, code
+            assert screen.startswith(f"{code} {card.name}\n{card.summary.split()[0]} ")
+            has_program = any(example.kind == "bad" for example in card.examples())
+            assert (f"# {code}" in screen.partition("Use instead")[0]) == has_program
+            assert ("\nAfter the fix" in screen) == any(example.kind == "fixed" for example in card.examples())
+            assert "\nUse instead\n  " in screen
+            assert "\nFix safety\n  " in screen
+            assert screen.endswith(
+                f"`torchrepro-lint rule {code} --full` explains why it matters, and when the rule is silent.\n"
+            )
+
+
+def test_a_screen_shows_one_pair_the_remedy_and_what_the_fix_may_change(tmp_path: Path) -> None:
+    assert (
+        render_summary(_card(tmp_path), color=False, width=80)
+        == """\
+TRP201 loader-without-generator
+A shuffling loader draws its order from the global RNG.
+
+warning (likely), safe fix, since 0.1.0, off unless selected
+
+Reported:
+    f()  # TRP201
+
+After the fix:
+    g()
+
+Use instead
+  x
+
+Fix safety
+  x
+
+`torchrepro-lint rule TRP201 --full` explains why it matters, and when the rule is silent.
+"""
+    )
+
+
+def test_a_long_example_is_cut_around_what_is_reported_and_what_changes(tmp_path: Path) -> None:
+    lines = [f"a{number} = {number}\n" for number in range(60)]
+    text = CARD.replace(
+        "f()  # TRP201\n```\n\n```python fixed", "".join(lines) + "f()  # TRP201\n```\n\n```python fixed"
+    )
+    text = text.replace("```python fixed unsafe\ng()\n", "```python fixed unsafe\n" + "".join(lines) + "g()\n")
+    screen = render_summary(_card(tmp_path, text), color=False, width=80)
+    assert screen.count("\n") <= SCREEN
+    assert "    ...\n    a56 = 56\n    a57 = 57\n    a58 = 58\n    a59 = 59\n    f()  # TRP201\n\n" in screen
+    assert "    a59 = 59\n    g()\n\n" in screen
+    assert "a0 = 0" not in screen
 
 
 def test_the_table_has_every_rule_under_its_group(tmp_path: Path) -> None:

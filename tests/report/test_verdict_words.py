@@ -27,7 +27,7 @@ def measurement(default: Arm, strict: Arm | None = None, slow: float | None = No
 )
 def test_the_pace_of_the_deterministic_path_in_words(slow: float, words: str) -> None:
     row = row_of(TASK, "cpu", [measurement(Arm((SAME, OTHER)), Arm((SAME, SAME)), slow)], None)
-    assert summary_of(row).endswith(f"deterministic algorithms agree in every run, {words}")
+    assert summary_of(row).endswith(f"deterministic algorithms agree on every run, {words}")
 
 
 def test_a_difference_within_a_process_and_one_between_processes() -> None:

@@ -1,7 +1,7 @@
 """Read the rule cards in `rules/`: one Markdown page per rule, whose front matter and examples are data.
 
-A card is the rule's documentation, its message templates and its tests. Names and defaults come from a look
-at the files; a page is parsed when asked for. Does not know what any rule means or which rules are selected.
+A card is the rule's documentation, its message templates and its tests. Names and defaults are read from the files
+without parsing them; a page is parsed when asked for. Does not know what any rule means or which rules are selected.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _WORDS = re.compile(r"^words\s*=\s*\[([^]]*)\]", re.MULTILINE)
 
 
 def __getattr__(name: str) -> Any:
-    """What only a run with findings needs is imported when it is first asked for."""
+    """Imports lazily what only a run with findings needs."""
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_LATER[name]), name)
@@ -92,7 +92,7 @@ def page(code: str) -> str:
 
 @cache
 def off_by_default() -> frozenset[str]:
-    """The codes of the rules that run only when selected, from a look at the front matters."""
+    """The codes of the rules that run only when selected, read from the front matters."""
     return frozenset(code for code, head in _heads().items() if _OFF.search(head))
 
 
@@ -100,7 +100,7 @@ def off_by_default() -> frozenset[str]:
 def words() -> Mapping[str, tuple[str, ...]]:
     """Code -> the words of which a file must have one for the rule to have anything to report in it.
 
-    A rule without such words is not there: it looks at every file.
+    A rule without such words is absent: it looks at every file.
     """
     listed = {code: _WORDS.search(head) for code, head in _heads().items()}
     return {code: tuple(re.findall(r'"([^"]+)"', found[1])) for code, found in listed.items() if found}
@@ -108,7 +108,7 @@ def words() -> Mapping[str, tuple[str, ...]]:
 
 @cache
 def _heads() -> Mapping[str, str]:
-    """Code -> front matter as text: a quick look, without parsing."""
+    """Code -> front matter as text, not parsed."""
     heads: dict[str, str] = {}
     for code, path in _paths().items():
         with open(path, "rb") as file:  # noqa: PTH123 - runs on every start

@@ -1,6 +1,6 @@
 """One card: the typed form of its front matter, and the reading of it from its file.
 
-Refuses a card that strays from the form; does not know what any rule means or how a card is shown.
+Rejects a card that does not have this form; does not know what any rule means or how a card is shown.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{[a-z_]+\}")
 class Card:
     """One rule's page. `body` is the Markdown after the front matter, `body_line` the line it starts on.
 
-    A file that contains none of `words` is not looked at by the rule; without any, it looks at every file.
+    `help` says what to do by hand, `help_for` says it for some of the `messages`. A file that contains none of `words`
+    is not looked at by the rule; without any, it looks at every file.
     """
 
     code: str
@@ -37,10 +38,12 @@ class Card:
     fix: FixKind
     since: str
     message: str
+    help: str
     default: bool = True
     tags: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
     messages: Mapping[str, str] = field(default_factory=dict)
+    help_for: Mapping[str, str] = field(default_factory=dict)
     fix_title: str = ""
     references: tuple[str, ...] = ()
     body: str = ""
@@ -115,10 +118,12 @@ class _FrontMatter:
             fix=cast(FixKind, fix),
             since=self.string("since"),
             message=self.template("message", self.string("message")),
+            help=self.template("help", self.string("help")),
             default=self.boolean("default"),
             tags=self.strings("tags"),
             words=self.strings("words"),
-            messages=self.templates(),
+            messages=self.templates("messages"),
+            help_for=self.help_for(),
             fix_title=self.string("fix_title") if "fix_title" in self.table else "",
             references=self.strings("references"),
             body=body,
@@ -168,11 +173,17 @@ class _FrontMatter:
             raise self.error(key, "a placeholder is {lower_case}; a brace itself is doubled")
         return value
 
-    def templates(self) -> Mapping[str, str]:
-        table = self.table.get("messages", {})
+    def templates(self, name: str) -> Mapping[str, str]:
+        table = self.table.get(name, {})
         if not isinstance(table, dict) or not _is_strings(list(table.values())):
-            raise self.error("messages", "must be a table of texts")
+            raise self.error(name, "must be a table of texts")
         return MappingProxyType({key: self.template(key, value) for key, value in table.items()})
+
+    def help_for(self) -> Mapping[str, str]:
+        found = self.templates("help_for")
+        if unknown := sorted(found.keys() - self.templates("messages").keys()):
+            raise self.error("help_for", f"no message is called {unknown[0]}")
+        return found
 
 
 def _is_strings(value: object) -> TypeGuard[list[str]]:
@@ -180,7 +191,7 @@ def _is_strings(value: object) -> TypeGuard[list[str]]:
 
 
 def _check_body(card: Card) -> None:
-    card.examples()  # first: a fence left open swallows headings
+    card.examples()  # first, because an open fence hides headings
     lines = card.body.split("\n")
     found = headings(lines)
     for position, title in enumerate(HEADINGS):

@@ -1,4 +1,4 @@
-"""The fixed form of a card's Markdown: its headings, its fences, and the error for a card that strays.
+"""The fixed form of a card's Markdown: its headings, its fences, and the error for a card without that form.
 
 Knows Markdown as far as cards use it; nothing of front matter, examples or rules.
 """
@@ -22,7 +22,7 @@ FENCE = r"(`{3,})(.*)"
 
 
 class CardError(ValueError):
-    """A card that is not in the form that every card has; the text names file, line and what is wrong."""
+    """A card that does not have the required form; the text names file, line and what is wrong."""
 
     def __init__(self, path: Path, line: int, problem: str) -> None:
         super().__init__(f"{path}:{line}: {problem}")

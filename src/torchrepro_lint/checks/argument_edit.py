@@ -11,7 +11,7 @@ from torchrepro_lint.syntax import replace, with_argument
 
 
 def switched_on(call: Call, name: str, position: int | None = None) -> tuple[Edit, ...]:
-    """Pass `name=True`; no edits where the value comes from another place, which a person should look at."""
+    """Pass `name=True`; no edits where the value is set elsewhere, for a person to decide."""
     match call.argument(name, position):
         case None:
             return (with_argument(call.facts, call.node, name, "True"),)

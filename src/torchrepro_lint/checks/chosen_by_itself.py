@@ -48,7 +48,7 @@ def without_seed(module: Module, program: Program) -> Iterator[Draft]:
 
 
 def _is_none(seed: Site, program: Program) -> bool:
-    """Whether the seed is None and not only where a test, such as `if seed:`, keeps it from being used."""
+    """Whether the seed is None, and no test such as `if seed:` prevents its use."""
     if isinstance(seed.node, ast.Constant):
         return seed.node.value is None
     if conditions(seed.node, seed.scope):

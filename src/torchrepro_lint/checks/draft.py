@@ -12,7 +12,7 @@ from torchrepro_lint.model import Certainty, Edit, Level, Property
 
 
 class Place(NamedTuple):
-    """A further place that a finding rests on, and what happens there ("seeded here")."""
+    """Another place that a finding is based on, and what happens there ("seeded here")."""
 
     facts: ModuleFacts
     node: ast.AST

@@ -6,19 +6,19 @@ import ast
 
 from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.conditions import Condition, conditions, is_dead, written
-from torchrepro_lint.dataflow.flow import Flow, Holder
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.loading.epochs import EpochLoop
+from torchrepro_lint.loading.sampler_uses import Holder, SamplerUses
 from torchrepro_lint.model import Edit
 from torchrepro_lint.syntax import import_from, insert_first
 
 
-def set_epoch(program: Program, call: Call, flow: Flow, loop: EpochLoop) -> tuple[Edit, ...]:
+def set_epoch(program: Program, call: Call, uses: SamplerUses, loop: EpochLoop) -> tuple[Edit, ...]:
     """The edits, or none where the sampler or the number of the epoch has no name in the loop."""
     if not loop.sure:
         return ()
-    held = [(e, h) for h in flow.holders if (e := _expression(program, h, loop)) is not None]
+    held = [(e, h) for h in uses.holders if (e := _expression(program, h, loop)) is not None]
     if loop.variable is None or not held:
         return ()
     expression, holder = min(held, key=lambda pair: len(pair[1].chain))

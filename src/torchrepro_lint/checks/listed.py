@@ -1,4 +1,4 @@
-"""Several things in a row, as a sentence names them. Knows no rule."""
+"""Lists of words as part of a sentence. Knows no rule."""
 
 from __future__ import annotations
 

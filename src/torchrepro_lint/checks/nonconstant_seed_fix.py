@@ -1,4 +1,4 @@
-"""The fix of TRP102: put the program's seed, or a constant, in the place of one that is new in every run."""
+"""The fix of TRP102: put the program's seed, or a constant, in place of one that is different on every run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PER_SAMPLE = frozenset({"__getitem__", "__getitems__", "__next__", "__call__", 
 
 
 def whole_value(source: Source, seeding: Seeding, program: Program) -> ast.expr:
-    """The largest expression that sources and constants alone decide: `int(time.time()) % 2**32`.
+    """The largest expression that only sources and constants determine: `int(time.time()) % 2**32`.
 
     What a function of the project is given is not what it returns: its calls end the search.
     """
@@ -32,7 +32,7 @@ def whole_value(source: Source, seeding: Seeding, program: Program) -> ast.expr:
 
 
 def _is_decided(node: ast.AST, sources: set[ast.Call]) -> bool:
-    """Whether nothing but constants and sources decide the value of `node`."""
+    """Whether only constants and sources determine the value of `node`."""
     match node:
         case ast.Constant() | ast.operator() | ast.unaryop() | ast.expr_context():
             return True

@@ -18,7 +18,7 @@ def draft_of(
 ) -> Draft:
     """The finding at the call. A measurement on CUDA can make it certain, one of the user's own a note; it says
     nothing against a call that `raises` under the program's flag."""
-    from torchrepro_lint.kernels.measured import weighed  # much code, which any verdict has imported
+    from torchrepro_lint.kernels.measured import weighed  # imported late: large
 
     properties, level = dict(properties_of(verdict)), None
     arguments = properties["arguments"]

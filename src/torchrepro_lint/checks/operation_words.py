@@ -1,4 +1,4 @@
-"""The words in which TRP501 to TRP504 speak of an operation, for people and for programs. Decides nothing."""
+"""What TRP501 to TRP504 say about an operation: the values in their messages, and the properties of their findings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_PLACES = 5
 _PASS = {
     "forward": "its forward pass",
     "backward": "its backward pass",
-    "both": "either of its passes",
+    "both": "each of its passes",
 }
 
 
@@ -33,7 +33,7 @@ def values_of(verdict: Verdict) -> Mapping[str, str]:
         "pass": _PASS[operation.direction],
         "kernel": operation.kernel,
         "effect": operation.effect,
-        "alternative": operation.alternative,
+        "alternative": operation.alternative.replace("the flag", "`torch.use_deterministic_algorithms(True)`"),
         "open": listed(verdict.open),
         "switched": f"`torch.use_deterministic_algorithms(True)` is set{_release(verdict)}",
     }
@@ -53,7 +53,7 @@ def _release(verdict: Verdict) -> str:
 
 def properties_of(verdict: Verdict) -> Mapping[str, Property]:
     """What it takes to run the operation as it runs at this place."""
-    from torchrepro_lint.kernels.literals import literals  # much code, which any verdict has imported
+    from torchrepro_lint.kernels.literals import literals  # imported late: large
 
     operation = verdict.operation
     return {

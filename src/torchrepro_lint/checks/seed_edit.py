@@ -1,4 +1,4 @@
-"""The fix of TRP101: a seed at the top of the program, or directly below the arguments that hold its own."""
+"""The fix of TRP101: a seed call at the top of the program, or directly below the arguments that hold its seed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def top_statement(owner: ast.AST, witness: Witness, scope: Scope) -> ast.stmt | 
 
 
 def seed_edits(program: Program, seeding: Seeding, witness: Witness, call: str) -> tuple[Edit, ...]:
-    """Seed with `call` at the top of the program, from its own seed where one is in scope before the draw."""
+    """Seed with `call` at the top of the program, with the program's seed where one is in scope before the draw."""
     facts, guard = seeding.entry.facts, seeding.entry.facts.guard
     if witness.process is not None:
         return _in_process(program, witness.process, call)
@@ -61,7 +61,7 @@ def seed_edits(program: Program, seeding: Seeding, witness: Witness, call: str) 
 
 
 def _has_heading(facts: ModuleFacts, statement: ast.stmt) -> bool:
-    """Whether comments stand right above a statement that begins its line: they speak of it alone."""
+    """Whether comments are directly above a statement that begins its line: they belong to that statement."""
     begins = not facts.source.line(statement.lineno)[: facts.range(statement).start.column - 1].strip()
     return begins and top_line(facts, statement) < statement.lineno
 

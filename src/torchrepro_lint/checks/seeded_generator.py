@@ -1,7 +1,7 @@
-"""The fix that TRP201 and TRP203 share: give a loader, sampler or split a generator of its own, seeded.
+"""The fix that TRP201 and TRP203 share: give a loader, sampler or split its own seeded generator.
 
-Inside a loop or comprehension the generator is made before it: made anew in each round, it would give each round the
-same numbers. Where each epoch makes its sampler anew, the generator has to outlive it, and there is no fix.
+Inside a loop or comprehension the generator is made before it: made again in each iteration, it would give each
+iteration the same numbers. Where each epoch makes a new sampler, the generator has to outlive it, and there is no fix.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def seeded_generator(call: Call, program: Program) -> GeneratorFix:
 
 
 def _replaceable(call: Call, passed: object) -> bool:
-    """Only `None` and PyTorch's own global generator, written at this call, can be put aside."""
+    """Only `None` and PyTorch's own global generator, written at this call, can be replaced."""
     keyword = next((k.value for k in call.node.keywords if k.arg == "generator"), None)
     if keyword is None or not isinstance(passed, Site) or passed.node is not keyword:
         return False

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import ast
 
-from torchrepro_lint.dataflow.uses import Uses
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.references import reads_of_target
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.loading.listings import Listing
 from torchrepro_lint.loading.walks import WalkOrder
@@ -36,25 +37,25 @@ def sorted_items(facts: ModuleFacts, node: ast.expr) -> tuple[Edit, ...]:
 
 
 def _may_be_min(facts: ModuleFacts) -> bool:
-    """Where there is none, `next` raises an error of its own, which the file may wait for."""
+    """For an empty iterator `next` raises StopIteration, which the file may catch."""
     return "min" not in facts.scope.bindings and "StopIteration" not in facts.source.text
 
 
-def sorted_listing(listing: Listing, uses: Uses) -> tuple[Edit, ...]:
+def sorted_listing(listing: Listing, program: Program) -> tuple[Edit, ...]:
     """Sort a listing where it is made."""
     facts, node = listing.scope.facts, listing.node
     parent = facts.parents[node]
     if listing.items == "entries":
-        return _sorted_entries(listing, uses)
+        return _sorted_entries(listing, program)
     if listing.lazy and isinstance(parent, ast.Assign):
-        read = [s for t in parent.targets for s in uses.of_target(t, parent, listing.scope)]
+        read = [s for t in parent.targets for s in reads_of_target(t, parent, listing.scope, program)]
         if any(_is_advanced(s.node, s.scope.facts) for s in read):
             return wrap(facts, node, "iter(sorted(", "))")
     return sorted_items(facts, node)
 
 
-def _sorted_entries(listing: Listing, uses: Uses) -> tuple[Edit, ...]:
-    """Entries have no order of their own; inside `with`, they are sorted where they are read."""
+def _sorted_entries(listing: Listing, program: Program) -> tuple[Edit, ...]:
+    """Entries cannot be compared, so they are sorted by name; inside `with`, where they are read."""
     facts, node = listing.scope.facts, listing.node
     parent = facts.parents[node]
     names = facts.parents[parent]
@@ -63,7 +64,7 @@ def _sorted_entries(listing: Listing, uses: Uses) -> tuple[Edit, ...]:
     if not isinstance(parent, ast.withitem):
         return wrap(facts, node, "sorted(", _BY_NAME)
     target, statement = parent.optional_vars, facts.parents[parent]
-    read = uses.of_target(target, statement, listing.scope) if target is not None else []
+    read = reads_of_target(target, statement, listing.scope, program) if target is not None else []
     loops = [s.node for s in read if isinstance(facts.parents[s.node], ast.For | ast.comprehension)]
     return tuple(e for n in loops for e in wrap(facts, n, "sorted(", _BY_NAME)) if len(loops) == len(read) else ()
 

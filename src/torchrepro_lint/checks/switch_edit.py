@@ -10,7 +10,7 @@ from torchrepro_lint.kernels.flags import Setting
 from torchrepro_lint.model import Edit, Position, Range
 from torchrepro_lint.syntax import insert_before, replace
 
-# A comment that praises the other value: it would be wrong of the new one.
+# A comment that describes the old value: it would be wrong for the new one.
 _PRAISE = re.compile(r"\s*#(?!.*(?:noqa|type:|pylint|torchrepro)).*(?:fast|speed|tun(?:e|ing)|accelerat|\bwarn)", re.I)
 
 
@@ -18,7 +18,7 @@ def with_value(setting: Setting, text: str) -> tuple[Edit, ...]:
     """Set the switch to `text`; what is assigned along with it (`a.x = a.y = True`) keeps its value."""
     facts, statement = setting.facts, setting.statement
     if setting.value_scope.facts is not facts:
-        return ()  # the value is written in another file, where it may serve others
+        return ()  # the value is written in another file, where other code may use it
     if setting.target is None or not isinstance(statement, ast.Assign) or len(statement.targets) == 1:
         return (_with_comment(facts, replace(facts, setting.value, text)),)
     if setting.target not in statement.targets:
@@ -31,7 +31,7 @@ def with_value(setting: Setting, text: str) -> tuple[Edit, ...]:
 
 
 def _with_comment(facts: ModuleFacts, edit: Edit) -> Edit:
-    """The edit with what a comment behind it says of the old value."""
+    """The edit, extended over a trailing comment about the old value."""
     end = edit.range.end
     line = facts.source.line(end.line)
     if not _PRAISE.match(line[end.column - 1 :]):

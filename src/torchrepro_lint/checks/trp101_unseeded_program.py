@@ -59,8 +59,8 @@ def _message(seeding: Seeding, witness: Witness, certain: bool) -> str | None:
 def _chain(witness: Witness) -> tuple[Place, ...]:
     """The calls that lead to the draw, as places in reading order."""
     *calls, last = witness.chain
-    steps = [Place(s.scope.facts, s.node, "reached through here") for s in calls]
-    return (*steps, Place(last.scope.facts, last.node, f"{witness.draw.family} is drawn from here"))
+    steps = [Place(s.scope.facts, s.node, "leads to the draw") for s in calls]
+    return (*steps, Place(last.scope.facts, last.node, f"the {witness.draw.family} generator is drawn from here"))
 
 
 def _start(seeding: Seeding, witness: Witness) -> ast.stmt:

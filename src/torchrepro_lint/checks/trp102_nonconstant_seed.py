@@ -1,4 +1,4 @@
-"""TRP102: a generator is seeded with something that is new in every run."""
+"""TRP102: a generator is seeded with a value that is different on every run."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ def _chosen(value: ast.expr, source: Source, seedings: list[Seeding], program: P
         value,
         _values(seedings[0], source),
         "shown" if not direct and _is_shown(facts, value) else None,
-        related=() if direct else tuple(Place(s.scope.facts, s.call, "seeds from it") for s in seedings),
+        related=() if direct else tuple(Place(s.scope.facts, s.call, "used as a seed here") for s in seedings),
         edits=edits,
         unsafe=not varies and (_is_per_process(source, program) or not all(runs_once(program, *p) for p in places)),
     )
 
 
 def _is_meant(facts: ModuleFacts, value: ast.expr) -> bool:
-    """Whether a comment says that the seed is to be another one each time: then a person has to decide."""
+    """Whether a comment says that the seed is meant to differ each time: then a person has to decide."""
     line = facts.statement(value).lineno
     comments = [facts.source.line(line).partition("#")[2]]
     while line > 1 and facts.source.line(line - 1).lstrip().startswith("#"):

@@ -34,8 +34,10 @@ def _matters(late: Late, seeding: Seeding) -> bool:
 def _draft(seeding: Seeding, family: str, late: Late) -> Draft:
     steps = late.witness.chain
     here = max((i for i, s in enumerate(steps) if s.scope.facts is seeding.entry.facts), default=0)
-    drawn = tuple(Place(s.scope.facts, s.node, f"{family} is drawn from here") for s in steps[here + 1 :][-1:])
-    seeded = Place(late.seeder.scope.facts, late.seeder.node, f"{family} is seeded only here")
+    drawn = tuple(
+        Place(s.scope.facts, s.node, f"the {family} generator is drawn from here") for s in steps[here + 1 :][-1:]
+    )
+    seeded = Place(late.seeder.scope.facts, late.seeder.node, f"the {family} generator is seeded only here")
     return Draft(
         steps[here].node,
         {"family": family, "draw": late.witness.draw.what, "seed": seeded.facts.text(late.seeder.node)},
@@ -70,7 +72,7 @@ def _edits(late: Late, seeding: Seeding) -> tuple[Edit, ...]:
 
 
 def _move(late: Late) -> _Move | None:
-    """None where the two do not stand in one body, or the helper does more than to set things up."""
+    """None where the two are not in one body, or the helper does more than set things up."""
     pairs = zip(late.witness.chain, late.chain, strict=False)
     drawn, seeded = next((pair for pair in pairs if pair[0].node is not pair[1].node), (None, None))
     if drawn is None or seeded is None or seeded.scope is not drawn.scope:
@@ -87,7 +89,7 @@ def _move(late: Late) -> _Move | None:
 
 
 def _only_sets_up(helper: Scope) -> bool:
-    """Whether a function does what can be done earlier: it calls and sets, and gives nothing back."""
+    """Whether a function can run earlier: it only calls and sets, and returns nothing."""
     return isinstance(helper.node, ast.FunctionDef) and not any(
         isinstance(node, ast.Global | ast.Nonlocal | ast.Yield | ast.YieldFrom)
         or (isinstance(node, ast.Return) and node.value is not None)

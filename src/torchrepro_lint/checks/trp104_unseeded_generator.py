@@ -38,7 +38,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         instead = fallback(call, program)
         left_out = instead.callers if instead is not None else ()
         if instead is not None and not left_out:
-            continue  # nobody is known to leave the generator out
+            continue  # no caller is known that passes no generator
         yield Draft(
             call.node,
             {"call": call.written, "seed": call.facts.text(seed.node) if isinstance(seed, Site) else ""},
@@ -53,7 +53,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
 
 
 def _torch(module: Module, program: Program) -> Iterator[Draft]:
-    """A torch.Generator has a seed from the start, but always the same one."""
+    """A torch.Generator starts with a fixed default seed."""
     for call in module.calls({"torch.Generator"}):
         if call.subclass is None and is_only_drawn_from(call, program):
             seed = Seeds(program).expression(call.scope, call.node)
@@ -65,7 +65,7 @@ def _torch(module: Module, program: Program) -> Iterator[Draft]:
 
 
 def _certainty(seed: object, program: Program) -> Certainty | None:
-    """Certain without a seed or with None, likely when it is an option that is None by default, else None."""
+    """Certain without a seed or with None, likely for an option that is None by default; None where there is a seed."""
     if seed is None:
         return Certainty.CERTAIN
     if seed is UNKNOWN or not isinstance(seed, Site):
@@ -91,14 +91,14 @@ def _seeded(call: Call, seed: object, certainty: Certainty, program: Program) ->
 
 
 def _number(call: Call, program: Program) -> int:
-    """How many generators of the kind the file makes before: from one seed they would all give the same numbers."""
+    """How many generators of this kind the file makes before: from one seed all would give the same numbers."""
     place = call.node.lineno, call.node.col_offset
     made = Module(call.facts, program).calls({call.name})
     return sum((c.node.lineno, c.node.col_offset) < place for c in made)
 
 
 def _draws_alike(call: Call) -> bool:
-    """Whether a function that is given nothing returns what it draws: seeded, it would return one value for ever."""
+    """Whether a function without parameters returns what it draws: seeded, it would always return the same value."""
     function = call.scope.function
     if not isinstance(function.node, ast.FunctionDef) or function.name.rpartition(".")[2] == "main":
         return False

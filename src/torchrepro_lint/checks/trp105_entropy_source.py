@@ -1,4 +1,4 @@
-"""TRP105: the operating system's random numbers decide what is drawn, picked or shuffled."""
+"""TRP105: the operating system's entropy decides what is drawn, picked or shuffled."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from torchrepro_lint.rng.reseeds import SeedCall, seed_calls
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
-    """Report the first seed call of each branch that one process alone takes."""
+    """Report the first seed call of each branch that only one process takes."""
     if not any(word in module.facts.source.text for word in ("rank", "main", "master", "chief", "primary")):
         return
     found = [(s, guard) for s in seed_calls(module, program) if (guard := first_only(s.node, s.scope)) is not None]
@@ -31,7 +31,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             yield Draft(
                 seeding.node,
                 {"call": seeding.written, "test": guard.text},
-                related=(Place(module.facts, guard.node, "only the first process gets here"),),
+                related=(Place(module.facts, guard.node, "only the first process runs this"),),
             )
 
 
@@ -64,7 +64,7 @@ def _draws(seeding: SeedCall, program: Program) -> Iterator[tuple[ast.Call, Scop
 
 
 def _draws_inside(guard: Guard, seeding: SeedCall, program: Program) -> bool:
-    """Whether what is seeded is for this process alone, such as a split that it hands to the others."""
+    """Whether the seed is for this process only, such as for a split that it sends to the others."""
     return any(first_only(*draw) == guard for draw in _draws(seeding, program))
 
 

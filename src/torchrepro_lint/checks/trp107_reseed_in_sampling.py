@@ -41,24 +41,24 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
 
 
 def _is_passed_constants(seeding: SeedCall, lasting: RunConstant) -> bool:
-    """Whether nothing that the seeder is given varies: helpers may mix an epoch or an index into the seed."""
+    """Whether no argument of the seeder varies: helpers may mix an epoch or an index into the seed."""
     passed = [*seeding.node.args, *(k.value for k in seeding.node.keywords)]
     return all(lasting.keeps(value, seeding.scope) for value in passed)
 
 
 def _is_named_seeder(function: Scope) -> bool:
-    """A helper is judged where it is called."""
+    """A helper is reported where it is called."""
     return function.kind == "function" and bool(_SEED.search(function.name.rpartition(".")[2]))
 
 
 def _is_undone(function: Scope) -> bool:
-    """Whether the function puts an earlier state back."""
+    """Whether the function restores an earlier state."""
     calls = function.facts.calls
     return any(where.function is function for name in _RESTORES for _, where in calls.get(name, ()))
 
 
 def _is_always_reached(node: ast.AST, scope: Scope) -> bool:
-    """Whether no test but one about a seed or a worker keeps the call from being reached each time."""
+    """Whether only tests about a seed or a worker decide if the call is reached."""
     words = [[getattr(n, "attr", getattr(n, "id", "")) for n in ast.walk(c.test)] for c in conditions(node, scope)]
     return all(any(map(_TESTED.search, names)) for names in words)
 

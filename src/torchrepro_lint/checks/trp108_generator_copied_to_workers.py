@@ -1,6 +1,6 @@
 """TRP108: a data set draws from a generator object, of which every worker has the same copy.
 
-Where the loader is in sight and starts its workers without `worker_init_fn`, TRP202 says so there, with a fix.
+Where the loader is known and has no `worker_init_fn`, TRP202 reports it there, with a fix.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _draft(call: Call, drawn: Drawn) -> Draft:
     holder = facts.statement(call.node)
     target = holder.targets[0] if isinstance(holder, ast.Assign) else getattr(holder, "target", call.node)
     loader = drawn.loader
-    places = [Place(drawn.scope.facts, drawn.node, "drawn from here")]
+    places = [Place(drawn.scope.facts, drawn.node, "a worker draws from its copy here")]
     if loader is not None:
         places.append(Place(loader.facts, loader.node, "its workers get the copies"))
     return Draft(

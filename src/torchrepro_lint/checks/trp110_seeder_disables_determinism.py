@@ -53,7 +53,7 @@ def _judged(call: Call, row: Mapping[str, Any], program: Program) -> Iterator[Dr
 
 
 def _certainty(passed: object, row: Mapping[str, Any], program: Program) -> Certainty | None:
-    """Certain when the argument is one that the row speaks of, likely when it is so by default, else None."""
+    """Certain when the argument has a value of the row, likely when it has by default, else None."""
     if passed is None:
         return Certainty.CERTAIN if row.get("absent") else None
     if passed is UNKNOWN or not isinstance(passed, Site):
@@ -71,12 +71,12 @@ def _applies(found: Default, row: Mapping[str, Any]) -> bool:
 
 
 def _is_provided(row: Mapping[str, Any], program: Program) -> bool:
-    """Whether the project does by itself what the helper leaves out."""
+    """Whether the project itself does what the helper leaves out."""
     return "unless" in row and bool(program.project.text.mentioning(row["unless"]))
 
 
 def _is_undone(call: Call, row: Mapping[str, Any]) -> bool:
-    """Whether the call ends what an earlier one began: a seed set in the same file, or a test."""
+    """Whether the call undoes an earlier one: a seed set in the same file, or a test's set-up."""
     if call.scope.function.name.rpartition(".")[2].lower() in ("teardown", "teardownclass"):
         return True
     spelled = call.written.rpartition(".")[2]
@@ -90,12 +90,12 @@ def _seeds(row: Mapping[str, Any]) -> bool:
 
 
 def _repeats(call: Call, row: Mapping[str, Any], program: Program) -> bool:
-    """Whether a seed would give the same numbers again and again."""
+    """Whether a seed would repeat the same numbers."""
     return _seeds(row) and runs_often(program, call.node, call.scope)
 
 
 def _edits(call: Call, passed: object, row: Mapping[str, Any], program: Program) -> tuple[Edit, ...]:
-    """Another value in place of the one written here; an option is the user's to choose."""
+    """Replace the value that is written here; an option is left for the user to choose."""
     if "instead" not in row:
         return ()
     text = row["instead"].replace("{seed}", Seeds(program).expression(call.scope, call.node))

@@ -1,4 +1,4 @@
-"""TRP111: scikit-learn or pandas draws from numpy's global generator, which nothing is known to seed."""
+"""TRP111: scikit-learn or pandas draws from numpy's global generator, for which no seed was found."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     if not calls or is_reported(module.facts, program) or may_be_seeded(module.facts, program):
         return
     for call in calls:
-        often = runs_often(program, call.node, call.scope)  # a bootstrap would give the same sample in each round
+        often = runs_often(program, call.node, call.scope)  # a bootstrap would give the same sample in each iteration
         edits = () if often else _seeded(call, Seeds(program).expression(call.scope, call.node))
         unsafe = _draws_at_once(call) and not runs_once(program, call.node, call.scope)
         yield Draft(call.node, {"call": call.written}, properties={"family": "numpy"}, edits=edits, unsafe=unsafe)

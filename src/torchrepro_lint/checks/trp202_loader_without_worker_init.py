@@ -1,4 +1,4 @@
-"""TRP202: the workers of a loader draw random numbers that nothing of the program's own seeds in them."""
+"""TRP202: the workers of a loader draw random numbers, and no `worker_init_fn` seeds them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.conditions import is_dead
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import ModuleFacts
-from torchrepro_lint.loading.loaders import lacks_worker_init, loader_calls, workers
+from torchrepro_lint.loading.loaders import argument, lacks_generator, lacks_worker_init, loader_calls, workers
 from torchrepro_lint.loading.worker_calls import WorkerDraw
 from torchrepro_lint.loading.worker_draws import WorkerDraws, worker_draws
 from torchrepro_lint.model import Certainty, Edit, Level
+from torchrepro_lint.project.unknown import UNKNOWN
 from torchrepro_lint.project.versions import may_be
 
 FAMILIES: tuple[Literal["numpy", "python"], ...] = ("numpy", "python")
+_WRITTEN = {"numpy": "numpy", "python": "`random`"}
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
@@ -75,10 +77,18 @@ def _draft(call: Call, draws: WorkerDraws, need: Need, program: Program) -> Draf
     if numpy is not None and may_be(program.project.torch_version, "<1.9"):
         return Draft(call.node, values, "old", Level.WARNING, Certainty.CERTAIN, related=_place(numpy), edits=edits)
     if draws.found:
-        values["families"] = listed([f for f in FAMILIES if draws.first(f)])
+        values["families"] = listed([_WRITTEN[f] for f in FAMILIES if draws.first(f)])
+        values["seeder"] = _seeder(call)
         related = tuple(p for f in FAMILIES if (d := draws.first(f)) is not None for p in _place(d))
         return Draft(call.node, values, level=Level.NOTE, related=related, edits=edits)
     return Draft(call.node, values, "unseen", Level.NOTE, edits=edits) if draws.unseen else None
+
+
+def _seeder(call: Call) -> str:
+    """Where PyTorch takes the workers' seeds from."""
+    if lacks_generator(call):
+        return "the global torch generator"
+    return "PyTorch" if argument(call, "generator") is UNKNOWN else "the loader's generator"
 
 
 def _is_out_of_reach(edits: Sequence[Edit], facts: ModuleFacts) -> bool:
@@ -101,7 +111,7 @@ def _renewed(call: Call, first: Call, held: WorkerDraw, draws: WorkerDraws) -> t
 
 
 def _place(draw: WorkerDraw) -> tuple[Place, ...]:
-    return (Place(draw.facts, draw.node, "drawn from here, in each worker"),)
+    return (Place(draw.facts, draw.node, "each worker draws here"),)
 
 
 def _seeded_by_lightning(program: Program) -> bool:

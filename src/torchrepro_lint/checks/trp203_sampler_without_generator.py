@@ -24,5 +24,5 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
 
 
 def _draws_by_itself(call: Call, program: Program) -> bool:
-    """A subclass with an `__iter__` of its own decides by itself what it draws from."""
+    """A subclass with its own `__iter__` decides what it draws from."""
     return call.subclass is not None and isinstance(program.names.class_member(call.subclass, "__iter__"), Scope)

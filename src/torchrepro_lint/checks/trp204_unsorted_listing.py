@@ -1,4 +1,4 @@
-"""TRP204: the order in which the file system lists files decides something."""
+"""TRP204: files are used in the arbitrary order in which the file system lists them."""
 
 from __future__ import annotations
 
@@ -10,29 +10,28 @@ from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.loading.decisions import Decision
 from torchrepro_lint.loading.listings import Listing, listings
-from torchrepro_lint.loading.order import Order
+from torchrepro_lint.loading.order import decided_by
 from torchrepro_lint.loading.walks import walk_order
 from torchrepro_lint.model import Edit
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
     """Report each listing whose order reaches samples, classes, splits or the choice of a file."""
-    order = Order(program)
     for listing in listings(module, program):
         if listing.items == "walk":
-            walked = walk_order(order, listing.node, listing.scope)
+            walked = walk_order(listing.node, listing.scope, program)
             if walked is not None:
                 yield _draft(listing, walked.decision, sorted_walk(listing, walked))
         else:
-            decision = order.decided_by(listing.node, listing.scope)
+            decision = decided_by(listing.node, listing.scope, program)
             if decision is not None:
-                yield _draft(listing, decision, sorted_listing(listing, order.uses))
+                yield _draft(listing, decision, sorted_listing(listing, program))
 
 
 def _draft(listing: Listing, decision: Decision, edits: tuple[Edit, ...]) -> Draft:
     return Draft(
         listing.node,
         {"listing": listing.scope.facts.text(listing.node), "why": decision.why},
-        related=(Place(decision.facts, decision.node, f"its order {decision.why} here"),),
+        related=(Place(decision.facts, decision.node, f"the order {decision.why} here"),),
         edits=edits,
     )

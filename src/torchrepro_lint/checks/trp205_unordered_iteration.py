@@ -1,4 +1,4 @@
-"""TRP205: the order of a set of strings, which changes from run to run, decides something."""
+"""TRP205: something depends on the order of a set of strings, which differs from run to run."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.references import reads_of_target
 from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.dataflow.uses import Uses
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.loading.sets import TextSet, holds_only_text, taken_from, text_sets
 from torchrepro_lint.model import Edit
@@ -19,20 +19,18 @@ _KEEPING = frozenset({"dump", "dumps", "save"})
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
-    """Report each place where an order that matters comes out of a set of strings."""
-    uses = Uses(program)
-    found = list(text_sets(module, program, uses))
-    return _judged(found, module, program, uses) if found else iter(())
+    """Report each place where the order of a set of strings matters."""
+    found = list(text_sets(module, program))
+    return _judged(found, module, program) if found else iter(())
 
 
-def _judged(found: Iterable[TextSet], module: Module, program: Program, uses: Uses) -> Iterator[Draft]:
-    from torchrepro_lint.loading.order import Order
+def _judged(found: Iterable[TextSet], module: Module, program: Program) -> Iterator[Draft]:
+    from torchrepro_lint.loading.order import decided_by
 
-    order = Order(program, uses)
     reported: set[int] = set()
     for held in found:
-        sites = [s for s in taken_from(held.made, uses) if s.scope.facts is module.facts]
-        decisions = {id(s.node): order.decided_by(s.node, s.scope) for s in sites if id(s.node) not in reported}
+        sites = [s for s in taken_from(held.made, program) if s.scope.facts is module.facts]
+        decisions = {id(s.node): decided_by(s.node, s.scope, program) for s in sites if id(s.node) not in reported}
         for site in sites:
             decision = decisions.get(id(site.node))
             if decision is None or id(site.node) in reported:
@@ -43,14 +41,14 @@ def _judged(found: Iterable[TextSet], module: Module, program: Program, uses: Us
             yield Draft(
                 site.node,
                 {"set": module.facts.text(site.node), "why": decision.why},
-                related=(Place(decision.facts, decision.node, f"its order {decision.why} here"),),
-                edits=_at_binding(held.made, taken, uses) or _edits(module.facts, taken),
-                unsafe=held.evidence is not Evidence.SURE or not holds_only_text(held.made, program, uses),
+                related=(Place(decision.facts, decision.node, f"the order {decision.why} here"),),
+                edits=_at_binding(held.made, taken, program) or _edits(module.facts, taken),
+                unsafe=held.evidence is not Evidence.SURE or not holds_only_text(held.made, program),
             )
 
 
 def _is_loop(site: Site) -> bool:
-    """Whether the items are gone through, so that the order may have to agree with that of another loop."""
+    """Whether the items are iterated over, so that the order may have to agree with that of another loop."""
     node, parents = site.node, site.scope.facts.parents
     match parents[node]:
         case ast.Call(func=ast.Name(id="enumerate" | "list" | "tuple" | "zip")) as call:
@@ -61,7 +59,7 @@ def _is_loop(site: Site) -> bool:
 
 
 def _becomes_list(node: ast.expr, facts: ModuleFacts) -> bool:
-    """Whether a list does as well as the set here. What is pickled or returned should stay a set."""
+    """Whether a list can replace the set here. What is pickled or returned should stay a set."""
     match facts.parents[node]:
         case ast.Call(func=function):
             return getattr(function, "attr", getattr(function, "id", "")) not in _KEEPING
@@ -70,7 +68,7 @@ def _becomes_list(node: ast.expr, facts: ModuleFacts) -> bool:
     return False
 
 
-def _at_binding(made: Site, taken: Sequence[ast.expr], uses: Uses) -> tuple[Edit, ...]:
+def _at_binding(made: Site, taken: Sequence[ast.expr], program: Program) -> tuple[Edit, ...]:
     """Sort the set where it gets its name, if it is taken at several places and nothing but its items is asked for."""
     from torchrepro_lint.checks.sorting import sorted_items
 
@@ -78,7 +76,7 @@ def _at_binding(made: Site, taken: Sequence[ast.expr], uses: Uses) -> tuple[Edit
     match facts.parents[made.node]:
         case ast.Assign(targets=[ast.Name(id=name) as target]) as statement if len(taken) > 1:
             owner = made.scope.binding_scope(name)
-            read = uses.of_target(target, statement, made.scope)
+            read = reads_of_target(target, statement, made.scope, program)
             nodes = {id(site.node) for site in read}
             if owner is not None and len(owner.bindings[name]) == 1 and all(id(n) in nodes for n in taken):
                 return sorted_items(facts, made.node) if all(map(_asks_for_items, read)) else ()
@@ -86,7 +84,7 @@ def _at_binding(made: Site, taken: Sequence[ast.expr], uses: Uses) -> tuple[Edit
 
 
 def _asks_for_items(site: Site) -> bool:
-    """Whether a list does here: it is gone through, counted, or searched."""
+    """Whether a list can replace the set here: it is iterated over, counted, or searched."""
     match site.scope.facts.parents[site.node]:
         case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[found]):
             return found is site.node
@@ -96,8 +94,8 @@ def _asks_for_items(site: Site) -> bool:
 
 
 def _edits(facts: ModuleFacts, taken: Iterable[ast.expr]) -> tuple[Edit, ...]:
-    """Sort all of them: two loops over one set go through it in the same order, and have to go on doing so."""
-    from torchrepro_lint.checks.sorting import sorted_items  # much code, for the files that need it
+    """Sort all of them: two loops over one set iterate in the same order, and must continue to."""
+    from torchrepro_lint.checks.sorting import sorted_items  # imported late: large, and few files need it
 
     nodes = list(taken)
     if not all(_becomes_list(node, facts) for node in nodes):

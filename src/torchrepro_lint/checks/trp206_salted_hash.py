@@ -21,6 +21,6 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             found.append((call, certainty, decided))
     seeds = {source.node for seeding in (seeds_anew(module, program) if found else ()) for source in seeding.sources}
     for call, certainty, decided in found:
-        if call.node not in seeds:  # a seed is TRP102's
+        if call.node not in seeds:  # a hash that becomes a seed is reported by TRP102
             text = call.facts.text(call.node)
             yield Draft(call.node, {"hash": text, "what": decided}, certainty=certainty)

@@ -1,4 +1,4 @@
-"""TRP207: a loader's workers are seeded from their numbers only, so that every epoch draws the same."""
+"""TRP207: a loader's workers are seeded from their numbers only, so every epoch draws the same numbers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
 
 
 def _function(scope: Scope) -> Scope | None:
-    """The function or lambda that the call stands in."""
+    """The function or lambda that contains the call."""
     while scope.kind == "comprehension" and scope.parent is not None:
         scope = scope.parent
     return scope if scope.kind in ("function", "lambda") else None
@@ -90,7 +90,7 @@ def _starts_with(call: Call, function: Scope) -> bool:
 
 
 def _starts_anew(call: Call) -> bool:
-    """Whether each epoch starts workers: there are some, and they do not live on."""
+    """Whether each epoch starts workers: there are some, and they are not persistent."""
     lasting = call.literal("persistent_workers", default=False)
     return lasting is not UNKNOWN and not lasting and call.literal("num_workers", 5, default=0) != 0
 
@@ -105,7 +105,7 @@ def _draft(function: Scope, seedings: Sequence[SeedCall], loader: Call) -> Draft
         first.node,
         {"call": first.written, "seed": first.seed.scope.facts.text(first.seed.node)},
         None if numbered else "same",
-        related=(Place(loader.facts, loader.node, "each of its epochs starts workers with this function"),),
+        related=(Place(loader.facts, loader.node, "every epoch starts new workers with this function"),),
         edits=tuple(dict.fromkeys(e for s in seedings for e in _edits(s, function))),
     )
 

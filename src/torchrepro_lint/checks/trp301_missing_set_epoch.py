@@ -23,18 +23,18 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         call = sampler.call
         found = None if _own_seed(call) else repeated_order(program, call)
         if found is not None:
-            loop, flow = found
+            loop, uses = found
             yield Draft(
                 call.node,
                 {"sampler": call.facts.text(call.node.func)},
                 certainty=None if sampler.certain and loop.sure else Certainty.LIKELY,
-                related=(Place(loop.scope.facts, loop.node, "each epoch iterates it in the same order"),),
-                edits=set_epoch(program, call, flow, loop),
+                related=(Place(loop.scope.facts, loop.node, "every epoch iterates over it in the same order"),),
+                edits=set_epoch(program, call, uses, loop),
             )
 
 
 def _own_seed(call: Call) -> bool:
-    """A sampler made anew with a seed that is worked out (`seed=args.seed + epoch`) orders each epoch
-    itself."""
+    """A sampler that is made again with a computed seed (`seed=args.seed + epoch`) has a different order in
+    each epoch."""
     seed = call.argument("seed")
     return isinstance(seed, Site) and isinstance(seed.node, ast.BinOp)

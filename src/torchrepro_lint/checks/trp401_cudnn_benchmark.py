@@ -31,7 +31,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
 
 
 def _opaque(program: Program, setting: Setting) -> bool:
-    """A value that the run decides, not one that follows a determinism flag or restores what was."""
+    """A value known only at run time, not one that follows a determinism flag or restores an earlier value."""
     return not follows_request(program, setting) and not reads_switch(program, setting, OWNER, NAME)
 
 

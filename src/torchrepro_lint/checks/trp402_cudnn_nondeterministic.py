@@ -1,4 +1,4 @@
-"""TRP402: cuDNN is told that it need not choose deterministic kernels."""
+"""TRP402: cuDNN is allowed to use nondeterministic kernels."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         if any(_requests(facts, program) for facts in seeding.visited):
             continue
         if next(calls_in(seeding.visited, program, "trainers"), None) is not None:
-            continue  # TRP602 says at the Trainer what it takes there
+            continue  # TRP602 reports the Trainer
         kernel = _kernel_on_gpu(seeding, program)
         if kernel is not None:
             yield _draft(module, seeding, seeds[0].node, seeds[0].scope.facts, kernel[0], kernel[1].facts)
@@ -39,7 +39,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
 
 def _kernel_on_gpu(seeding: Seeding, program: Program) -> tuple[ast.AST, Scope] | None:
     """The first call whose kernel is chosen at run time, in a program that uses a GPU."""
-    from torchrepro_lint.kernels.chosen_by_name import files_chosen_by_name  # few files get this far
+    from torchrepro_lint.kernels.chosen_by_name import files_chosen_by_name  # imported late: few files get this far
     from torchrepro_lint.kernels.convolutions import first_kernel, imported_kernel, uses_gpu
 
     files = seeding.visited
@@ -66,7 +66,7 @@ def _draft(
 
 @remembered
 def _requests(facts: ModuleFacts, _: Program) -> bool:
-    """Whether a file asks for determinism, by a flag or a call, or hands the question to an argument."""
+    """Whether a file asks for determinism, by a flag or a call, or lets an argument decide."""
     if any(_may_be_on(s.value) for s in facts.attribute_sets.get("deterministic", ())):
         return True
     if any(name in facts.calls for name in REQUESTS):

@@ -1,4 +1,4 @@
-"""TRP404: deterministic algorithms are switched off, or only warned about."""
+"""TRP404: deterministic algorithms are switched off, or only warn."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from torchrepro_lint.rng.predicates import is_unrequested
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
-    """Every call that leaves operations without a deterministic kernel to run as they like."""
+    """Every call that lets operations without a deterministic kernel run."""
     if "determinis" not in module.facts.source.text:
         return
     for row in catalogue.table("backend_flags")["strictness"]:

@@ -1,4 +1,4 @@
-"""TRP407: a switch that PyTorch does not have is set, so nothing is switched."""
+"""TRP407: a flag that PyTorch does not have is set, so nothing changes."""
 
 from __future__ import annotations
 

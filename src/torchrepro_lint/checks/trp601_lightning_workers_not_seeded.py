@@ -40,7 +40,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         return
     related = (
         Place(loader.facts, loader.node, "Lightning does not seed the workers of this loader"),
-        Place(draw.facts, draw.node, "drawn from here, in each worker"),
+        Place(draw.facts, draw.node, "each worker draws here"),
     )
     for call in seeders:
         values = {"call": module.facts.text(call.node), "family": FAMILIES[draw.kind]}

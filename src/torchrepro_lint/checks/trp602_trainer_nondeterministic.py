@@ -1,4 +1,4 @@
-"""TRP602: a seeded program leaves the kernels of Lightning's Trainer to chance."""
+"""TRP602: a program seeds, but its Lightning Trainer does not ask for deterministic kernels."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _leaves_kernels(call: Call) -> bool:
 
 
 def _stays_off_gpu(call: Call) -> bool:
-    """On a CPU there is little to choose; a quick trial run is no result."""
+    """A CPU has few nondeterministic kernels, and the result of a quick trial run is not kept."""
     row = catalogue.names("frameworks", "trainers")[call.name]
     if call.literal("accelerator") in row["without_gpu"]:
         return True

@@ -71,15 +71,15 @@ def _name(seeder: Seeder, program: Program) -> str:
 
 def _is_made_by(seeder: Seeder, trainer: Call, fresh: FreshWeights) -> bool:
     """Whether the seed is the one that the Trainer sets itself, maybe through a class of the project's."""
-    if seeder.node is trainer.node:  # above the model it is another model's: a name may be bound again
+    if seeder.node is trainer.node:  # a Trainer above the model is another model's: names may be rebound
         return seeder.scope.function is not fresh.scope.function
     in_constructor = seeder.scope.function.name.endswith("__init__")
     return in_constructor and _name(seeder, trainer.program) in catalogue.names("frameworks", "hf_trainers")
 
 
 def _comes_after(seeder: Seeder, fresh: FreshWeights, program: Program) -> bool:
-    """Whether a seed stands below the model in the same function, or below each call of the function that builds it:
-    then it comes too late."""
+    """Whether the seed is set after the model is built, in the same function or after each call of the function that
+    builds it."""
     function, line = fresh.scope.function, seeder.node.lineno
     if seeder.scope.function is function:
         return line > (fresh.node.end_lineno or 0)

@@ -52,7 +52,7 @@ def _made(value: Site, names: Collection[str], program: Program) -> list[Call]:
 
 
 def _configurations(accelerator: Call) -> list[Call] | None:
-    """The calls that made the Accelerator's loader configuration; None where one may be out of sight."""
+    """The calls that made the Accelerator's loader configuration; None where it is not known."""
     row = catalogue.names("frameworks", "accelerators")[accelerator.name]
     passed = accelerator.argument(row["configuration"])
     if passed is None:

@@ -1,4 +1,4 @@
-"""TRP701: a program saves and resumes its training, and leaves the states of its random generators behind."""
+"""TRP701: a program saves and resumes its training without the states of its random number generators."""
 
 from __future__ import annotations
 
@@ -16,6 +16,12 @@ from torchrepro_lint.seeding.seedings import seedings
 if TYPE_CHECKING:
     from torchrepro_lint.seeding.seeding import Seeding
 
+STATES = {
+    "torch": "`torch.get_rng_state()` and `torch.cuda.get_rng_state_all()`",
+    "numpy": "`numpy.random.get_state()`",
+    "python": "`random.getstate()`",
+}
+
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
     for seeding in seedings(module.facts, program):
@@ -28,12 +34,12 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         save, scope = found.save
         load, where = found.load
         here = scope.facts is module.facts
-        saved = () if here else (Place(scope.facts, save, "progress is saved here"),)
+        saved = () if here else (Place(scope.facts, save, "saved here"),)
         yield Draft(
             save if here else seeding.entry.node,
-            {"families": _named(families)},
+            {"families": _named(families), "states": listed([STATES[f] for f in families])},
             properties={"family": families[0]},
-            related=(*saved, Place(where.facts, load, "and taken up again here")),
+            related=(*saved, Place(where.facts, load, "resumed here")),
         )
 
 

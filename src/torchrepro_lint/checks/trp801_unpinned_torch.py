@@ -1,4 +1,4 @@
-"""TRP801: which PyTorch a program runs on is left open."""
+"""TRP801: a program's dependencies allow several releases of PyTorch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from torchrepro_lint.seeding.seedings import seedings
 
 LOCKS = ("uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock", "pylock.toml", "pixi.lock", "conda-lock.yml")
 SCRIPTS = ("setup.py", "setup.cfg", "Pipfile")  # lists that are not read
-PINNING = ("torch", "torchvision", "torchaudio")  # each release of one asks for one release of the others
+PINNING = ("torch", "torchvision", "torchaudio")  # each release of one requires one release of the others
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
@@ -60,7 +60,7 @@ def _wanted(folder: Path) -> list[Requirement]:
 
 
 def _decides_elsewhere(folder: Path) -> bool:
-    """Whether a lock file, or a list that is not read, says more of PyTorch."""
+    """Whether a lock file, or a list that is not read, decides the release of PyTorch."""
     if any((folder / lock).exists() for lock in LOCKS):
         return True
     return any((path := folder / name).is_file() and b"torch" in path.read_bytes() for name in SCRIPTS)

@@ -27,7 +27,7 @@ _KNOWN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """A file whose workers need `families` seeded, in a function that stands above its `first` loader."""
+    """A file whose workers need `families` seeded, in a function placed above its `first` loader."""
 
     first: Call
     families: frozenset[str]
@@ -78,7 +78,7 @@ def _definition(need: Need) -> tuple[Edit, ...]:
 
 
 def renewed_generator(call: Call, first: Call, holder: str, draw: WorkerDraw, renewed: str) -> tuple[Edit, ...]:
-    """Give each worker a generator of its own in place of the copy that its data set holds.
+    """Give each worker its own generator in place of the copy that its data set holds.
 
     `holder` leads from the worker's information to the data set: `.dataset`, or `.dataset.dataset` of a subset.
     """

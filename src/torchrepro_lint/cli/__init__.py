@@ -13,8 +13,8 @@ from types import TracebackType
 
 
 def main() -> None:
-    """The console script: streams that can write anything, and exit code 2 for a crash."""
-    gc.disable()  # a run makes few cycles, and to look for them among syntax trees takes long
+    """The console script: streams that can encode any text, and exit code 2 for a crash."""
+    gc.disable()  # a run makes few cycles, and searching syntax trees for them is slow
     from torchrepro_lint.cli.program import program
 
     sys.excepthook = _crash
@@ -28,7 +28,7 @@ def main() -> None:
 
 
 def _leave(ended: SystemExit) -> None:
-    """End without taking the interpreter apart, which costs a small run a quarter of its time."""
+    """Exit without the interpreter's clean-up, which costs a small run a quarter of its time."""
     if not isinstance(ended.code, int):
         raise ended
     for stream in (sys.stdout, sys.stderr):

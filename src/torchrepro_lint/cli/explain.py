@@ -1,4 +1,4 @@
-"""`torchrepro-lint explain`: what is believed about the programs in some files, on which findings rest."""
+"""`torchrepro-lint explain`: what was found out about the programs in some files, on which findings are based."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Exit codes:
     "explain",
     cls=Command,
     epilog=_EPILOG,
-    short_help="Show what is believed about a program: its start, seeds and draws.",
+    short_help="Show what was found out about a program: its start, seeds and draws.",
 )
 @shared_options.paths()
 @shared_options.text_or_json("Output", "json: one object with everything that the text says.")
@@ -32,9 +32,9 @@ Exit codes:
 @shared_options.config("Settings")
 @shared_options.isolated("Settings")
 def explain(paths: tuple[Path, ...], output_format: str, color: str, config: Path | None, isolated: bool) -> int:
-    """Show what is believed about each program: where it starts, what it seeds and when, what it draws first.
+    """Show what was found out about each program: where it starts, what it seeds and when, what it draws first.
 
-    For whoever doubts a finding on seeds, or misses one. PATHS are files and folders, by default the current
+    Useful where a finding on seeds is doubtful or missing. PATHS are files and folders, by default the current
     folder; imports are followed through the whole project.
     """
     if isolated and config:

@@ -1,4 +1,4 @@
-"""Help worth reading: options under headings, and an epilog printed as it is written."""
+"""Formatting of --help: options under headings, and an epilog printed as it is written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`torchrepro-lint ops`: looks the catalogue of operations up."""
+"""`torchrepro-lint ops`: looks operations up in the catalogue."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ def ops(
     output_format: str,
     color: str,
 ) -> int:
-    """Look operations up: which give other bits on every run, on which device, in which PyTorch, under which
+    """Look operations up: which give different bits on every run, on which device, in which PyTorch, under which
     conditions, and what to use instead.
 
-    Without NAME, a table of all of them; with NAME, the whole story.
+    Without NAME, a table of all of them; with NAME, everything about one.
     """
     from torchrepro_lint.cli import streams
     from torchrepro_lint.report.operation_facts import operation_json

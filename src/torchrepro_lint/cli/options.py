@@ -70,7 +70,7 @@ def split(ctx: click.Context, parameter: click.Parameter, value: Sequence[str]) 
 
 
 class Options(NamedTuple):
-    """The options of `check`, each as its help says."""
+    """The options of `check`; their help describes them."""
 
     paths: tuple[Path, ...]
     select: tuple[str, ...]

@@ -29,7 +29,7 @@ Examples:
   torchrepro-lint src/ --diff          what the safe fixes would change
   torchrepro-lint src/ --fix           make the safe fixes
   torchrepro-lint rule TRP201          why a rule exists and what to write instead
-  torchrepro-lint explain train.py     what is believed about a program's seeds
+  torchrepro-lint explain train.py     what was found out about a program's seeds
   torchrepro-lint ops scatter_add_     what an operation does, where, since when
   torchrepro-lint verify train.py      run the operations that were flagged
   torchrepro-lint env --save env.json  what results depend on besides the program

@@ -12,6 +12,7 @@ from torchrepro_lint.cli.help import Command
 _EPILOG = """\
 Examples:
   torchrepro-lint rule TRP201
+  torchrepro-lint rule TRP201 --full
   torchrepro-lint rule loader-without-generator
   torchrepro-lint rule TRP2
   torchrepro-lint rule --all
@@ -24,16 +25,18 @@ Exit codes:
 
 
 @click.command(
-    "rule", cls=Command, epilog=_EPILOG, short_help="Explain a rule: what it reports, why, and what to write instead."
+    "rule", cls=Command, epilog=_EPILOG, short_help="Explain a rule: what it reports, and what to write instead."
 )
 @click.argument("names", nargs=-1, metavar="[CODE|NAME|PREFIX]...", shell_complete=shared_options.completed_by("rules"))
 @shared_options.option("Options", "--all", "every", is_flag=True, help="List all rules.")
+@shared_options.option("Options", "--full", is_flag=True, help="Show the rule's whole page.")
 @shared_options.text_or_json("Options", "json: a list with everything that a rule's page holds.")
 @shared_options.color("Options")
-def rule(names: tuple[str, ...], every: bool, output_format: str, color: str) -> int:
-    """Explain a rule: what it reports, why that matters, what to write instead, what its fix may change.
+def rule(names: tuple[str, ...], every: bool, full: bool, output_format: str, color: str) -> int:
+    """Explain a rule: what it reports, with an example, what to write instead, and what its fix may change.
 
-    A PREFIX, such as TRP2, lists the rules of a group.
+    With --full, also why that matters, all examples, and when the rule is silent. A PREFIX, such as TRP2, lists the
+    rules of a group.
     """
     if bool(names) == every:
         raise click.UsageError("name a rule, such as TRP201, or give --all")
@@ -41,6 +44,7 @@ def rule(names: tuple[str, ...], every: bool, output_format: str, color: str) ->
     from torchrepro_lint.cli import streams
     from torchrepro_lint.report.rule_list import card_json, render_json, render_table
     from torchrepro_lint.report.rule_page import render_page
+    from torchrepro_lint.report.rule_summary import render_summary
 
     found = [list(codes())] if every else [_codes(name) for name in names]
     listed = any(len(group) > 1 for group in found)
@@ -53,13 +57,18 @@ def rule(names: tuple[str, ...], every: bool, output_format: str, color: str) ->
         streams.write([render_table(cards, color=colored)])
     else:
         width = streams.width()
-        pages = [render_page(card, color=colored, width=width, measured=_measured(card.code)) for card in cards]
+        pages = [
+            render_page(card, color=colored, width=width, measured=_measured(card.code))
+            if full
+            else render_summary(card, color=colored, width=width)
+            for card in cards
+        ]
         streams.write(["\n\n".join(pages)])
     return 0
 
 
 def _measured(code: str) -> list[str]:
-    """What ships of measurements of the operations that a rule reports."""
+    """The shipped measurements of the operations that a rule reports."""
     if not code.startswith("TRP5"):
         return []
     from torchrepro_lint.evidence import shipped
@@ -69,7 +78,7 @@ def _measured(code: str) -> list[str]:
 
 
 def _codes(text: str) -> list[str]:
-    """The rule that a code or a name means, or the rules whose codes begin so."""
+    """The rule with that code or name, or the rules whose codes begin with it."""
     from torchrepro_lint.cards import codes
 
     known = codes()

@@ -112,7 +112,7 @@ def _progress() -> Iterator[streams.Progress | None]:
 
 
 def _tell(options: Options, result: Result) -> None:
-    """What is not a finding: what was done, and what could not be."""
+    """Messages that are not findings: what was done, and what could not be."""
     for path in result.missing:
         complain(f"no such file or folder: {path}")
     for problem in result.problems:

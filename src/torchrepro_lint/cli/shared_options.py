@@ -1,4 +1,4 @@
-"""The options that several commands have, so that they read alike in every one of them."""
+"""The options that several commands have, so that they are the same in each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`--show-settings` and `--show-files`: what a run would do, without the run."""
+"""`--show-settings` and `--show-files`: what a run would do, without running it."""
 
 from __future__ import annotations
 

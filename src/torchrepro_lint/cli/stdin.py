@@ -1,4 +1,4 @@
-"""Source on the standard input: decoded as a file would be, and written back as it came."""
+"""Source on the standard input: decoded as a file would be, and written back in the same encoding."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _PAUSE = 0.1  # seconds between two of its states
 
 
 class Failure(click.ClickException):
-    """Work that could not be done, told in one sentence."""
+    """Work that could not be done, described in one sentence."""
 
     exit_code = 2
 
@@ -44,7 +44,7 @@ def wants_color(choice: str, *, err: bool = False) -> bool:
 
 
 def is_terminal(*, err: bool = False) -> bool:
-    """Whether somebody watches the standard output, or the standard error."""
+    """Whether the standard output, or the standard error, is a terminal."""
     stream = sys.stderr if err else sys.stdout
     return stream is not None and stream.isatty()  # None: closed before the start
 
@@ -140,7 +140,7 @@ class Progress:
         click.echo(f"\r[{bar}] {done} of {total} {self._things}", nl=False, err=True)
 
     def clear(self) -> None:
-        """Take the bar off the screen."""
+        """Remove the bar from the screen."""
         if self._shown:
             click.echo("\r\x1b[K", nl=False, err=True, color=True)
         self._shown = False

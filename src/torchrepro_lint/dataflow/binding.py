@@ -44,10 +44,22 @@ def parameter_for(call: ast.Call, passed: ast.expr, function: Scope) -> str | No
     """The parameter of a project function that `passed`, an argument of `call`, is given to; None for one that goes
     into `*args` or `**kwargs`."""
     keyword = next((k for k in call.keywords if k.value is passed), None)
-    if keyword is not None:
-        return keyword.arg if keyword.arg in named_parameters(function) else None
-    place, positional = argument_place(call, passed), positional_parameters(function)
-    return positional[place] if place is not None and place < len(positional) else None
+    return parameter_at(function, keyword.arg if keyword is not None else None, argument_place(call, passed))
+
+
+def parameter_at(function: Scope, name: str | None, position: int | None) -> str | None:
+    """The parameter that the keyword `name`, or the argument at `position`, is given to; None as above."""
+    if name is not None:
+        return name if name in named_parameters(function) else None
+    positional = positional_parameters(function)
+    return positional[position] if position is not None and position < len(positional) else None
+
+
+def takes_keywords(function: Scope) -> str | None:
+    """The parameter that all other keywords go into."""
+    node = function.node
+    extra = node.args.kwarg if isinstance(node, FunctionNode | ast.Lambda) else None
+    return extra.arg if extra is not None else None
 
 
 def named_parameters(function: Scope) -> list[str]:

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from torchrepro_lint.dataflow.domain import Domain, Of, Written
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.references import variable_reads
+from torchrepro_lint.dataflow.reaching_definitions import reads
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import Binding, FunctionNode, Scope
 
@@ -82,7 +82,7 @@ class Mappings(Domain[Entries]):
     def gathered(self, binding: Binding, function: Scope, of: Of[Entries]) -> Entries:
         """What all calls of a function of the project pass beyond its parameters, for the `**kwargs` that it only
         hands on."""
-        if not _is_handed_on(binding, function, self.program):
+        if not _is_handed_on(binding, function):
             return None
         calls = self.program.callers_of(function)
         passed = [(k, caller) for call, caller in calls or () for k in call.keywords]
@@ -104,13 +104,12 @@ def _is_named(node: ast.expr | None, name: str) -> bool:
     return isinstance(node, ast.Name) and node.id == name
 
 
-def _is_handed_on(binding: Binding, function: Scope, program: Program) -> bool:
+def _is_handed_on(binding: Binding, function: Scope) -> bool:
     """Whether it is the `**kwargs` of a function at the top of a module, which does nothing but unpack it."""
     node, outer = function.node, function.parent
     if not isinstance(node, FunctionNode) or outer is None or outer.kind != "module":
         return False
     if node.args.kwarg is not binding.node or len(function.bindings[node.args.kwarg.arg]) != 1:
         return False
-    reads = variable_reads(program, node.args.kwarg.arg, function) or []
-    holders = [facts.parents.get(read) for read, facts in reads]
+    holders = [function.facts.parents.get(site.node) for site in reads(node.args.kwarg.arg, function)]
     return all(isinstance(holder, ast.keyword) and holder.arg is None for holder in holders)

@@ -1,46 +1,351 @@
-"""Which of a name's bindings a read of it can see, within one function. In doubt, all of them."""
+"""Reaching definitions: which bindings of a name a read of it may see, and which reads may see a binding.
+
+One pass over the statements of a function works it out for all its names. Bindings in the two arms of an `if` do not
+reach one another's reads; any binding in a loop may reach the loop's start; any in a `try` its handlers. In doubt
+(another function, a lambda, dead code), all bindings reach. Knows one function of one file.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias
 
-from torchrepro_lint.dataflow.enclosing import ancestors, arm_of, statement
-from torchrepro_lint.index import Binding, Scope
+from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.index import Binding, FunctionNode, Scope
+from torchrepro_lint.index.binding import all_arguments
+from torchrepro_lint.index.parents import children
 
-_HEADED = (ast.For, ast.AsyncFor, ast.With, ast.AsyncWith)
+MAX_BINDINGS = 64  # that reach one read: with more, all of the name's are taken to
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_Name: TypeAlias = "tuple[Scope, str]"
+_Seen: TypeAlias = "frozenset[Binding] | None"  # None: any of them
 
 
 def reaching(bindings: Sequence[Binding], read: ast.AST, owner: Scope, scope: Scope) -> list[Binding]:
-    """The bindings whose value `read` may see: the last one on every way to it, and those that branches add."""
+    """Those of `bindings`, all bindings of one name of `owner`, whose value `read` in `scope` may see; never none of
+    them. `x += y` hides the earlier ones. `read` is the name's own node; for other nodes, all may be seen."""
     if len(bindings) == 1 or scope.function is not owner.function:
         return list(bindings)
-    here = statement(read, scope)
-    chain = [here, *ancestors(here, scope)]
-    before = [b for b in bindings if b.kind == "parameter" or _end(b.node) <= _start(here)]
-    back = enumerate(reversed(before), start=1)
-    sure = next((i for i, b in back if b.kind == "parameter" or _dominates(b.node, chain, owner)), None)
-    if sure is None:
-        return list(bindings)
-    seen = before[-sure:]
-    loop = next((a for a in chain[1:] if isinstance(a, _LOOPS)), None)
-    if loop is None or seen[0].node is loop or loop in ancestors(seen[0].node, owner):
-        return seen
-    around = [a for a in chain[1:] if isinstance(a, _LOOPS)]
-    later = [b for b in bindings if b not in before and any(a in around for a in ancestors(b.node, owner))]
-    return [*seen, *later]
+    seen = definitions(owner).seen_by(read)
+    found = [b for b in bindings if b in seen] if seen is not None else []
+    return found or list(bindings)
 
 
-def _dominates(node: ast.AST, chain: Sequence[ast.AST], owner: Scope) -> bool:
-    """Whether `node` has run on every way to the read: it stands earlier in a block around it."""
-    if isinstance(node, _HEADED):
-        return node in chain
-    block = next(ancestors(node, owner), None)
-    if block is None or block not in chain:
-        return False
-    arm = arm_of(block, node)
-    return any(arm_of(block, item) == arm for item in chain[: chain.index(block)]) if arm is not None else False
+def reads(name: str, owner: Scope) -> Sequence[Site]:
+    """Where `name`, bound in `owner`, is read in the same file, in source order."""
+    return definitions(owner).reads_of(name, owner).every
+
+
+def reads_of_binding(name: str, owner: Scope, node: ast.AST) -> list[Site]:
+    """Where the value that `node` (a statement, a parameter, a comprehension) binds to `name` of `owner` may be read:
+    what `x += y` leaves of it included."""
+    bindings = owner.bindings[name]
+    bound = [b for b in bindings if b.node is node] if len(bindings) > 1 else []
+    if not bound:
+        return list(reads(name, owner))
+    return definitions(owner).reads_of(name, owner).seeing(bound)
+
+
+def reads_of_object(held: ast.Name, scope: Scope) -> list[Site]:
+    """Where the object that `held` names may be read by the same name, earlier or later."""
+    owner = scope.binding_scope(held.id)
+    if owner is None:
+        return []
+    known = definitions(owner)
+    seen = known.seen_by(held) if scope.function is owner.function else None
+    uses = known.reads_of(held.id, owner)
+    return list(uses.every) if seen is None else uses.seeing(seen)
+
+
+def definitions(scope: Scope) -> Definitions:
+    """The reaching definitions of the function (or module) that runs `scope`."""
+    function = scope.function
+    known: dict[ast.AST, Definitions] = function.facts.definitions
+    if function.node not in known:
+        known[function.node] = Definitions(function)
+    return known[function.node]
+
+
+class Definitions:
+    """What each read of a name with several bindings may see, in one function."""
+
+    def __init__(self, function: Scope) -> None:
+        self._seen: dict[ast.AST, _Seen] = {}
+        self._readers: dict[Binding, list[ast.Name]] = {}
+        self._reads: dict[_Name, _Reads] = {}
+        _Pass(function, self._seen, self._readers).run()
+
+    def seen_by(self, read: ast.AST) -> _Seen:
+        """The bindings that a read may see; None for any."""
+        return self._seen.get(read)
+
+    def readers(self, binding: Binding) -> Sequence[ast.Name]:
+        """The reads that may see a binding, without those that may see any. The target of `x += y` is one."""
+        return self._readers.get(binding, ())
+
+    def reads_of(self, name: str, owner: Scope) -> _Reads:
+        """All reads of one name."""
+        key = (owner, name)
+        if key not in self._reads:
+            self._reads[key] = _Reads(name, owner, self)
+        return self._reads[key]
+
+
+class _Reads:
+    """The reads of one name in its file."""
+
+    def __init__(self, name: str, owner: Scope, known: Definitions) -> None:
+        facts = owner.facts
+        found = ((node, facts.scope_of(node)) for node in facts.reads(owner.node).of_name(name))
+        self.every = [Site(node, scope) for node, scope in found if scope.binding_scope(name) is owner]
+        self._loose = [s for s in self.every if s.scope.function is not owner.function or known.seen_by(s.node) is None]
+        self._sites = {site.node: site for site in self.every}
+        self._by_node = {b.node: b for b in owner.bindings.get(name, ())}
+        self._known = known
+        self._facts = facts
+
+    def seeing(self, bindings: Iterable[Binding]) -> list[Site]:
+        """Those that may see one of these bindings, in source order."""
+        found = {site.node: site for site in self._loose}
+        pending = list(bindings)
+        done = set(pending)
+        while pending:
+            for node in self._known.readers(pending.pop()):
+                if node in self._sites:
+                    found[node] = self._sites[node]
+                    continue
+                more = self._by_node.get(self._facts.parents[node])  # `x += y`
+                if more is not None and more not in done:
+                    done.add(more)
+                    pending.append(more)
+        return sorted(found.values(), key=lambda site: (site.node.lineno, site.node.col_offset))
+
+
+class _State:
+    """What reaches one point. A branch is a layer of its own over what came before it."""
+
+    def __init__(self, outer: _State | None = None) -> None:
+        self.own: dict[_Name, _Seen] = {}
+        self.outer = outer
+
+    def get(self, name: _Name) -> _Seen:
+        state: _State | None = self
+        while state is not None:
+            if name in state.own:
+                return state.own[name]
+            state = state.outer
+        return frozenset()
+
+    def join(self, arms: Sequence[_State]) -> None:
+        """Go on after branches: with what any of them leaves behind."""
+        changed = dict.fromkeys(name for arm in arms for name in arm.own)
+        self.own |= {name: _union(arm.get(name) for arm in arms) for name in changed}
+
+
+def _union(parts: Iterable[_Seen]) -> _Seen:
+    found: frozenset[Binding] = frozenset()
+    for part in parts:
+        if part is None:
+            return None
+        found |= part
+    return found if len(found) <= MAX_BINDINGS else None
+
+
+class _Pass:
+    """The pass over one function's statements, in the order in which they run."""
+
+    def __init__(self, function: Scope, seen: dict[ast.AST, _Seen], readers: dict[Binding, list[ast.Name]]) -> None:
+        self._function = function
+        self._seen = seen
+        self._readers = readers
+        self._bound: dict[ast.AST, list[tuple[_Name, Binding]]] = {}
+        self._several: set[_Name] = set()
+        self._places: list[tuple[ast.AST, list[tuple[_Name, Binding]]]] = []  # in the order of the lines
+        self._start = _State()  # what may be bound at any time
+
+    def run(self) -> None:
+        at_any_time = {n for scope in self._function.descend() if scope is not self._function for n in scope.outer}
+        for owner in _run_here(self._function):
+            for name, bindings in owner.bindings.items():
+                if len(bindings) > 1:
+                    self._several.add((owner, name))
+                    for binding in bindings:
+                        self._bound.setdefault(binding.node, []).append(((owner, name), binding))
+                    if name in at_any_time:  # `global` in another function
+                        self._bind_all([[((owner, name), b) for b in bindings]], self._start)
+        if self._several:
+            self._places = sorted(self._bound.items(), key=lambda item: _line(item[0]))
+            self._function_body(_State(self._start))
+
+    def _function_body(self, state: _State) -> None:
+        node = self._function.node
+        if isinstance(node, FunctionNode):
+            for argument in all_arguments(node.args):
+                self._bind(argument, state)
+        if isinstance(node, FunctionNode | ast.Module):
+            self._block(node.body, self._function, state)
+
+    # -- statements ---------------------------------------------------------------------------------------------
+    def _block(self, body: Sequence[ast.stmt], scope: Scope, state: _State) -> bool:
+        """Run statements; False when what follows them is not reached that way."""
+        return all(self._statement(statement, scope, state) for statement in body)
+
+    def _statement(self, node: ast.stmt, scope: Scope, state: _State) -> bool:
+        match node:
+            case ast.If():
+                return self._if(node, scope, state)
+            case ast.For() | ast.AsyncFor() | ast.While():
+                return self._loop(node, scope, state)
+            case ast.Try(body=body, handlers=handlers, orelse=orelse, finalbody=final):
+                return self._try(body, handlers, orelse, final, scope, state)
+            case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
+                for item in items:
+                    self._read(item, scope, state)
+                self._bind(node, state)
+                return self._block(body, scope, state)
+            case ast.Match(subject=subject, cases=cases):
+                self._read(subject, scope, state)
+                for case in cases:
+                    self._read(case.pattern, scope, state)
+                return self._arms(([], *(case.body for case in cases)), scope, state)
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                for outer in (*node.decorator_list, node.args):
+                    self._read(outer, scope, state)
+                self._bind(node, state)
+                return True
+            case ast.ClassDef(body=body):
+                for outer in (*node.decorator_list, *node.bases, *node.keywords):
+                    self._read(outer, scope, state)
+                self._block(body, scope.children.get(node, scope), state)
+                self._bind(node, state)
+                return True
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            self._name(node.target, scope, state)
+        self._read(node, scope, state)
+        self._bind(node, state)
+        return not isinstance(node, ast.Return | ast.Raise | ast.Break | ast.Continue)
+
+    def _if(self, node: ast.If, scope: Scope, state: _State) -> bool:
+        self._read(node.test, scope, state)
+        bodies = [node.body]
+        while len(node.orelse) == 1 and isinstance(elif_ := node.orelse[0], ast.If):
+            self._read(elif_.test, scope, state)
+            bodies.append(elif_.body)
+            node = elif_
+        return self._arms([*bodies, node.orelse], scope, state)
+
+    def _arms(self, bodies: Sequence[Sequence[ast.stmt]], scope: Scope, state: _State) -> bool:
+        arms = [_State(state) for _ in bodies]
+        ended = [self._block(body, scope, arm) for body, arm in zip(bodies, arms, strict=True)]
+        state.join([arm for arm, goes_on in zip(arms, ended, strict=True) if goes_on])
+        return any(ended)
+
+    def _loop(self, node: ast.For | ast.AsyncFor | ast.While, scope: Scope, state: _State) -> bool:
+        """What is bound in the loop may be seen from its start on, and after it."""
+        if not isinstance(node, ast.While):
+            self._read(node.iter, scope, state)
+        self._may_bind(node.lineno, node.end_lineno or node.lineno, state)
+        round_ = _State(state)
+        if isinstance(node, ast.While):
+            self._read(node.test, scope, round_)
+        else:
+            self._bind(node, round_)
+            self._read(node.target, scope, round_)
+        self._block(node.body, scope, round_)
+        self._block(node.orelse, scope, state)
+        return True
+
+    def _try(
+        self,
+        body: Sequence[ast.stmt],
+        handlers: Sequence[ast.ExceptHandler],
+        orelse: Sequence[ast.stmt],
+        final: Sequence[ast.stmt],
+        scope: Scope,
+        state: _State,
+    ) -> bool:
+        tried = _State(state)
+        failed = _State(state)
+        self._may_bind(body[0].lineno, body[-1].end_lineno or 0, failed)
+        goes_on = self._block(body, scope, tried) and self._block(orelse, scope, tried)
+        ends = [tried] if goes_on else []
+        for handler in handlers:
+            arm = _State(failed)
+            if handler.type is not None:
+                self._read(handler.type, scope, arm)
+            self._bind(handler, arm)
+            if self._block(handler.body, scope, arm):
+                ends.append(_flat(arm, failed))
+        state.join(ends)
+        if final and not ends:  # it runs on the way out
+            self._block(final, scope, failed)
+            return False
+        return self._block(final, scope, state) and bool(ends)
+
+    # -- bindings and reads -------------------------------------------------------------------------------------
+    def _bind(self, node: ast.AST, state: _State) -> None:
+        bound = self._bound.get(node, ())
+        for name in {name for name, _ in bound}:
+            here = frozenset(binding for other, binding in bound if other == name)
+            state.own[name] = _union((here, self._start.get(name)))
+
+    def _bind_all(self, bound: Iterable[list[tuple[_Name, Binding]]], state: _State) -> None:
+        """These may have happened, or not."""
+        for name, binding in (item for listed in bound for item in listed):
+            state.own[name] = _union((state.get(name), frozenset((binding,))))
+
+    def _may_bind(self, first: int, last: int, state: _State) -> None:
+        start = bisect_left(self._places, first, key=lambda item: _line(item[0]))
+        end = bisect_right(self._places, last, key=lambda item: _line(item[0]))
+        self._bind_all((bound for _, bound in self._places[start:end]), state)
+
+    def _read(self, top: ast.AST, scope: Scope, state: _State) -> None:
+        """Note what the names in an expression see; in a lambda, which runs at some other time, they see anything."""
+        pending = [(top, scope)]
+        while pending:
+            node, scope = pending.pop()
+            if isinstance(node, ast.Name):
+                if isinstance(node.ctx, ast.Load):
+                    self._name(node, scope, state)
+                continue
+            if isinstance(node, ast.Lambda):
+                continue
+            if node in self._bound and not isinstance(node, ast.stmt):  # `:=` and the names in a `match` pattern
+                self._bind_all([self._bound[node]], state)
+            inner = scope.children.get(node, scope) if isinstance(node, _COMPREHENSIONS) else scope
+            parts = children(node)  # of a comprehension, the generators run first
+            pending += [(n, inner) for n in (parts if isinstance(node, _COMPREHENSIONS) else reversed(parts))]
+
+    def _name(self, node: ast.Name, scope: Scope, state: _State) -> None:
+        owner = scope.binding_scope(node.id)
+        if owner is None or (owner, node.id) not in self._several:
+            return
+        seen = state.get((owner, node.id))
+        self._seen[node] = seen
+        for binding in seen or ():
+            self._readers.setdefault(binding, []).append(node)
+
+
+def _flat(arm: _State, until: _State) -> _State:
+    """A branch of a branch, as one over what came before both."""
+    found = _State(until.outer)
+    found.own = until.own | arm.own
+    return found
+
+
+def _run_here(function: Scope) -> Iterator[Scope]:
+    """The function and the classes in it: their bodies run with it."""
+    yield function
+    for child in function.children.values():
+        if child.kind == "class":
+            yield from _run_here(child)
+
+
+def _line(node: ast.AST) -> int:
+    return node.lineno  # type: ignore[attr-defined, no-any-return]
 
 
 def shape_names(read: ast.Name, owner: Scope, scope: Scope) -> int | None:
@@ -66,13 +371,3 @@ def _subject(value: ast.expr | None) -> ast.expr | None:
         case ast.Attribute(attr="shape", value=inner) | ast.Call(func=ast.Attribute(attr="size", value=inner), args=[]):
             return inner
     return None
-
-
-def _start(node: ast.AST) -> tuple[int, int]:
-    return node.lineno, node.col_offset  # type: ignore[attr-defined]
-
-
-def _end(node: ast.AST) -> tuple[int, int]:
-    if isinstance(node, (*_HEADED, ast.FunctionDef, ast.ClassDef)):
-        return _start(node)
-    return node.end_lineno, node.end_col_offset  # type: ignore[attr-defined]

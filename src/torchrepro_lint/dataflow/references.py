@@ -1,67 +1,116 @@
-"""Every place that reads a variable or an attribute of a class, in all files that can.
+"""Def-use: where what is put into a variable, an attribute or a parameter may be read.
 
-`None` means that there may be others: the project is too large to be searched, or too many files mention the
-name. Knows nothing of what the readers do with it.
+In the same file always, and in other files where all reads are asked for: then `None` means that there may be more,
+because the project is too large to be searched, or too many files mention the name. Knows nothing of what the readers
+do with it.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from torchrepro_lint.dataflow.enclosing import ancestors
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.reaching_definitions import reads_of_binding, reads_of_object
+from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.project.names import Variable
 
 MAX_FILES = 24
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
-def variable_reads(program: Program, name: str, owner: Scope) -> list[tuple[ast.expr, ModuleFacts]] | None:
-    """The reads of a variable that `owner` binds; those of a module's variable in files that import it,
-    too."""
-    facts = owner.facts
-    found: list[tuple[ast.expr, ModuleFacts]] = [
-        (node, facts)
-        for node in facts.reads(owner.node).of_name(name)
-        if facts.scope_of(node).binding_scope(name) is owner
-    ]
-    if owner.kind != "module":
-        return found
-    others = _files_with(program, name, owner)
-    if others is None:
-        return None
-    for other in others:
-        if other is not facts:
-            found += [(node, other) for node in _imported_reads(program, name, owner, other)]
+def reads_of_target(target: ast.expr, node: ast.AST, scope: Scope, program: Program) -> Sequence[Site]:
+    """Where what `node` (mostly a statement) puts into `target`, or into the container that `target` is, is read."""
+    match target:
+        case ast.Name(id=name, ctx=ast.Load()):
+            return [s for s in reads_of_object(target, scope) if _may_follow(s, node, scope)]
+        case ast.Name(id=name):
+            owner = scope.binding_scope(name)
+            return reads_of_binding(name, owner, node) if owner is not None else ()
+        case ast.Attribute(attr=attr):
+            holder = class_of_self(target, scope)
+            return self_reads(holder, attr, program) if holder is not None else ()
+    return ()
+
+
+def class_of_self(target: ast.expr, scope: Scope) -> Scope | None:
+    """The class whose attribute `self.x` is."""
+    if isinstance(target, ast.Attribute) and scope.is_self(target.value):
+        holder = scope.binding_scope(target.value.id)  # type: ignore[attr-defined]
+        return holder.parent if holder is not None else None
+    return None
+
+
+def _may_follow(read: Site, node: ast.AST, scope: Scope) -> bool:
+    """Whether a read may run after `node`: it stands below, in another function, or in the same loop."""
+    if read.scope.function is not scope.function or _start(read.node) >= _end(node):
+        return True
+    around = [a for a in ancestors(read.node, read.scope) if isinstance(a, _LOOPS)]
+    return bool(around) and any(a in around for a in ancestors(node, scope))
+
+
+def _start(node: ast.AST) -> tuple[int, int]:
+    return node.lineno, node.col_offset  # type: ignore[attr-defined]
+
+
+def _end(node: ast.AST) -> tuple[int, int]:
+    return node.end_lineno, node.end_col_offset  # type: ignore[attr-defined]
+
+
+@remembered
+def self_reads(owner: Scope, attr: str, program: Program) -> Sequence[Site]:
+    """Where methods of the class, its bases and its subclasses in the same file read `self.attr`."""
+    classes = [c for c in program.names.bases(owner) if isinstance(c, Scope)]
+    nearby = (c for c in owner.facts.scope.children.values() if c.kind == "class" and c not in classes)
+    classes += [c for c in nearby if owner in program.names.bases(c)]
+    found = []
+    for facts in {id(c.facts): c.facts for c in classes}.values():
+        for node in facts.reads(facts.tree).of_attribute(attr):
+            scope = facts.scope_of(node)
+            if scope.method_class in classes and scope.is_self(node.value):
+                found.append(Site(node, scope))
     return found
 
 
-def _imported_reads(program: Program, name: str, owner: Scope, facts: ModuleFacts) -> Iterator[ast.expr]:
-    reads = facts.reads(facts.tree)
+# -- in all files -------------------------------------------------------------------------------------------------
+def imported_reads(name: str, owner: Scope, program: Program) -> list[Site] | None:
+    """The reads of a module's variable in other files."""
+    files = _files_with(program, name, owner)
+    if files is None:
+        return None
+    return [site for facts in files if facts is not owner.facts for site in _imported(program, name, owner, facts)]
+
+
+def _imported(program: Program, name: str, owner: Scope, facts: ModuleFacts) -> Iterator[Site]:
+    found = facts.reads(facts.tree)
     for spelled in (name, *sorted(facts.aliases.get(name, ()))):
-        for node in (*reads.of_name(spelled), *reads.of_attribute(spelled)):
-            target = program.resolve(node, facts.scope_of(node))
+        for node in (*found.of_name(spelled), *found.of_attribute(spelled)):
+            scope = facts.scope_of(node)
+            target = program.resolve(node, scope)
             if isinstance(target, Variable) and target.scope is owner:
-                yield node
+                yield Site(node, scope)
 
 
-def attribute_reads(program: Program, name: str, owner: Scope) -> list[tuple[ast.expr, ModuleFacts]] | None:
+@remembered
+def attribute_reads(owner: Scope, name: str, program: Program) -> list[Site] | None:
     """The reads of `self.name` in a class and its relatives, and of `obj.name` where `obj` is known to be
     one."""
     files = _files_with(program, name, owner)
     if files is None:
         return None
     return [
-        (node, facts)
+        Site(node, scope)
         for facts in files
         for node in facts.reads(facts.tree).of_attribute(name)
-        if _belongs(program, node, facts, owner)
+        if _belongs(program, node, scope := facts.scope_of(node), owner)
     ]
 
 
-def _belongs(program: Program, node: ast.Attribute, facts: ModuleFacts, owner: Scope) -> bool:
-    scope = facts.scope_of(node)
+def _belongs(program: Program, node: ast.Attribute, scope: Scope, owner: Scope) -> bool:
     if scope.is_self(node.value):
         return _related(program, scope.method_class, owner)
     made = program.instance_of(node.value, scope) or ()
@@ -72,35 +121,6 @@ def _related(program: Program, one: Scope | None, other: Scope) -> bool:
     if one is None or one is other:
         return one is other
     return other in program.names.bases(one) or one in program.names.bases(other)
-
-
-def call_sites(program: Program, function: Scope) -> list[tuple[ast.Call, Scope]] | None:
-    """The calls of a function, those of a method on an instance that is known included; None when unknown."""
-    name = _called_as(function)
-    files = _files_with(program, name, function)
-    if files is None:
-        return None
-    return [
-        (call, scope)
-        for facts in files
-        for spelled in (name, *sorted(facts.aliases.get(name, ())))
-        for call, scope in facts.calls.get(spelled, ())
-        if _calls(program, call, scope, function)
-    ]
-
-
-def _called_as(function: Scope) -> str:
-    """The name that calls of a function are written with; a constructor is called by its class's."""
-    owner, name = function.parent, function.name.rpartition(".")[2]
-    return owner.name.rpartition(".")[2] if name == "__init__" and owner is not None else name
-
-
-def _calls(program: Program, call: ast.Call, scope: Scope, function: Scope) -> bool:
-    target = program.resolve(call.func, scope)
-    if target is None and isinstance(call.func, ast.Attribute) and function.self_name is not None:
-        return function in program.values.callees(call, scope)
-    constructed = function.name.endswith("__init__") and target is function.parent
-    return target is function or constructed
 
 
 def _files_with(program: Program, word: str, owner: Scope) -> list[ModuleFacts] | None:

@@ -1,4 +1,4 @@
-"""Fixes: put into text, shown as a patch, and written to disk, whole or not at all."""
+"""Fixes: applied to text, shown as a patch, and written to disk, whole or not at all."""
 
 from __future__ import annotations
 

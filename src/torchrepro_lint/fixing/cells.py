@@ -1,4 +1,4 @@
-"""Changed code put back into the JSON of a notebook: the strings of the edited cells change, and not a byte else.
+"""Changed code put back into the JSON of a notebook: the strings of the edited cells change, and no other byte.
 
 A cell's source is a string, or a list of strings, mostly one for each line. Works on the characters of those strings
 as they are written, escapes and all. Knows places in the joined code; not what the code means.
@@ -75,7 +75,7 @@ def _cell_bounds(source: SourceFile, offset: int) -> tuple[int, int]:
 
 @dataclass(slots=True)
 class _Written:
-    """A cell's source as it stands in the JSON, at document[start:end].
+    """A cell's source as it is in the JSON, at document[start:end].
 
     `characters` are those of all its strings, as written; `breaks` says after how many of them a string ends, and
     what stands between it and the next one.

@@ -23,7 +23,7 @@ class WriteError(Exception):
 
 
 class ConflictError(WriteError):
-    """A file is no longer what it was when it was read; nothing was changed."""
+    """A file has changed since it was read; nothing was written."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, "changed on disk since it was read")
@@ -141,7 +141,7 @@ def _alone(root: Path) -> Iterator[None]:
 
 @contextmanager
 def _blaming(path: Path) -> Iterator[None]:
-    """Turn the system's refusal into one that names the file."""
+    """Turn the system's error into one that names the file."""
     try:
         yield
     except OSError as error:

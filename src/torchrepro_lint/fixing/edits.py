@@ -1,4 +1,4 @@
-"""Fixes put into the text of files: each whole or not at all, every other byte as it was.
+"""Fixes applied to the text of files: each whole or not at all, every other byte unchanged.
 
 A fix may edit several files; it is one unit. Knows places in text; not which fixes are wanted, nor whether the
 result is still a program.
@@ -112,7 +112,7 @@ class _Accepted:
     turns: Iterator[int] = field(default_factory=count)
 
     def fitting(self, group: _Group) -> list[_Patch] | None:
-        """What a fix adds to the accepted patches, None where it clashes; what another one does is shared."""
+        """What a fix adds to the accepted patches, None where it clashes; equal patches of two fixes are shared."""
         if group in self.groups:
             return []
         new: list[_Patch] = []

@@ -156,6 +156,7 @@ class ModuleFacts:
     _parents: Parents | None = None
     _reads: dict[ast.AST, Reads] = field(default_factory=dict)
     conditions: dict[ast.AST, Any] = field(default_factory=dict)  # kept by `dataflow.conditions`
+    definitions: dict[ast.AST, Any] = field(default_factory=dict)  # kept by `dataflow.reaching_definitions`
 
     def __post_init__(self) -> None:
         self.scope = Scope("module", "", self.tree, None, self)
@@ -171,7 +172,7 @@ class ModuleFacts:
         self.tree = gone
         self.calls, self.attribute_sets, self.subscript_sets, self._parents = {}, {}, {}, None
         self.imports, self.star_imports, self.guard = [], [], None
-        self._reads, self.conditions = {}, {}
+        self._reads, self.conditions, self.definitions = {}, {}, {}
 
     def in_handler(self, node: ast.AST) -> bool:
         """Whether `node` lies in an `except` clause."""

@@ -17,7 +17,6 @@ from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.enclosing import parent
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered_last
-from torchrepro_lint.dataflow.uses import Uses
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.kernels.arguments import CallSite, Witness
 from torchrepro_lint.kernels.conditions import Holds, Judged, judge
@@ -86,7 +85,6 @@ class _Reader:
         self.module = module
         self.program = program
         self.tensors = Tensors(program)
-        self.uses = Uses(program)
 
     @cached_property
     def release(self) -> tuple[int, ...]:
@@ -133,7 +131,7 @@ class _Reader:
     # -- one call -----------------------------------------------------------------------------------------------
     def verdict(self, call: Call) -> Verdict | None:
         """By the row that fits the call best: one that holds for certain before one that may."""
-        uses = cache(lambda: calls_of(call, self.uses))
+        uses = cache(lambda: calls_of(call, self.program))
         site = CallSite(call, signature(call.name), self.tensors, uses)
         fits = [f for row in rows(call.name) if (f := self._fit(row, site)) is not None]
         if not fits:

@@ -1,15 +1,16 @@
-"""What `order` answers with, and what it says of the items that it follows."""
+"""What `order` answers with, and what it remembers of the items on its way."""
 
 from __future__ import annotations
 
 import ast
 from typing import Literal, NamedTuple, TypeAlias
 
+from torchrepro_lint.dataflow.edges import Edges
+from torchrepro_lint.dataflow.use import STOP, Sink, Step, Steps, Use
 from torchrepro_lint.index import ModuleFacts
 
-# What holds the items: a list or iterator, a dict whose keys are in that order, a dict of such lists, or a record with
-# such a list in one of its fields.
-Holder: TypeAlias = Literal["sequence", "mapping", "lists", "record"]
+# What shows the order of the items: a list or iterator, a dict whose keys are in that order, or a text.
+Shown: TypeAlias = Literal["sequence", "mapping", "text"]
 
 
 class Decision(NamedTuple):
@@ -18,3 +19,42 @@ class Decision(NamedTuple):
     facts: ModuleFacts
     node: ast.AST
     why: str
+
+
+def decided(use: Use[Shown], node: ast.AST, why: str) -> Steps:
+    """The order decides something at `node`, which stands where the items are."""
+    return (Sink(Decision(use.scope.facts, node, why)),)
+
+
+def stored(target: ast.expr, node: ast.AST, use: Use[Shown], edges: Edges) -> Steps:
+    """What becomes of items that `node` assigns, or adds, to `target`. Sorting them there is a barrier."""
+    if isinstance(target, ast.Tuple | ast.List) and not use.path:
+        is_alone = len(target.elts) == 1 or use.state != "sequence"
+        return STOP if is_alone else decided(use, node, "decides which item gets which name")
+    if isinstance(target, ast.Subscript) and use.state == "mapping":
+        return STOP  # `results[key][i] = x`: each round may have a dict of its own
+    steps = list(edges.into(target, node, use))
+    return STOP if any(map(_is_sorted, steps)) else steps
+
+
+def _is_sorted(step: Step) -> bool:
+    """`x.sort()`, `x = sorted(x)` or `x = dict(sorted(x.items()))`: from there on the order is fixed."""
+    if not isinstance(step, Use):
+        return False
+    parents, call = step.scope.facts.parents, step.parent
+    if isinstance(call, ast.Attribute):
+        name, call = call.attr, parents[call]
+        if name == "sort" or name not in ("items", "keys") or not isinstance(call, ast.Call):
+            return name == "sort"
+        call = parents[call]
+    if not isinstance(call, ast.Call) or not sorts(call):
+        return False
+    statement = step.scope.facts.statement(call)
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    return any(ast.unparse(t) == ast.unparse(step.node) for t in targets)
+
+
+def sorts(call: ast.Call) -> bool:
+    """Whether a call sorts, by its name: `sorted`, `natsorted`, `sort_by_number`."""
+    last = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    return "sort" in last.lower() and last != "argsort"

@@ -1,7 +1,7 @@
 """Epoch loops, and the distributed samplers that are iterated in them.
 
 Finds the loop that repeats a pass over the data (in the same function or in one that calls it), and whether
-any part of the program tells a sampler which epoch it is. Where a sampler goes is worked out by `flow`.
+any part of the program tells a sampler which epoch it is. Where a sampler goes is worked out by `sampler_uses`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from pathlib import Path
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Constant, Result
 from torchrepro_lint.dataflow.calls import Call
-from torchrepro_lint.dataflow.flow import Flow, follow
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.loading.sampler_uses import SamplerUses, uses_of
 from torchrepro_lint.loading.samplers import is_evaluation
 
 MAX_CALLERS = 6
@@ -43,16 +43,16 @@ class EpochLoop:
 
 
 # -- loops --------------------------------------------------------------------------------------------
-def epoch_loop(program: Program, node: ast.AST, scope: Scope, flow: Flow) -> EpochLoop | None:
+def epoch_loop(program: Program, node: ast.AST, scope: Scope, uses: SamplerUses) -> EpochLoop | None:
     """The loop that repeats `node`, in its own function or around a call of it; nearest first.
 
-    Going up, the calls are followed that brought the flow's object into the function.
+    Going up, the calls are followed that brought the sampler into the function.
     """
-    return _repeated(program, node, scope, flow, set(), 0)
+    return _repeated(program, node, scope, uses, set(), 0)
 
 
 def _repeated(
-    program: Program, node: ast.AST, scope: Scope, flow: Flow, seen: set[int], depth: int
+    program: Program, node: ast.AST, scope: Scope, uses: SamplerUses, seen: set[int], depth: int
 ) -> EpochLoop | None:
     for loop in _loops_around(scope.facts, node):
         found = _as_epochs(program, loop, scope.facts.scope_of(loop))
@@ -64,8 +64,8 @@ def _repeated(
     seen.add(id(function))
     if _evaluates(scope.facts, function) or _without_gradients(scope.facts, node, function.node):
         return None
-    for call, caller in flow.calls_of(program, function):
-        found = _repeated(program, call, caller, flow, seen, depth + 1)
+    for call, caller in uses.callers(function, program):
+        found = _repeated(program, call, caller, uses, seen, depth + 1)
         if found is not None:
             return found
     return None
@@ -143,36 +143,36 @@ def _no_grad(facts: ModuleFacts, expr: ast.expr) -> bool:
 
 
 # -- one sampler --------------------------------------------------------------------------------------
-def repeated_order(program: Program, call: Call) -> tuple[EpochLoop, Flow] | None:
+def repeated_order(program: Program, call: Call) -> tuple[EpochLoop, SamplerUses] | None:
     """The epoch loop that iterates this sampler with nothing ever telling it the epoch, and where the
     sampler went."""
-    flow = follow(program, call.node, call.scope)
-    if flow.escaped or "set_epoch" in flow.called or "epoch" in flow.called:
+    uses = uses_of(call.node, call.scope, program)
+    if uses.escaped or "set_epoch" in uses.attributes or "epoch" in uses.attributes:
         return None
-    loop = passes(program, flow)
-    if loop is None or may_be_told_elsewhere(program, call, flow):
+    loop = passes(program, uses)
+    if loop is None or may_be_told_elsewhere(program, call, uses):
         return None
-    return loop, flow
+    return loop, uses
 
 
-def passes(program: Program, flow: Flow) -> EpochLoop | None:
+def passes(program: Program, uses: SamplerUses) -> EpochLoop | None:
     """The epoch loop around a place that iterates the sampler or what holds it; one that is surely so
     first."""
-    found = [epoch_loop(program, node, scope, flow) for node, scope in flow.iterated]
+    found = [epoch_loop(program, node, scope, uses) for node, scope in uses.iterated]
     loops = [loop for loop in found if loop is not None]
     return next((loop for loop in loops if loop.sure), loops[0] if loops else None)
 
 
-def may_be_told_elsewhere(program: Program, call: Call, flow: Flow) -> bool:
-    """Whether a `set_epoch` that the flow did not meet could still be called on this sampler."""
+def may_be_told_elsewhere(program: Program, call: Call, uses: SamplerUses) -> bool:
+    """Whether a `set_epoch` that is not among its uses could still be called on this sampler."""
     paths = program.project.text.mentioning("set_epoch")
     if paths is None:
         return True
-    attributes = {h.name for h in flow.holders if h.owner.kind in ("class", "module")}
-    for path in sorted({str(p) for p in paths} | flow.files):
+    attributes = {h.name for h in uses.holders if h.owner.kind in ("class", "module")}
+    for path in sorted({str(p) for p in paths} | uses.files):
         facts = program.load(str(Path(path)))
         if facts is not None and any(
-            _may_mean(program, site, call, path in flow.files, attributes) for site in _sites(facts)
+            _may_mean(program, site, call, path in uses.files, attributes) for site in _sites(facts)
         ):
             return True
     return False
@@ -188,11 +188,11 @@ def _sites(facts: ModuleFacts) -> Iterator[tuple[ast.expr | None, Scope]]:
 
 
 def _may_mean(
-    program: Program, site: tuple[ast.expr | None, Scope], call: Call, in_flow: bool, attributes: set[str]
+    program: Program, site: tuple[ast.expr | None, Scope], call: Call, in_reach: bool, attributes: set[str]
 ) -> bool:
     receiver, scope = site
     if receiver is None:
-        return in_flow
+        return in_reach
     origins = program.origins(receiver, scope)
     if any(isinstance(o, Result) and o.node is call.node for o in origins):
         return True
@@ -200,4 +200,4 @@ def _may_mean(
     if known and any(isinstance(o, Result) for o in origins):
         return False
     names = {n.attr for n in ast.walk(receiver) if isinstance(n, ast.Attribute)}
-    return in_flow or bool(names & attributes)
+    return in_reach or bool(names & attributes)

@@ -125,12 +125,12 @@ class _Body:
             receiver, kind = self._container(function.value)
             if receiver is not None and not self.is_local(receiver) and not self.is_first_round(call):
                 if any(self.numbers(a) for a in call.args):
-                    yield Effect("decides", call, why="decides the numbering")
+                    yield Effect("decides", call, why="decides the number of each item")
                 else:
                     yield Effect(kind, call, receiver)
         elif isinstance(function, ast.Attribute) and function.attr in _WRITES:
             if self.is_file(function.value):
-                yield Effect("decides", call, why="is the order in which they are written")
+                yield Effect("decides", call, why="becomes the order in which the items are written")
         else:
             yield Effect("call", call)
 
@@ -153,7 +153,7 @@ class _Body:
         match target:
             case ast.Subscript(value=owner, slice=key) if not self.is_local(owner):
                 if self.numbers(key) or self.numbers(value):
-                    yield Effect("decides", node, why="decides the numbering")
+                    yield Effect("decides", node, why="decides the number of each item")
                 else:
                     yield Effect("mapping", node, owner)
             case ast.Name(id=name) if self.is_loop and not isinstance(value, ast.Constant):

@@ -3,118 +3,143 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
-from torchrepro_lint.dataflow.conditions import are_exclusive
-from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow.edges import Edges
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.reaching_definitions import reads_of_binding
+from torchrepro_lint.dataflow.use import ANY, STOP, Sink, Step, Steps, Use
 from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.loading.decisions import Decision
+from torchrepro_lint.loading.decisions import Decision, Shown, decided, stored
 from torchrepro_lint.loading.loops import Effect, Loop, effects, index_name, nodes
 from torchrepro_lint.rng.draws import draw_of
 
-if TYPE_CHECKING:
-    from torchrepro_lint.loading.order import Order
+_DATA = ("data", "sample", "image", "label", "class", "split", "corpus")
 
 
-def comprehension(order: Order, generator: ast.comprehension, scope: Scope) -> Decision | None:
+def comprehension(generator: ast.comprehension, use: Use[Shown], edges: Edges) -> Steps:
     """`[... for item in items]` and the like."""
-    facts = scope.facts
+    facts = use.scope.facts
     owner = facts.parents[generator]
     assert isinstance(owner, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp)
     elements = [owner.key, owner.value] if isinstance(owner, ast.DictComp) else [owner.elt]
-    drawn = _drawn(order, elements, facts)
+    drawn = _drawn(edges.program, elements, facts)
     if drawn is not None or isinstance(owner, ast.SetComp):
-        return drawn
-    outer = facts.scope_of(owner)
+        return (Sink(drawn),) if drawn is not None else STOP
     if not isinstance(owner, ast.DictComp):
-        return order.follow(Site(owner, outer), "sequence")
+        return (use.become("sequence").at(owner),)
     index = index_name(generator.target, generator.iter)
     if index and any(isinstance(n, ast.Name) and n.id == index for e in elements for n in ast.walk(e)):
-        return Decision(facts, owner, "decides the numbering")
-    return order.follow(Site(owner, outer), "mapping")
+        return decided(use, owner, "decides the number of each item")
+    return (use.become("mapping").at(owner),)
 
 
-def loop(order: Order, node: Loop, scope: Scope) -> Decision | None:
-    """`for item in items:`."""
-    return rounds(order, node, scope)
-
-
-def rounds(order: Order, node: Loop | ast.While, scope: Scope) -> Decision | None:
+def rounds(node: Loop | ast.While, use: Use[Shown], edges: Edges) -> Iterator[Step]:
     """What the order of a loop's rounds decides, whatever brings the items."""
-    drawn = _drawn(order, node.body, scope.facts)
-    return drawn or order.first(_effect(order, e, node, scope) for e in effects(scope.facts, node))
+    facts = use.scope.facts
+    drawn = _drawn(edges.program, node.body, facts)
+    if drawn is not None:
+        yield Sink(drawn)
+    called: set[Scope] = set()
+    for effect in effects(facts, node):
+        if effect.kind == "call" and isinstance(effect.node, ast.Call):
+            callee = _callee(effect.node, facts, edges.program)
+            if callee is not None and callee not in called:
+                called.add(callee)
+                yield from _left_by(callee, edges)
+        else:
+            yield from _effect(effect, node, use, edges)
 
 
-def _drawn(order: Order, body: Sequence[ast.AST], facts: ModuleFacts) -> Decision | None:
+def _drawn(program: Program, body: Sequence[ast.AST], facts: ModuleFacts) -> Decision | None:
     """A random number that is drawn for each item in turn."""
     for node in nodes(body):
         if isinstance(node, ast.Call):
             scope = facts.scope_of(node)
-            name = order.program.qualified(node.func, scope)
-            draw = draw_of(order.program, name, node, scope) if name else None
+            name = program.qualified(node.func, scope)
+            draw = draw_of(program, name, node, scope) if name else None
             if draw is not None and draw.kind == "sample":
                 return Decision(facts, node, "decides which item gets which random number")
     return None
 
 
-def _effect(order: Order, effect: Effect, node: Loop | ast.While, scope: Scope) -> Decision | None:
-    facts = scope.facts
+def _effect(effect: Effect, node: Loop | ast.While, use: Use[Shown], edges: Edges) -> Steps:
     match effect.kind:
         case "decides":
-            return Decision(facts, effect.node, effect.why)
+            return decided(use, effect.node, effect.why)
         case "sequence" | "mapping" | "lists" if effect.target is not None:
-            where = facts.scope_of(effect.node)
-            return order.stored(effect.target, facts.statement(effect.node), where, effect.kind)
+            return _filled(effect, effect.target, use.scope.facts, edges)
         case "last" if isinstance(effect.target, ast.Name):
-            return _kept(order, effect, effect.target, node, scope)
+            return _kept(effect, effect.target, node, use)
         case "yield":
-            return _yielded(order, effect.node, scope)
-        case "call" if isinstance(effect.node, ast.Call):
-            return _called(order, effect.node, scope)
-    return None
+            return _yielded(effect.node, use, edges)
+    return STOP
 
 
-def _kept(order: Order, effect: Effect, target: ast.Name, node: Loop | ast.While, scope: Scope) -> Decision | None:
+def _filled(effect: Effect, target: ast.expr, facts: ModuleFacts, edges: Edges) -> Steps:
+    """Something that the rounds fill in their order."""
+    shown: Shown = "mapping" if effect.kind == "mapping" else "sequence"
+    path = (ANY,) if effect.kind == "lists" else ()
+    return stored(target, facts.statement(effect.node), Use(target, facts.scope_of(effect.node), shown, path), edges)
+
+
+def _kept(effect: Effect, target: ast.Name, node: Loop | ast.While, use: Use[Shown]) -> Steps:
     """A name that still has the value of the last round when it is read below the loop."""
-    owner = scope.facts.scope_of(effect.node).binding_scope(target.id)
-    if owner is None or owner.function is not scope.function:
-        return None
+    owner = use.scope.facts.scope_of(effect.node).binding_scope(target.id)
+    if owner is None or owner.function is not use.scope.function:
+        return STOP
     last = (node.end_lineno or 0, node.end_col_offset or 0)
-    for site in order.uses.of_name(target.id, owner, effect.node):
-        if site.scope.function is not owner.function or are_exclusive((effect.node, scope), site):
-            continue
-        if (site.node.lineno, site.node.col_offset) >= last:
-            return Decision(scope.facts, effect.node, "decides which item is kept")
-    return None
+    for site in reads_of_binding(target.id, owner, effect.node):
+        if site.scope.function is owner.function and (site.node.lineno, site.node.col_offset) >= last:
+            return decided(use, effect.node, "decides which item is kept")
+    return STOP
 
 
-def _yielded(order: Order, node: ast.AST, scope: Scope) -> Decision | None:
-    """The rounds' items are what a generator yields, in their order."""
-    function = scope.function
-    owner = function.parent
-    if owner is not None and owner.kind == "class" and function.name.endswith(".__iter__"):
-        is_data = any("Data" in base for base in order.program.external_bases(owner))
-        return Decision(scope.facts, node, "is the order of the samples") if is_data else None
-    return order.returned(node, scope, "sequence")
-
-
-def _called(order: Order, call: ast.Call, scope: Scope) -> Decision | None:
-    """A function of the project that the loop calls may fill something that outlives it."""
-    where = scope.facts.scope_of(call)
-    callees = order.program.values.callees(call, where)
+def _callee(call: ast.Call, facts: ModuleFacts, program: Program) -> Scope | None:
+    callees = program.values.callees(call, facts.scope_of(call))
     callee = callees[0] if len(callees) == 1 else None
-    if not isinstance(callee, Scope) or not isinstance(callee.node, ast.FunctionDef):
-        return None
-    if not order.is_new(callee, "called"):
-        return None
+    return callee if isinstance(callee, Scope) and isinstance(callee.node, ast.FunctionDef) else None
+
+
+def _left_by(callee: Scope, edges: Edges) -> Iterator[Step]:
+    """A function of the project that the loop calls may fill something that outlives it."""
+    assert isinstance(callee.node, ast.FunctionDef)
     for effect in effects(callee.facts, callee.node):
         if effect.target is None or effect.kind not in ("sequence", "mapping", "lists"):
             continue
         inner = callee.facts.scope_of(effect.node)
-        if isinstance(effect.target, ast.Name) and inner.binding_scope(effect.target.id) is callee:
-            continue
-        found = order.stored(effect.target, callee.facts.statement(effect.node), inner, effect.kind)
-        if found is not None:
-            return found
-    return None
+        if not (isinstance(effect.target, ast.Name) and inner.binding_scope(effect.target.id) is callee):
+            yield from _filled(effect, effect.target, callee.facts, edges)
+
+
+# -- results -----------------------------------------------------------------------------------------------------
+def _yielded(node: ast.AST, use: Use[Shown], edges: Edges) -> Steps:
+    """The rounds' items are what a generator yields, in their order."""
+    function = use.scope.function
+    owner = function.parent
+    if owner is not None and owner.kind == "class" and function.name.endswith(".__iter__"):
+        is_data = any("Data" in base for base in edges.program.external_bases(owner))
+        return decided(use, node, "becomes the order of the samples") if is_data else STOP
+    return returned(node, use.become("sequence"), edges)
+
+
+def returned(node: ast.AST, use: Use[Shown], edges: Edges) -> Steps:
+    """What callers do with items that a function returns or yields.
+
+    A function of a module about data that nobody calls by its name is called through a table or a
+    framework, for its data.
+    """
+    function = use.scope.function
+    if use.state == "sequence" and not edges.callers(function) and _gives_data(function, edges.program):
+        return decided(use, node, "becomes the order of the data that is returned")
+    return edges.returned(use)
+
+
+def _gives_data(function: Scope, program: Program) -> bool:
+    facts, owner = function.facts, function.parent
+    if function.kind != "function" or facts.source.path.stem.startswith("test"):
+        return False
+    if owner is not None and owner.kind == "class":
+        return any("Data" in base for base in program.external_bases(owner))
+    stem = facts.source.rel.rpartition("/")[0] + "/" + facts.source.path.stem
+    return any(word in f"{stem} {function.name}".lower() for word in _DATA)

@@ -1,7 +1,7 @@
 """Sets of text, and the places where their items are taken one by one.
 
-Follows a set through names, attributes, set operations and functions up to where an order comes out of it. Does not
-judge whether that order matters.
+A set stays one through set operations; anything else takes its items in some order. Does not judge whether that order
+matters.
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow.edges import Edges
+from torchrepro_lint.dataflow.follow import Follow, Policy
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.dataflow.uses import Uses
+from torchrepro_lint.dataflow.use import STOP, Sink, Steps, Use
 from torchrepro_lint.index import Scope
 from torchrepro_lint.index.parents import Parents
 from torchrepro_lint.rng.texts import Evidence, Texts
 
 _COMBINING = frozenset({"union", "intersection", "difference", "symmetric_difference", "copy"})
-MAX_SITES = 200
 
 
 class TextSet(NamedTuple):
@@ -29,14 +30,14 @@ class TextSet(NamedTuple):
     evidence: Evidence
 
 
-def text_sets(module: Module, program: Program, uses: Uses) -> Iterator[TextSet]:
+def text_sets(module: Module, program: Program) -> Iterator[TextSet]:
     """The sets of text that a file makes, in source order."""
     sites = sorted(_made(module, program), key=lambda s: (s.node.lineno, s.node.col_offset))
     if not sites:
         return
     texts = Texts(program)
     for site in sites:
-        evidence = _evidence(site, texts, uses)
+        evidence = _evidence(site, texts, program)
         if evidence:
             yield TextSet(site, evidence)
 
@@ -62,32 +63,29 @@ def _made(module: Module, program: Program) -> Iterator[Site]:
                 yield Site(call.args[0], scope)
 
 
-def _evidence(site: Site, texts: Texts, uses: Uses) -> Evidence:
+def _evidence(site: Site, texts: Texts, program: Program) -> Evidence:
     """What the set is made from; for one made empty, what is added to it."""
     if not isinstance(site.node, ast.Call):
         return texts.holds_text(site.node, site.scope)
     if site.node.args:
         return texts.holds_text(site.node.args[0], site.scope)
     found = Evidence.NONE
-    for held in _aliases(site, uses):
-        parents = held.scope.facts.parents
-        method = parents[held.node]
-        call = parents.get(method)
-        if isinstance(method, ast.Attribute) and isinstance(call, ast.Call) and call.args:
-            if method.attr == "add":
-                found = max(found, texts.is_text(call.args[0], held.scope))
-            elif method.attr == "update":
-                found = max(found, texts.holds_text(call.args[0], held.scope))
+    for held in _uses(site, program):
+        match held.use.method:
+            case "add", ast.Call(args=[item, *_]):
+                found = max(found, texts.is_text(item, held.use.scope))
+            case "update", ast.Call(args=[items, *_]):
+                found = max(found, texts.holds_text(items, held.use.scope))
     return found
 
 
-def holds_only_text(made: Site, program: Program, uses: Uses) -> bool:
+def holds_only_text(made: Site, program: Program) -> bool:
     """Whether all that ever goes into the set is surely text, so that its items can be compared."""
     texts = Texts(program)
     return all(
-        _is_text(part, texts, site.scope, many=many)
-        for site in _aliases(made, uses)
-        for part, many in _put_in(site.node, site.scope.facts.parents)
+        _is_text(part, texts, use.scope, many=many)
+        for use, _ in _uses(made, program)
+        for part, many in _put_in(use.node, use.scope.facts.parents)
     )
 
 
@@ -103,8 +101,6 @@ def _put_in(node: ast.expr, parents: Parents) -> list[tuple[ast.expr, bool]]:
     match parents[node]:
         case ast.BinOp(op=ast.BitOr(), left=left, right=right):
             return [*own, (right if left is node else left, True)]
-        case ast.AugAssign(op=ast.BitOr(), target=target, value=value) if target is node:
-            return [*own, (value, True)]
         case ast.Attribute(attr="add" | "update" | "union" as how) as method:
             call = parents[method]
             return own + [(a, how != "add") for a in getattr(call, "args", ())]
@@ -128,56 +124,52 @@ def _is_number(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
 
 
-def taken_from(made: Site, uses: Uses) -> Iterator[Site]:
-    """Where the set is used otherwise than as a set: iterated, made into a list, handed to somebody unknown."""
-    for site in _aliases(made, uses):
-        parent = site.scope.facts.parents[site.node]
-        if _next(site, uses) is None and not isinstance(parent, ast.Subscript):  # sets have no places
-            yield site
+def taken_from(made: Site, program: Program) -> list[Site]:
+    """Where the set is used otherwise than as a set: iterated, made into a list, handed to somebody unknown. File by
+    file, in source order."""
+    found = [use for use, is_taken in _uses(made, program) if is_taken]
+    taken = [Site(use.node, use.scope) for use in found if not isinstance(use.parent, ast.Subscript)]  # no places
+    return sorted(taken, key=lambda s: (s.scope.facts.source.rel, s.node.lineno, s.node.col_offset))
 
 
-def _aliases(made: Site, uses: Uses) -> list[Site]:
-    """All expressions that hold this set, or one made from it by set operations."""
-    found: list[Site] = []
-    pending = [made]
-    seen: set[int] = set()
-    while pending and len(found) < MAX_SITES:
-        site = pending.pop(0)
-        if id(site.node) not in seen:
-            seen.add(id(site.node))
-            found.append(site)
-            pending += _next(site, uses) or []
-    return found
+class _Held(NamedTuple):
+    """A use of the set, or of one made from it by set operations; `is_taken` when it is a set no longer."""
+
+    use: Use[None]
+    is_taken: bool
 
 
-def _next(site: Site, uses: Uses) -> list[Site] | None:
+def _uses(made: Site, program: Program) -> Iterator[_Held]:
+    return Follow(_POLICY, program).found([Use(made.node, made.scope, None)])
+
+
+def _judge(use: Use[None], edges: Edges) -> Steps:
+    steps = _as_set(use, edges)
+    return (Sink(_Held(use, steps is None)), *(steps or ()))
+
+
+def _as_set(use: Use[None], edges: Edges) -> Steps | None:
     """Where the set, or one made from it, goes on as a set; None where it does not."""
-    node, scope = site
-    parents = scope.facts.parents
-    parent = parents[node]
+    parent = use.parent
     match parent:
-        case ast.Assign(targets=targets):
-            return [s for t in targets for s in uses.of_target(t, parent, scope)]
-        case ast.AnnAssign(target=target) | ast.AugAssign(target=target):
-            return uses.of_target(target, parent, scope)
-        case ast.NamedExpr(target=target):
-            return [*uses.of_target(target, parent, scope), Site(parent, scope)]
-        case ast.Return():
-            return uses.results(scope.function)
-        case ast.IfExp(test=test):
-            return [] if test is node else [Site(parent, scope)]
-        case ast.BinOp(op=ast.Sub(), right=right) if right is node:
-            return []  # what is left of the other set
-        case ast.BoolOp(op=ast.And(), values=[*_, last]) if last is not node:
-            return []  # it only decides, or is empty
+        case ast.Assign() | ast.AnnAssign() | ast.NamedExpr() | ast.Return() | ast.IfExp():
+            return edges.of(use)
+        case ast.AugAssign(target=target):
+            return edges.into(target, parent, use)
+        case ast.BinOp(op=ast.Sub(), right=right) if right is use.node:
+            return STOP  # what is left of the other set
+        case ast.BoolOp(op=ast.And(), values=[*_, last]) if last is not use.node:
+            return STOP  # it only decides, or is empty
         case ast.BoolOp() | ast.BinOp(op=ast.BitOr() | ast.BitAnd() | ast.Sub() | ast.BitXor()):
-            return [Site(parent, scope)]
-        case ast.Attribute(attr=attr) if attr in _COMBINING and isinstance(call := parents[parent], ast.Call):
-            return [Site(call, scope)]
+            return (use.at(parent),)
+        case ast.Attribute(attr=attr) if attr in _COMBINING and use.method is not None:
+            return (use.at(use.method[1]),)
         case ast.Call(func=ast.Name(id="set" | "frozenset")):
-            return [Site(parent, scope)]
-        case ast.Call() if parent.func is not node:
-            return uses.in_callee(parent, node, scope)
-        case ast.keyword() if isinstance(call := parents[parent], ast.Call):
-            return uses.in_callee(call, node, scope)
+            return (use.at(parent),)
+        case ast.Call() | ast.keyword() if use.call is not None:
+            callees = edges.program.values.callees(use.call, use.scope)
+            return edges.of(use) if any(isinstance(callee, Scope) for callee in callees) else None
     return None
+
+
+_POLICY: Policy[None, _Held] = Policy("uses of a set", _judge, bound=200)

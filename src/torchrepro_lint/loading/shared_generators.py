@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.references import reads_of_target
 from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.dataflow.uses import Uses
 from torchrepro_lint.index import FunctionNode, Scope
 from torchrepro_lint.loading.loaders import argument, loaders, workers
 from torchrepro_lint.rng.generators import is_given_a_state
@@ -44,8 +44,7 @@ def drawn_in_workers(call: Call, program: Program) -> Drawn | None:
     is_early = call.scope.kind == "module" or call.scope.function.name.endswith("__init__")
     if target is None or not is_early or is_given_a_state(_bare(call), program):
         return None
-    uses = Uses(program)
-    reads = [site for site in uses.of_target(target, holder, call.scope) if _is_drawn_from(site)]
+    reads = [site for site in reads_of_target(target, holder, call.scope, program) if _is_drawn_from(site)]
     for site in reads:
         owner = site.scope.method_class
         if owner is None or not _is_dataset(owner, program) or _knows_workers(owner):

@@ -7,12 +7,15 @@ the names in `files` are a listing of their own.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.reaching_definitions import reads, reads_of_binding
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import Scope
 from torchrepro_lint.loading.decisions import Decision
-from torchrepro_lint.loading.order import Order
+from torchrepro_lint.loading.order import decided_by, decided_in
 
 FIRST_LISTS = 1  # (root, dirs, files): the two lists stand at 1 and 2
 
@@ -28,28 +31,28 @@ class WalkOrder(NamedTuple):
     lists: tuple[ast.expr, ...] = ()
 
 
-def walk_order(order: Order, walk: ast.Call, scope: Scope) -> WalkOrder | None:
+def walk_order(walk: ast.Call, scope: Scope, program: Program) -> WalkOrder | None:
     """What the order of a walk decides, or None."""
     facts = scope.facts
     node, is_sorted = _outermost(walk, scope)
     parent = facts.parents[node]
     match parent:
         case ast.For() | ast.AsyncFor() if parent.iter is node:
-            return _looped(order, walk, parent, scope, is_sorted)
+            return _looped(walk, parent, scope, is_sorted, program)
         case ast.comprehension():
             target, owner = parent.target, facts.parents[parent]
             inner = scope.children[owner]
             names = _names(target)
-            found = _decided(order, [s for n in names for s in order.uses.of_name(n, inner)])
-            visit = None if is_sorted else order.decided_by(node, scope)
+            found = _decided([s for n in names for s in reads(n, inner)], program)
+            visit = None if is_sorted else decided_by(node, scope, program)
             if visit is None and not found:
                 return None
-            entries = order.uses.of_name(target.id, inner) if isinstance(target, ast.Name) else []
+            entries = reads(target.id, inner) if isinstance(target, ast.Name) else []
             sortable = walk if visit and _only_folders(entries) else None
             return WalkOrder(visit or found[0][1], sortable, lists=tuple(n for n, _ in found))
         case ast.Call(func=ast.Name(id="next")):
-            return _first_level(order, parent, scope)
-    decision = None if is_sorted else order.decided_by(node, scope)
+            return _first_level(parent, scope, program)
+    decision = None if is_sorted else decided_by(node, scope, program)
     return WalkOrder(decision) if decision is not None else None
 
 
@@ -75,38 +78,38 @@ def _names(target: ast.expr) -> list[str]:
     return [e.id for e in target.elts[FIRST_LISTS:] if isinstance(e, ast.Name)]
 
 
-def _decided(order: Order, sites: list[Site]) -> list[tuple[ast.expr, Decision]]:
-    found = [(s.node, order.decided_by(s.node, s.scope)) for s in sites]
+def _decided(sites: Iterable[Site], program: Program) -> list[tuple[ast.expr, Decision]]:
+    found = [(s.node, decided_by(s.node, s.scope, program)) for s in sites]
     return [(node, decision) for node, decision in found if decision is not None]
 
 
 def _looped(
-    order: Order, walk: ast.Call, loop: ast.For | ast.AsyncFor, scope: Scope, is_sorted: bool
+    walk: ast.Call, loop: ast.For | ast.AsyncFor, scope: Scope, is_sorted: bool, program: Program
 ) -> WalkOrder | None:
     names = _names(loop.target)
-    sites = {n: _reads(order, n, loop, scope) for n in names}
+    sites = {n: _reads(n, loop, scope) for n in names}
     fixed = {n for n in names if any(_is_sorted_here(scope, s) for s in sites[n])}
     in_order = is_sorted or (bool(names) and names[0] in fixed)
-    visit = None if in_order else order.decided_in(loop, scope)
-    lists = _decided(order, [s for n in names if n not in fixed for s in sites[n]])
+    visit = None if in_order else decided_in(loop, scope, program)
+    lists = _decided([s for n in names if n not in fixed for s in sites[n]], program)
     decision = visit or (lists[0][1] if lists else None)
     if decision is None:
         return None
-    whole = _reads(order, loop.target.id, loop, scope) if isinstance(loop.target, ast.Name) else []
+    whole = _reads(loop.target.id, loop, scope) if isinstance(loop.target, ast.Name) else []
     dirs = names[0] if names and sites[names[0]] else None
     loads = tuple(node for node, _ in lists if not (dirs and isinstance(node, ast.Name) and node.id == dirs and visit))
     return WalkOrder(decision, walk if visit and _only_folders(whole) else None, loop, dirs, loads)
 
 
-def _only_folders(entries: list[Site]) -> bool:
+def _only_folders(entries: Sequence[Site]) -> bool:
     """Whether of `entry in os.walk(...)` only the folder is used: sorting the walk does not sort the lists in it."""
     used = [site.scope.facts.parents[site.node] for site in entries]
     return all(isinstance(u, ast.Subscript) and isinstance(u.slice, ast.Constant) and u.slice.value == 0 for u in used)
 
 
-def _reads(order: Order, name: str, loop: ast.For | ast.AsyncFor, scope: Scope) -> list[Site]:
+def _reads(name: str, loop: ast.For | ast.AsyncFor, scope: Scope) -> list[Site]:
     owner = scope.binding_scope(name)
-    found = order.uses.of_name(name, owner, loop) if owner is not None else []
+    found = reads_of_binding(name, owner, loop) if owner is not None else []
     return [s for s in found if any(a is loop for a in scope.facts.ancestors(s.node))]
 
 
@@ -127,19 +130,19 @@ def _is_sorted_here(scope: Scope, site: Site) -> bool:
     return any(ast.unparse(t) == ast.unparse(site.node) for t in targets)
 
 
-def _first_level(order: Order, call: ast.Call, scope: Scope) -> WalkOrder | None:
+def _first_level(call: ast.Call, scope: Scope, program: Program) -> WalkOrder | None:
     """`next(os.walk(folder))[1]`, or unpacked: the lists of the top folder."""
     facts = scope.facts
     parent = facts.parents[call]
     match parent:
         case ast.Subscript(slice=ast.Constant(value=1 | 2 | -1 | -2)):
-            found = _decided(order, [Site(parent, scope)])
+            found = _decided([Site(parent, scope)], program)
         case ast.Assign(targets=[ast.Tuple() as target]):
             sites = []
             for name in _names(target):
                 owner = scope.binding_scope(name)
-                sites += order.uses.of_name(name, owner, parent) if owner is not None else []
-            found = _decided(order, sites)
+                sites += reads_of_binding(name, owner, parent) if owner is not None else []
+            found = _decided(sites, program)
         case _:
             return None
     return WalkOrder(found[0][1], lists=tuple(n for n, _ in found)) if found else None

@@ -1,4 +1,4 @@
-"""Conditions of the catalogue in words: all that they ask, where a finding's message says only what a call decides."""
+"""Conditions of the catalogue in words: all of them; a finding's message has only those that the call decides."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from torchrepro_lint.kernels.operations import Condition
 
 _TRAITS = {
     "floating": ("`{}` holds floats", "`{}` holds integers"),
-    "gradient": ("a gradient is wanted for `{}`", "no gradient is wanted for `{}`"),
+    "gradient": ("`{}` requires a gradient", "`{}` requires no gradient"),
     "tensor": ("`{}` is a tensor", "`{}` is a number"),
-    "whole": ("the values of `{}` are whole numbers", "the values of `{}` are no whole numbers"),
-    "unique": ("`{}` names no place twice", "`{}` may name a place twice"),
+    "whole": ("the values of `{}` are whole numbers", "the values of `{}` are not whole numbers"),
+    "unique": ("`{}` has no repeated values", "`{}` may have repeated values"),
 }
 
 

@@ -1,4 +1,4 @@
-"""What is believed about programs, for a person who doubts a finding on seeds, or as JSON."""
+"""What was found out about programs, for a person who doubts a finding on seeds, or as JSON."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ _STATES = {
     "seeded": "seeded before it is first drawn from",
     "late": "seeded only after it was drawn from",
     "conditional": "drawn from, and seeded before only under a condition",
-    "unseeded": "drawn from, and no seed comes before",
-    "ignored": "drawn from without a seed; not reported, for it does not train, and no result is known to rest on it",
-    "unknown": "drawn from, whether after a seed is not known",
+    "unseeded": "drawn from, and not seeded before",
+    "ignored": "drawn from without a seed; not reported, because the program does not train, and no result is known to "
+    "depend on it",
+    "unknown": "drawn from; whether it is seeded before is not known",
 }
 _WIDEST = 100  # characters of source in a line
 
@@ -56,7 +57,7 @@ class _Text:
         yield f"{'loads' if program.loads_weights else 'does not load'} weights\n"
         yield from self._unfollowed(program)
         if program.bounds:
-            yield f"  given up, so no finding rests on it: {'; '.join(program.bounds)}\n"
+            yield f"  analysis was cut short, so no finding is based on it: {'; '.join(program.bounds)}\n"
 
     def _files(self, files: Sequence[str]) -> Iterator[str]:
         yield f"  {counted(len(files), 'file')} of the project run in it\n"
@@ -64,7 +65,7 @@ class _Text:
             yield f"    {shown_path(self.root, rel, self.cwd)}\n"
 
     def _seeds(self, seeds: Sequence[SeedBelief]) -> Iterator[str]:
-        yield "  seeds, in the order in which they are met\n" if seeds else "  no seed is met\n"
+        yield "  seeds, in the order in which they run\n" if seeds else "  no seed was found\n"
         for seed in seeds:
             certainty = "does not count" if seed.certainty == "none" else seed.certainty
             yield f"    {self._written(seed.spot)}  {', '.join(seed.families)}: {certainty}\n"

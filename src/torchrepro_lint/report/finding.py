@@ -29,7 +29,7 @@ _Part = tuple[str, int | None]  # a file, or one cell of it
 def drawn(
     result: Result, context: Context, verified: Callable[[Finding], Iterable[str]] = lambda finding: ()
 ) -> Iterator[str]:
-    """Each finding with its snippets, and the lines that `verified` has on it. A rule is pointed to once."""
+    """Each finding with its snippets, and the lines that `verified` has on it; a rule's page is named once."""
     explained: set[str] = set()
     paint = Paint(context.color)
     lines_of = lru_cache(maxsize=16)(partial(_lines, result))
@@ -63,6 +63,8 @@ def _footer(finding: Finding, gutter: int, paint: Paint, *, explain: bool) -> It
     edge = paint("frame", " " * (gutter + 1) + "=")
     if finding.fix:
         yield f"{edge} {paint('strong', 'help')}: {_help(finding.fix, paint)}\n"
+    elif finding.help:
+        yield f"{edge} {paint('strong', 'help')}: {visible(finding.help)}\n"
     if finding.measured:
         yield f"{edge} {paint('strong', 'evidence')}: {visible(finding.measured)}\n"
     if explain:
@@ -106,7 +108,7 @@ def _gutter(finding: Finding) -> int:
 
 
 def _lines(result: Result, part: _Part) -> Sequence[str]:
-    """The lines of the file, or of its cell; none where the source cannot be had."""
+    """The lines of the file, or of its cell; none where the source cannot be read."""
     source = result.source(part[0])
     if source is None:
         return ()

@@ -53,6 +53,8 @@ def _message(result: Result, finding: Finding, context: Context) -> Iterator[str
         yield f"{shown_place(result.root, item.location, context.cwd)}: {item.message}"
     if finding.measured:
         yield f"evidence: {finding.measured}"
+    if finding.help and not finding.fix:
+        yield f"help: {finding.help}"
     if finding.fix:
         yield f"help: {finding.fix.title} [{finding.fix.safety.value} fix]"
     yield rule_url(finding.code)

@@ -49,6 +49,7 @@ def _finding(finding: Finding, source: _SourceOf, root: str) -> dict[str, Any]:
         "cell": finding.location.cell,
         "properties": dict(sorted(finding.properties.items())),
         "related": [_related(item) for item in finding.related],
+        "help": finding.help,
         "fix": _fix(finding.fix, source) if finding.fix else None,
         "fingerprint": finding.fingerprint,
     }

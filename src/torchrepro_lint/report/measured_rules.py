@@ -1,4 +1,4 @@
-"""What the shipped evidence says of the operations that a rule reports, machine by machine."""
+"""What the shipped evidence says about the operations that a rule reports, machine by machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of an operation of the catalogue, the same in every form: a table, a page, JSON, the documentation."""
+"""Facts about an operation of the catalogue, shared by the table, the page, JSON and the documentation."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from torchrepro_lint.report.condition_words import alternatives
 
 FLAG = "torch.use_deterministic_algorithms(True)"
 MEANINGS = {
-    "raises": f"other bits on every run; raises under {FLAG}",
-    "switches": "other bits on every run; the same with the deterministic kernel that the flag selects",
-    "varies": "other bits on every run; the flag neither changes nor reports it",
+    "raises": f"different bits on every run; raises under {FLAG}",
+    "switches": "different bits on every run; the same with the deterministic kernel that the flag selects",
+    "varies": "different bits on every run; the flag neither changes nor reports it",
     "exact": "the same bits on every run",
-    "exact, raises": "the same bits on every run; raises under the flag all the same",
-    "exact, switches": "the same bits on every run; another kernel under the flag",
+    "exact, raises": "the same bits on every run; still raises under the flag",
+    "exact, switches": "the same bits on every run; a different kernel under the flag",
 }
 CHECKED = {
     "run": "seen in a run",

@@ -1,4 +1,4 @@
-"""All that the catalogue knows of one operation, for a person at a terminal."""
+"""Everything that the catalogue says about one operation, for a person at a terminal."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _told(behaviour: Behaviour) -> str:
     if words := alternatives(behaviour.when):
         told = f"where {words}: {told}"
     if behaviour.lenient:
-        told += "; under warn_only=True it goes on varying"
+        told += "; under warn_only=True it still varies"
     return f"{told} ({behaviour.note})" if behaviour.note else told
 
 

@@ -24,8 +24,8 @@ def render_table(
     color: bool,
     width: int,
 ) -> Iterator[str]:
-    """The operations that one of `devices` runs, by family; what the words mean stands below. Where anything was
-    `measured`, by id, it takes the place of what to use instead."""
+    """The operations that one of `devices` runs, by family; a legend of the words is below. Where anything was
+    `measured`, by id, it replaces the column of what to use instead."""
     paint = Paint(color)
     head = ("operation", "pass", "behaviour", "written", "measured" if any(measured.values()) else "instead")
     last = {op.id: _measured(measured[op.id]) if any(measured.values()) else op.alternative for op in operations}
@@ -39,7 +39,7 @@ def render_table(
     shown = {word for op in operations for words in by_device(op, devices, release) for word in words.split(" or ")}
     yield "\n"
     yield from (f"{word}: {meaning}\n" for word, meaning in MEANINGS.items() if word in shown)
-    yield f"In PyTorch {'.'.join(map(str, release))}. `torchrepro-lint ops NAME` tells the whole story of one.\n"
+    yield f"In PyTorch {'.'.join(map(str, release))}. `torchrepro-lint ops NAME` shows everything about one.\n"
 
 
 def _cells(operation: Operation, devices: Sequence[str], release: Sequence[int]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Places as people and CI systems read them: paths from where one stands, cells of notebooks.
+"""Places as people and CI systems read them: paths relative to the current folder, cells of notebooks.
 
 Knows no finding and no format.
 """

@@ -49,6 +49,8 @@ def card_json(card: Card, measured: Sequence[str] = ()) -> dict[str, Any]:
         "tags": list(card.tags),
         "message": card.message,
         "messages": dict(card.messages),
+        "help": card.help,
+        "help_for": dict(card.help_for),
         "references": list(card.references),
         "sections": dict(card.sections()),
         "measured": list(measured),

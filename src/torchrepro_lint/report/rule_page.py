@@ -17,30 +17,38 @@ _INLINE = re.compile(r"`[^`]*`|\*\*(\S[^*]*)\*\*|\[([^\]]+)\]\((https?://[^)\s]+
 _ITEM = re.compile(r"( *)([-*]|\d+\.) +(.*)")
 _KINDS = {"bad": "Reported", "fixed": "After the fix", "good": "Not reported"}
 _FIXES = {"safe": "safe fix", "unsafe": "unsafe fix", "none": "no fix"}
-_WIDEST = 100
-_INDENT = "  "
+WIDEST = 100
+INDENT = "  "
 
 
 def render_page(card: Card, *, color: bool, width: int, measured: Sequence[str] = ()) -> str:
     """The whole page, ending in a newline; `measured` are paragraphs for a section of their own."""
     paint = Paint(color)
-    columns = min(width, _WIDEST)
-    parts = [
-        f"{paint(card.level, card.code)} {paint('strong', card.name)}\n",
-        *_paragraph(card.summary, columns),
-    ]
-    parts.append("\n" + ", ".join(_facts(card)) + "\n")
+    columns = min(width, WIDEST)
+    parts = [*header(card, columns, paint)]
     for heading, text in card.sections().items():
-        lines = [_INDENT + line if line.strip() else line for line in _section(text, columns - len(_INDENT), paint)]
+        lines = [INDENT + line if line.strip() else line for line in _section(text, columns - len(INDENT), paint)]
         if heading == "References":
-            lines += [f"{_INDENT}{url}\n" for url in card.references if url not in text]
+            lines += [f"{INDENT}{url}\n" for url in card.references if url not in text]
         if lines:
             parts += ["\n", paint("strong", heading) + "\n", *lines]
     if measured:
         told = "\n".join(f"- {text}" for text in measured)
-        lines = [_INDENT + line for line in _section(told, columns - len(_INDENT), paint) if line]
+        lines = [INDENT + line for line in _section(told, columns - len(INDENT), paint) if line]
         parts += ["\n", paint("strong", "Measured") + "\n", *lines]
     return "".join(parts)
+
+
+def header(card: Card, columns: int, paint: Paint) -> Iterator[str]:
+    """What stands above a rule's page: its code, name and summary, and how it reports."""
+    yield f"{paint(card.level, card.code)} {paint('strong', card.name)}\n"
+    yield from _paragraph(card.summary, columns)
+    yield "\n" + ", ".join(_facts(card)) + "\n"
+
+
+def prose(text: str, columns: int) -> Iterator[str]:
+    """A paragraph of Markdown in lines."""
+    return _paragraph(_INLINE.sub(_plain, text), columns)
 
 
 def _facts(card: Card) -> Iterator[str]:

@@ -46,7 +46,7 @@ def summary(result: Result, context: Context) -> str:
 
 
 def after_fixing(result: Result) -> str:
-    """How many problems were fixed, how many remain, and how many of these only unsafe fixes would mend."""
+    """How many problems were fixed, how many remain, and how many of these have only an unsafe fix."""
     parts = [counted(result.fixed, "problem")]
     if result.findings:
         verb = "remains" if len(result.findings) == 1 else "remain"

@@ -38,7 +38,7 @@ class Paint(NamedTuple):
 
 
 def visible(text: str) -> str:
-    """`text` on one line, with nothing in it that a terminal would obey instead of showing."""
+    """`text` on one line, without control characters that a terminal would act on."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(_shown(character) for character in text)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def summary_of(row: Row) -> str:
-    """One line, without the verdict itself: of the experiment that says most."""
+    """One line, without the verdict itself, about the most telling experiment."""
     strongest = row.strongest
     if strongest is None:
         return row.reason or "nothing was measured"
@@ -40,7 +40,7 @@ def rests_on(row: Row) -> str:
 
 
 def machine(environment: Mapping[str, Any], device: str | None) -> str:
-    """`NVIDIA H200, torch 2.11.0+cu128`; of a CPU with its threads, because one alone seldom varies."""
+    """`NVIDIA H200, torch 2.11.0+cu128`; a CPU with its number of threads, because one thread seldom varies."""
     hardware = environment["gpu" if device == "cuda" else "cpu"] or "an unknown processor"
     threads = environment["threads"] if device == "cpu" else None
     many = f" ({threads} thread{'s' * (threads != 1)})" if threads else ""
@@ -83,7 +83,7 @@ def _flag(row: Row) -> Iterator[str]:
         case Outcome.RAISES:
             yield f"deterministic algorithms raise: {alert}"
         case Outcome.SWITCHES:
-            yield f"deterministic algorithms agree in every run{_pace(slow)}"
+            yield f"deterministic algorithms agree on every run{_pace(slow)}"
         case Outcome.SAME:
             yield f"deterministic algorithms change no bit{_pace(slow)}"
 

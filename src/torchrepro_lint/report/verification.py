@@ -1,6 +1,6 @@
 """What the verifier found, as text: findings joined with verdicts, or rows of the catalogue; one function per format.
 
-Decides nothing: which row belongs to which finding it is told.
+Decides nothing: the caller says which row belongs to which finding.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _full(verification: Verification, context: Context) -> Iterator[str]:
 
 
 def _common(verification: Verification) -> frozenset[str | None]:
-    """Reasons that so many rows share that the summary's count says enough."""
+    """Reasons shared by so many rows that their count in the summary is enough."""
     reasons = Counter(row.reason for row in verification.session.rows if not row.verdict.settled)
     return frozenset(reason for reason, number in reasons.items() if number > 3)
 

@@ -6,6 +6,7 @@ Knows the catalogue's methods that set a state; follows names and `self` attribu
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from torchrepro_lint import catalogue
@@ -13,8 +14,8 @@ from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.references import reads_of_target
 from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.dataflow.uses import Uses
 from torchrepro_lint.index import Scope
 
 
@@ -36,10 +37,10 @@ def is_given_a_state(call: Call, program: Program) -> bool:
     return _is_one_of_several(call) or any(call.facts.attribute_sets.get(name) for name in table["attributes"])
 
 
-def _reads(call: Call, program: Program) -> list[Site]:
+def _reads(call: Call, program: Program) -> Sequence[Site]:
     """Where the variable or `self` attribute that the generator is assigned to is read."""
     target, statement = _target(call), call.facts.statement(call.node)
-    return Uses(program).of_target(target, statement, call.scope) if target is not None else []
+    return reads_of_target(target, statement, call.scope, program) if target is not None else ()
 
 
 def _target(call: Call) -> ast.expr | None:

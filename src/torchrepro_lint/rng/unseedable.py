@@ -1,7 +1,7 @@
 """Random numbers that the operating system makes, and what a program decides with them.
 
-Follows a value through arithmetic, conversions, variables and results of functions to what it picks, orders or
-compares. A value that names something, waits or becomes a seed decides nothing here; what cannot be followed neither.
+Such a value picks, orders or is compared, maybe after arithmetic and conversions. A value that names something, waits
+or becomes a seed decides nothing here; what cannot be followed neither.
 """
 
 from __future__ import annotations
@@ -10,16 +10,18 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow.edges import Edges
+from torchrepro_lint.dataflow.follow import Follow, Policy
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.dataflow.uses import Uses
+from torchrepro_lint.dataflow.use import STOP, Sink, Steps, Use
 from torchrepro_lint.index import Scope
 
-MAX_DEPTH = 5
 _SYSTEM = "random.SystemRandom"
 _PICKS = frozenset({"choice", "choices", "sample"})
 _NUMBERS = frozenset({"random", "uniform", "randint", "randrange", "gauss", "normalvariate", "triangular",
@@ -30,7 +32,9 @@ _TEXT = re.compile(
     r"^string\.|letter|digit|alphabet|chars?\b|charset|word|name|emoji|\burls?\b|host|port|server|proxy|agent|peer",
     re.IGNORECASE,
 )
-_ELSEWHERE = re.compile(r"seed|sleep|wait|delay|jitter|backoff|retry|timeout|Random$|Generator$|_rng$", re.IGNORECASE)
+_ELSEWHERE_NAMES = re.compile(
+    r"seed|sleep|wait|delay|jitter|backoff|retry|timeout|Random$|Generator$|_rng$", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,85 +81,73 @@ def _decision(site: Site, program: Program) -> Decision | None:
         effect = "picks"
     elif method in _NUMBERS and program.callee(call, site.scope) is None:
         effect = "draws"
-    follow = _Follow(program)
-    decided = follow.decided(site, 0)
+    found = list(Follow(_POLICY, program).found([Use(call, site.scope, None)]))
+    decided = next((d for d in found if d is not _ELSEWHERE), None)
     if decided is not None:
-        return Decision(call, site.scope, *decided)
-    return Decision(call, site.scope, effect, call) if effect and not follow.elsewhere else None
+        return Decision(call, site.scope, decided.effect, decided.node)
+    return Decision(call, site.scope, effect, call) if effect and not found else None
 
 
-class _Follow:
-    """Where one value goes; `elsewhere` when that is a name, a pause or a seed."""
+class _Decided(NamedTuple):
+    """What the value does at a place; `_ELSEWHERE` where it becomes a name, a pause or a seed."""
 
-    def __init__(self, program: Program) -> None:
-        self._uses = Uses(program)
-        self._program = program
-        self._seen: set[ast.AST] = set()
-        self.elsewhere = False
+    effect: str
+    node: ast.AST
 
-    def decided(self, site: Site, depth: int) -> tuple[str, ast.AST] | None:
-        """What the value decides, and where."""
-        if depth > MAX_DEPTH or site.node in self._seen:
+
+_ELSEWHERE = _Decided("", ast.Pass())
+_OUT_OF_SIGHT = (Sink(_ELSEWHERE),)
+
+
+def _judge(use: Use[None], edges: Edges) -> Steps | None:
+    parent = use.parent
+    match parent:
+        case ast.Subscript(slice=index) if index is use.node:
+            return STOP if _TEXT.search(ast.unparse(parent.value)) else (Sink(_Decided("picks", parent)),)
+        case ast.Compare(ops=[ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE()]):
+            return (Sink(_Decided("decides", parent)),)
+        case ast.Lambda() if _is_sort_key(parent, use.scope):
+            return (Sink(_Decided("orders", parent)),)
+        case ast.FormattedValue() | ast.JoinedStr() | ast.BinOp(left=ast.Constant(value=str())):
+            return _OUT_OF_SIGHT
+        case ast.BinOp() | ast.UnaryOp() | ast.IfExp() | ast.Starred() | ast.Tuple() | ast.Subscript():
+            return (use.at(parent),)
+        case ast.Attribute(attr="int" | "hex" | "bytes"):
+            return (use.at(parent),)
+        case ast.Call() | ast.keyword():
+            return _passed(use, edges.program)
+        case ast.Assign(targets=[target]) | ast.AnnAssign(target=target):
+            name = getattr(target, "attr", getattr(target, "id", ""))
+            return _OUT_OF_SIGHT if _is_label(name) or _ELSEWHERE_NAMES.search(name) else None
+        case ast.For(target=target):
+            return _OUT_OF_SIGHT if _is_label(getattr(target, "id", "")) else STOP
+        case ast.Return():
             return None
-        self._seen.add(site.node)
-        facts, child = site.scope.facts, site.node
-        parent = facts.parents.get(child)
-        match parent:
-            case ast.Subscript(slice=index) if index is child:
-                if not _TEXT.search(ast.unparse(parent.value)):
-                    return "picks", parent
-            case ast.Compare(ops=[ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE()]):
-                return "decides", parent
-            case ast.Lambda() if self._is_sort_key(parent, site.scope):
-                return "orders", parent
-            case ast.FormattedValue() | ast.JoinedStr():
-                self.elsewhere = True
-            case ast.BinOp(left=ast.Constant(value=str())):
-                self.elsewhere = True
-            case ast.BinOp() | ast.UnaryOp() | ast.IfExp() | ast.Starred() | ast.Tuple() | ast.Subscript():
-                return self.decided(Site(parent, site.scope), depth)
-            case ast.Attribute(attr="int" | "hex" | "bytes"):
-                return self.decided(Site(parent, site.scope), depth)
-            case ast.Call() | ast.keyword():
-                return self._passed(parent, site, depth)
-            case ast.Assign(targets=[target]) | ast.AnnAssign(target=target):
-                return self._assigned(target, parent, site, depth)
-            case ast.For(target=target):
-                self.elsewhere |= _is_label(getattr(target, "id", ""))
-            case ast.Return():
-                return self._each(self._uses.results(site.scope.function), depth)
-        return None
+    return STOP
 
-    def _passed(self, parent: ast.Call | ast.keyword, site: Site, depth: int) -> tuple[str, ast.AST] | None:
-        outer = site.scope.facts.parents[parent] if isinstance(parent, ast.keyword) else parent
-        if not isinstance(outer, ast.Call):
-            return None
-        name = getattr(outer.func, "attr", getattr(outer.func, "id", ""))
-        named = parent.arg or "" if isinstance(parent, ast.keyword) else ""
-        if _ELSEWHERE.search(name) or _ELSEWHERE.search(named) or _is_label(named) or name in ("join", "str", "format"):
-            self.elsewhere = True
-            return None
-        if self._program.callee(outer, site.scope) in _BUFFERS:
-            return "draws", outer
-        return self.decided(Site(outer, site.scope), depth) if name in _CONVERSIONS else None
 
-    def _assigned(self, target: ast.expr, statement: ast.AST, site: Site, depth: int) -> tuple[str, ast.AST] | None:
-        name = getattr(target, "attr", getattr(target, "id", ""))
-        if _is_label(name) or _ELSEWHERE.search(name):
-            self.elsewhere = True
-            return None
-        return self._each(self._uses.of_target(target, statement, site.scope), depth)
+def _passed(use: Use[None], program: Program) -> Steps | None:
+    call = use.call
+    if call is None:
+        return STOP
+    name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    keyword = getattr(use.parent, "arg", None) or ""
+    is_named = _ELSEWHERE_NAMES.search(name) or _ELSEWHERE_NAMES.search(keyword) or _is_label(keyword)
+    if is_named or name in ("join", "str", "format"):
+        return _OUT_OF_SIGHT
+    if program.callee(call, use.scope) in _BUFFERS:
+        return (Sink(_Decided("draws", call)),)
+    return (use.at(call),) if name in _CONVERSIONS else None
 
-    def _each(self, sites: list[Site], depth: int) -> tuple[str, ast.AST] | None:
-        found = (self.decided(site, depth + 1) for site in sites)
-        return next((d for d in found if d is not None), None)
 
-    @staticmethod
-    def _is_sort_key(function: ast.Lambda, scope: Scope) -> bool:
-        keyword = scope.facts.parents.get(function)
-        outer = scope.facts.parents.get(keyword) if isinstance(keyword, ast.keyword) else None
-        name = getattr(outer.func, "attr", getattr(outer.func, "id", "")) if isinstance(outer, ast.Call) else ""
-        return name in ("sorted", "sort", "min", "max")
+_POLICY: Policy[None, _Decided] = Policy("uses of the operating system's random numbers", _judge, bound=60)
+
+
+def _is_sort_key(function: ast.Lambda, scope: Scope) -> bool:
+    keyword = scope.facts.parents.get(function)
+    outer = scope.facts.parents.get(keyword) if isinstance(keyword, ast.keyword) else None
+    name = getattr(outer.func, "attr", getattr(outer.func, "id", "")) if isinstance(outer, ast.Call) else ""
+    return name in ("sorted", "sort", "min", "max")
 
 
 def _is_label(name: str) -> bool:

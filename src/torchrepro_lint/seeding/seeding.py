@@ -175,7 +175,7 @@ class Seeding:
         if self.trains:
             return bool(kinds)
         if self.loads_weights and "sample" in self.kinds.get("torch", ()):
-            return bool(kinds & {"sample", "order"}) and (family == "torch" or self._is_sure(family))
+            return bool(kinds & {"sample", "order"}) and self._is_sure(family)
         return family != "torch" and "order" in kinds
 
 

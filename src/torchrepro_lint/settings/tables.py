@@ -1,4 +1,4 @@
-"""Configuration files as tables: which file has ours, and clear words for one that is broken.
+"""Configuration files as tables: which file has ours, and clear errors for one that is broken.
 
 Knows TOML and the names of files; not what any key means.
 """
@@ -33,7 +33,7 @@ def own_file(folder: Path) -> Path | None:
 
 
 def own_table(path: Path) -> Mapping[str, Any] | None:
-    """Our table in a file; a `pyproject.toml` that does not speak of us is not even parsed."""
+    """Our table in a file; a `pyproject.toml` without our name is not even parsed."""
     if path.name != "pyproject.toml":
         own = load(path)
         if "tool" in own:

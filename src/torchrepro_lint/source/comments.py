@@ -13,7 +13,7 @@ _F_STRING = re.compile(r"(?<!\w)(?:[ft]r?|r[ft])['\"]", re.IGNORECASE)
 
 
 def comments_to(text: str, line_starts: Sequence[int], places: Sequence[int]) -> Iterator[tuple[int, int, str]]:
-    """(line, 0-based column, text) of every comment on the lines that hold `places`, and maybe others."""
+    """(line, 0-based column, text) of every comment on the lines that hold `places`, and possibly others."""
     lines = {bisect_right(line_starts, place) for place in places}
     ends = [*line_starts[1:], len(text)]
     if any(_F_STRING.search(text, line_starts[line - 1], ends[line - 1]) for line in lines):
@@ -27,7 +27,7 @@ def comments_to(text: str, line_starts: Sequence[int], places: Sequence[int]) ->
 
 
 def _tokenized_comments(text: str) -> Iterator[tuple[int, int, str]]:
-    """The comments of any text, slowly: as far as Python can split it into tokens."""
+    """The comments of any text, as far as Python's tokenizer gets; slow."""
     import io
     import tokenize
 

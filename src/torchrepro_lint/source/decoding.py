@@ -1,4 +1,4 @@
-"""Bytes to text and back: byte order mark, PEP 263 declaration, and clear words when that fails.
+"""Bytes to text and back: byte order mark, PEP 263 declaration, and clear errors when that fails.
 
 Knows nothing of Python's syntax beyond where an encoding declaration may stand.
 """
@@ -67,7 +67,7 @@ def refuse_null(text: str) -> None:
 
 
 def position_after(text: str) -> Position:
-    """Where the next character would stand if `text` were the beginning of a file."""
+    """The place of the next character if `text` were the beginning of a file."""
     lines = re.split(r"\r\n|\r|\n", text)
     return Position(len(lines), len(lines[-1]) + 1)
 

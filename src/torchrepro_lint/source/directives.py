@@ -1,4 +1,4 @@
-"""How suppressions are written: from the text of a comment to what it says.
+"""How suppressions are written: from the text of a comment to the rules that it names.
 
 Knows the forms that flake8 and ruff accept for `noqa`, and our own; nothing of files.
 """
@@ -49,7 +49,7 @@ def parse(comment: str, line: int, column: int) -> Iterator[Suppression]:
 
 
 def _noqa_items(comment: str, start: int, end: int) -> tuple[list[tuple[int, int]] | None, bool]:
-    """Our codes after `noqa:` and whether others stand among them; None when no code follows at all.
+    """Our codes after `noqa:` and whether others are among them; None when no code follows at all.
 
     A word such as `well-known` after a blank is an explanation; a rule name follows the colon or a comma.
     """

@@ -6,7 +6,7 @@ from torchrepro_lint.model import Position
 
 
 class SourceError(Exception):
-    """The file cannot be read or decoded; `position` says where, when a place is to blame."""
+    """The file cannot be read or decoded; `position` says where, where there is one."""
 
     def __init__(self, message: str, position: Position | None = None) -> None:
         super().__init__(message, position)

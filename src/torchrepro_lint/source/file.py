@@ -143,7 +143,7 @@ def read_source(path: Path, rel: str) -> SourceFile:
         mode = path.stat().st_mode
         if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # a pipe without a writer would never end
             raise SourceError("cannot be read: not a regular file; the path - reads the standard input")
-        data = path.read_bytes()  # which says that a folder is one
+        data = path.read_bytes()  # whose error says that it is a folder
     except OSError as error:
         raise SourceError(f"cannot be read: {error.strerror or error}") from None
     return source_from_bytes(data, path, rel)
@@ -177,7 +177,7 @@ def _notebook(decoded: decoding.Decoded, path: Path, rel: str) -> SourceFile:
 def _line_starts(text: str) -> list[int]:
     if "\r" in text:
         return [0, *(match.end() for match in _NEWLINE.finditer(text))]
-    starts = [0, *accumulate(map(len, text.replace("\n", " \n").split("\n")))]  # the space stands for the newline
+    starts = [0, *accumulate(map(len, text.replace("\n", " \n").split("\n")))]  # the space replaces the newline
     starts.pop()
     return starts
 

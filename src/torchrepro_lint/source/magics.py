@@ -1,6 +1,6 @@
 """IPython's own lines (`%magic`, `!shell`, `help?`) as harmless Python of the same length and lines.
 
-Every character that stays keeps its line and column: a place found in the result is a place in the cell.
+Every character that is kept has its line and column: a place found in the result is a place in the cell.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _end_of_command(cell: str, start: int) -> int:
 
 
 def _replacement(command: str) -> str | None:
-    """Python of the same shape for a line that is IPython's own; None for a line that is Python."""
+    """Python of the same shape for a line of IPython's syntax; None for a line of Python."""
     if escaped := _ESCAPED.match(command):
         return _stand_in(command, escaped.start("escape"), "pass")
     if assigned := _ASSIGNED.match(command):
@@ -99,7 +99,7 @@ def _replacement(command: str) -> str | None:
 
 
 def _stand_in(command: str, start: int, word: str) -> str:
-    """`%time f()` still calls f: its code stays in its place; of other magics nothing stays."""
+    """`%time f()` still calls f: its code stays in its place; nothing is kept of other magics."""
     timing = _TIMING.match(command, start)
     if timing is None or not _is_python(timing["body"]):
         return _filled(command, start, word)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # How long lines may grow: as long as they are, in a file that is long enough to tell, within bounds.
 _NARROWEST, _USUAL, _WIDEST = 79, 100, 120
 _TELLING = 60
-_MAGIC = re.compile(r"\s*pass;|[^=]*= {5,}")  # what stands for `%time f()` and `x = %time f()`
+_MAGIC = re.compile(r"\s*pass;|[^=]*= {5,}")  # what replaces `%time f()` and `x = %time f()`
 
 
 def with_argument(facts: ModuleFacts, call: ast.Call, name: str, value: str) -> Edit:
@@ -64,7 +64,7 @@ def _appended(call: cst.Call, name: str, value: str) -> cst.Call:
 
 
 def _separator(call: cst.Call) -> cst.Comma:
-    """A comma laid out as the others of the call are, or as its first argument stands."""
+    """A comma laid out as the others of the call, or as its first argument is placed."""
     import libcst as cst
 
     space: cst.BaseParenthesizableWhitespace = cst.SimpleWhitespace(" ")
@@ -109,7 +109,7 @@ def _with_comment_of(comma: cst.Comma, own: cst.Comma) -> cst.Comma:
 
 
 def _smallest(facts: ModuleFacts, place: Range, before: str, after: str) -> Edit:
-    """The edit without what `before` and `after` share at both ends."""
+    """The edit without the common prefix and suffix of `before` and `after`."""
     shorter = min(len(before), len(after))
     head = next((i for i in range(shorter) if before[i] != after[i]), shorter)
     tail = next((i for i in range(shorter - head) if before[-1 - i] != after[-1 - i]), shorter - head)
@@ -180,6 +180,6 @@ def _is_on_one_line(facts: ModuleFacts, call: ast.Call) -> bool:
 
 
 def _argument_indent(facts: ModuleFacts, call: ast.Call) -> str:
-    """What stands before the first argument on its line, as blanks: an argument below stands under it."""
+    """The text before the first argument on its line, as blanks: an argument below is aligned with it."""
     place = facts.range(_arguments(facts, call)[0]).start
     return re.sub(r"\S", " ", facts.source.line(place.line)[: place.column - 1])

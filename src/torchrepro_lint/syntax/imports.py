@@ -1,6 +1,6 @@
 """How to name an imported thing in a file: an existing import is reused, else a new one is made.
 
-Knows which names a file binds, and where; what the imported things are for is not its business.
+Knows which names a file binds, and where; not what the imported things are for.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from torchrepro_lint.model import Edit
 from torchrepro_lint.syntax.placing import also_imported, from_import, is_for_typing, new_import
 
 USUAL_ALIASES = {"numpy": "np"}
-WHOLE = frozenset({"numpy", "os", "random", "torch"})  # of these nobody imports a seeder alone
+WHOLE = frozenset({"numpy", "os", "random", "torch"})  # from these, a seeder is not imported by name
 
 
 class Import(NamedTuple):
@@ -46,7 +46,7 @@ def import_name(facts: ModuleFacts, name: str, scope: Scope | None = None, at: a
 
 
 def import_from(facts: ModuleFacts, module: str, name: str, scope: Scope, at: ast.AST | None = None) -> Import:
-    """A way to write `name` of `module`, which is itself imported where it has to be: `from module import name`."""
+    """A way to write `name` of `module`, imported by name where it is not yet: `from module import name`."""
     found = _bound(f"{module}.{name}", scope, at)
     if found is not None:
         return found
@@ -82,7 +82,7 @@ def _imports(scope: Scope, at: ast.AST | None) -> Iterator[tuple[str, str]]:
 
 
 def _is_one_thing(made: list[Binding], bindings: list[Binding]) -> bool:
-    """Whether a name is bound by imports of one thing; `None` in its place stands for a package that is missing."""
+    """Whether a name is bound by imports of one thing; `None` stands for a package that is missing."""
     others = [b for b in bindings if b.kind != "import"]
     missing = all(isinstance(b.value, ast.Constant) and b.value.value is None for b in others)
     return missing and len({b.target for b in made}) == 1

@@ -1,7 +1,7 @@
-"""Where a new import goes: with the others of its kind, in the order that they are in.
+"""Where a new import goes: with the others of its kind, in their order.
 
 Kinds are those of isort: standard library, third party, the file's own project. Where a file does not keep them
-apart, an import stands beside the first of its kind.
+apart, an import goes beside the first of its kind.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from torchrepro_lint.syntax.statements import is_docstring, top_line
 
 Kind = Literal["standard", "third party", "own"]
 _Import = ast.Import | ast.ImportFrom
-# What may stand between a file's imports: settings of the environment, of warnings, of paths.
+# What may be between a file's imports: settings of the environment, of warnings, of paths.
 _BETWEEN = (ast.Pass, ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.If, ast.Try, ast.Import, ast.ImportFrom)
 
 
@@ -88,7 +88,7 @@ def _reach(facts: ModuleFacts, scope: Scope, at: ast.AST | None) -> Sequence[ast
 
 
 def _groups(facts: ModuleFacts, statements: Sequence[ast.stmt]) -> list[list[_Import]]:
-    """Imports that stand together, without those from `__future__`."""
+    """A block of imports, without those from `__future__`."""
     groups: list[list[_Import]] = []
     end = -1
     for node in statements:

@@ -13,12 +13,12 @@ _CELL_MARK = re.compile(r"\s*#\s*(?:%%|In\[)")
 
 
 def replace(facts: ModuleFacts, node: ast.AST, text: str) -> Edit:
-    """Put `text` in the place of `node`."""
+    """Replace `node` by `text`."""
     return Edit(facts.source.rel, facts.range(node), text)
 
 
 def wrap(facts: ModuleFacts, node: ast.expr, before: str, after: str) -> tuple[Edit, Edit]:
-    """Put text on both sides of an expression, e.g. `sorted(` and `)`."""
+    """Put text before and after an expression, e.g. `sorted(` and `)`."""
     place = facts.range(node)
     start, end = Range(place.start, place.start), Range(place.end, place.end)
     return Edit(facts.source.rel, start, before), Edit(facts.source.rel, end, after)
@@ -97,7 +97,7 @@ def top_line(facts: ModuleFacts, statement: ast.stmt) -> int:
 
 
 def remove(facts: ModuleFacts, node: ast.stmt) -> Edit:
-    """Take out a statement; its line goes when nothing else is on it."""
+    """Remove a statement, and its line when nothing else is on it."""
     place = facts.range(node)
     before = facts.source.line(place.start.line)[: place.start.column - 1]
     after = facts.source.line(place.end.line)[place.end.column - 1 :]

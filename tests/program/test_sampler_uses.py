@@ -1,4 +1,4 @@
-"""Where a value goes: what holds it, what iterates it, and where it is lost from sight."""
+"""Where a sampler goes: what holds it, what iterates it, and where it escapes."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from pathlib import Path
 import pytest
 from small_project import SmallProject
 
-from torchrepro_lint.dataflow.flow import Flow, follow
+from torchrepro_lint.loading.sampler_uses import SamplerUses, uses_of
 
 HEAD = "from torch.utils.data import BatchSampler, DataLoader, DistributedSampler\n"
 
 
-def flow(folder: Path, text: str, data: str = "") -> Flow:
+def uses(folder: Path, text: str, data: str = "") -> SamplerUses:
     """Follow the sampler that is made in data.py, if there is one, else in train.py."""
     project = SmallProject(folder, {"train.py": HEAD + text, "data.py": HEAD + data})
     node, scope = project.call("DistributedSampler", "data.py" if data else "train.py")
-    return follow(project.program, node, scope)
+    return uses_of(node, scope, project.program)
 
 
-def iterated(found: Flow) -> list[str]:
+def iterated(found: SamplerUses) -> list[str]:
     return [ast.unparse(node) for node, _ in found.iterated]
 
 
@@ -149,13 +149,13 @@ PROGRAMS = {
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS.keys())
 def test_the_loader_is_seen_to_be_iterated(tmp_path: Path, program: str) -> None:
     text = textwrap.dedent(program) + "\ndef use(loader):\n    for batch in loader: pass\n"
-    found = flow(tmp_path, text)
+    found = uses(tmp_path, text)
     assert not found.escaped
     assert iterated(found) == ["loader"]
 
 
 def test_a_value_is_followed_across_files(tmp_path: Path) -> None:
-    found = flow(
+    found = uses(
         tmp_path,
         "from data import build\ndef fit(loader):\n    for b in loader: pass\n"
         "def main(d):\n    train, _ = build(d)\n    fit(train)\n",
@@ -167,7 +167,7 @@ def test_a_value_is_followed_across_files(tmp_path: Path) -> None:
 
 
 def test_a_module_variable_is_read_in_other_files(tmp_path: Path) -> None:
-    found = flow(
+    found = uses(
         tmp_path,
         "import data\nfrom data import loader as other\ndef main():\n    for b in data.loader: pass\n"
         "    for b in other: pass\n",
@@ -177,8 +177,8 @@ def test_a_module_variable_is_read_in_other_files(tmp_path: Path) -> None:
 
 
 def test_the_methods_that_are_called_are_noted(tmp_path: Path) -> None:
-    found = flow(tmp_path, "l = DataLoader(d, sampler=DistributedSampler(d))\nl.sampler.set_epoch(1)\nl.dataset\n")
-    assert set(found.called) == {"set_epoch", "dataset"}
+    found = uses(tmp_path, "l = DataLoader(d, sampler=DistributedSampler(d))\nl.sampler.set_epoch(1)\nl.dataset\n")
+    assert set(found.attributes) == {"set_epoch", "dataset"}
     assert [h.chain for h in found.holders] == [("sampler",)]
 
 
@@ -194,7 +194,7 @@ def test_the_methods_that_are_called_are_noted(tmp_path: Path) -> None:
     ],
 )
 def test_a_value_that_goes_out_of_sight_has_escaped(tmp_path: Path, text: str) -> None:
-    assert flow(tmp_path, text).escaped
+    assert uses(tmp_path, text).escaped
 
 
 def test_looking_is_not_escaping(tmp_path: Path) -> None:
@@ -202,6 +202,6 @@ def test_looking_is_not_escaping(tmp_path: Path) -> None:
         "import logging\ns = DistributedSampler(d)\nprint(len(s), s is None)\nlogging.info(s)\n"
         "log.info('%s', s)\nif s and isinstance(s, object): pass\nassert s\nf'{s}'\n"
     )
-    found = flow(tmp_path, text)
+    found = uses(tmp_path, text)
     assert not found.escaped
     assert not found.iterated

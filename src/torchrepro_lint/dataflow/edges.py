@@ -1,0 +1,375 @@
+"""The edges along which a value moves through the program, each once, in `_EDGES`: names, attributes of `self`,
+containers by access path, arguments and results, generators, properties, comprehensions.
+
+Knows nothing of what is followed, or why.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from torchrepro_lint.dataflow.binding import argument_place, parameter_at, takes_keywords
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.reaching_definitions import reads_of_binding, reads_of_object
+from torchrepro_lint.dataflow.references import (
+    attribute_reads,
+    class_of_self,
+    imported_reads,
+    reads_of_target,
+    self_reads,
+)
+from torchrepro_lint.dataflow.sites import CallSite, Site
+from torchrepro_lint.dataflow.use import ANY, ESCAPED, STOP, Argument, Held, Step, Steps, Use
+from torchrepro_lint.index import FunctionNode, Scope
+
+_ADDS = {"append": 0, "appendleft": 0, "add": 0, "put": 0, "insert": 1}  # the place of the new item
+_SAME_ITEMS = frozenset({"builtins.list", "builtins.tuple", "builtins.iter", "builtins.reversed", "builtins.sorted"})
+
+Passed: TypeAlias = "Callable[[Use[Any], Argument, str | Scope | None, Edges], Steps | None]"
+
+
+class Edges:
+    """The edges in one program. `passed` may say what becomes of an argument; `is_complete` asks for all reads, those
+    in other files included."""
+
+    def __init__(self, program: Program, passed: Passed, *, is_complete: bool) -> None:
+        self.program = program
+        self.passed = passed
+        self._is_complete = is_complete
+        self.holders: dict[Held, None] = {}
+        self.entered: dict[Scope, list[CallSite]] = {}  # function -> the calls by which the value came into it
+
+    def of(self, use: Use[Any]) -> Steps:
+        """Where the value goes from here, by what holds the expression."""
+        edge = _EDGES.get(use.parent.__class__)
+        return edge(use, use.parent, self) if edge is not None else (ESCAPED,)
+
+    def into(self, target: ast.expr, node: ast.AST, use: Use[Any]) -> Iterator[Step]:
+        """`node`, mostly a statement, puts it into `target`."""
+        match target:
+            case ast.Name(id=name):
+                owner = use.scope.binding_scope(name)
+                if owner is not None:
+                    self._held(name, owner, use)
+                    yield from self._reads(target, node, owner, use)
+                if owner is not None and owner.kind == "class":
+                    yield from self.attribute(owner, name, use)
+            case ast.Tuple(elts=items) | ast.List(elts=items):
+                for i, item in enumerate(items):
+                    opened = use.opened(i)
+                    if opened is not None:
+                        yield from self.into(item, node, opened)
+            case ast.Starred(value=inner) if use.path:
+                yield from self.into(inner, node, use.inside(ANY))
+            case ast.Subscript(value=value, slice=key):
+                yield from self.into(value, node, use.inside(_key(key)))
+            case ast.Attribute(attr=attr) if (owner := class_of_self(target, use.scope)) is not None:
+                yield from self.attribute(owner, attr, use)
+            case _:
+                yield ESCAPED
+
+    def _held(self, name: str, owner: Scope, use: Use[Any]) -> None:
+        if not use.path:
+            self.holders.setdefault(Held(name, owner, use.state))
+
+    def _reads(self, target: ast.Name, node: ast.AST, owner: Scope, use: Use[Any]) -> Iterator[Step]:
+        """Where a variable is read. One that is a container may be filled after others have got hold of it."""
+        if not self._is_complete:
+            yield from map(use.site, reads_of_target(target, node, use.scope, self.program))
+            return
+        is_filled = isinstance(target.ctx, ast.Load)
+        found = reads_of_object(target, use.scope) if is_filled else reads_of_binding(target.id, owner, node)
+        yield from map(use.site, found)
+        if owner.kind == "module":
+            yield from self._all(imported_reads(target.id, owner, self.program), use)
+
+    def _all(self, sites: Sequence[Site] | None, use: Use[Any]) -> Iterator[Step]:
+        if sites is None:
+            yield ESCAPED
+        yield from map(use.site, sites or ())
+
+    def attribute(self, owner: Scope, name: str, use: Use[Any]) -> Iterator[Step]:
+        """Instances of `owner` hold it as the attribute `name`."""
+        self._held(name, owner, use)
+        find = attribute_reads if self._is_complete else self_reads
+        yield from self._all(find(owner, name, self.program), use)
+
+    def parameter(self, argument: Argument, function: Scope, use: Use[Any]) -> Iterator[Step]:
+        """It becomes a parameter of a project function."""
+        name = parameter_at(function, argument.name, argument.position)
+        keywords = takes_keywords(function)
+        if name is None and (argument.name is None or keywords is None):
+            yield ESCAPED
+            return
+        if name is None and argument.name is not None:
+            name, use = keywords, use.inside(argument.name)
+        assert name is not None
+        self.entered.setdefault(function, []).append((argument.call, use.scope))
+        self._held(name, function, use)
+        bindings = function.bindings.get(name, ())
+        yield from map(use.site, reads_of_binding(name, function, bindings[0].node) if bindings else ())
+
+    def returned(self, use: Use[Any]) -> Iterator[Step]:
+        """A function gives it to its callers: to those who gave it to the function, where that is how it came."""
+        function = use.scope.function
+        if function.parent is not None and _is_property(function.node):
+            yield from self.attribute(function.parent, function.name.rpartition(".")[2], use)
+            return
+        calls = self.callers(function)
+        if calls is None:
+            yield ESCAPED
+        for call, scope in calls or ():
+            yield use.site(Site(call, scope))
+
+    def callers(self, function: Scope) -> list[CallSite] | None:
+        """The calls by which the value came into a function, else all that can be seen; None: there may be others."""
+        if function.kind != "function":
+            return []
+        return self.entered.get(function) or self.program.callers_of(function)
+
+
+def _key(node: ast.expr) -> object:
+    return node.value if isinstance(node, ast.Constant) else ANY
+
+
+def _is_property(node: ast.AST) -> bool:
+    decorators = node.decorator_list if isinstance(node, FunctionNode) else []
+    last = [d.attr if isinstance(d, ast.Attribute) else getattr(d, "id", "") for d in decorators]
+    return "property" in last or "cached_property" in last
+
+
+# -- the edges, by what holds the expression -----------------------------------------------------------------------
+def _assigned(use: Use[Any], parent: ast.Assign, edges: Edges) -> Iterator[Step]:
+    for target in parent.targets:
+        yield from edges.into(target, parent, use)
+
+
+def _annotated(use: Use[Any], parent: ast.AnnAssign, edges: Edges) -> Steps:
+    return edges.into(parent.target, parent, use)
+
+
+def _added(use: Use[Any], parent: ast.AugAssign, edges: Edges) -> Steps:
+    """`items += [x]`"""
+    return edges.into(parent.target, parent, _anywhere(use)) if use.path else (ESCAPED,)
+
+
+def _anywhere(use: Use[Any]) -> Use[Any]:
+    """A container whose positions have moved."""
+    return replace(use, path=(ANY, *use.path[1:])) if use.path and isinstance(use.path[0], int) else use
+
+
+def _named(use: Use[Any], parent: ast.NamedExpr, edges: Edges) -> Iterator[Step]:
+    yield from edges.into(parent.target, parent, use)
+    yield use.at(parent)
+
+
+def _same(use: Use[Any], parent: ast.expr, _: Edges) -> Iterator[Step]:
+    if getattr(parent, "test", None) is not use.node:
+        yield use.at(parent)
+
+
+def _summed(use: Use[Any], parent: ast.BinOp, _: Edges) -> Iterator[Step]:
+    if use.path and isinstance(parent.op, ast.Add):
+        yield _anywhere(use).at(parent)
+
+
+def _packed(use: Use[Any], parent: ast.Tuple | ast.List, _: Edges) -> Iterator[Step]:
+    if any(isinstance(item, ast.Starred) for item in parent.elts):
+        yield use.inside(ANY).at(parent)
+    else:
+        yield use.inside(parent.elts.index(use.node)).at(parent)
+
+
+def _entry(use: Use[Any], parent: ast.Dict, _: Edges) -> Iterator[Step]:
+    for key, value in zip(parent.keys, parent.values, strict=True):
+        if value is use.node and key is None:  # {**other}
+            yield use.at(parent)
+        elif value is use.node:
+            yield use.inside(_key(key) if key is not None else ANY).at(parent)
+
+
+def _starred(use: Use[Any], parent: ast.Starred, _: Edges) -> Iterator[Step]:
+    display = use.scope.facts.parents[parent]
+    if use.path and isinstance(display, ast.Tuple | ast.List):
+        yield _anywhere(use).at(display)
+    else:
+        yield ESCAPED
+
+
+def _element(use: Use[Any], parent: ast.expr, _: Edges) -> Iterator[Step]:
+    """The items of a comprehension."""
+    yield use.inside(ANY).at(parent) if getattr(parent, "key", None) is not use.node else ESCAPED
+
+
+def _iterated(use: Use[Any], parent: ast.For | ast.AsyncFor, edges: Edges) -> Steps:
+    return _each(use, parent.target, parent, edges) if parent.iter is use.node else STOP
+
+
+def _generated(use: Use[Any], parent: ast.comprehension, edges: Edges) -> Steps:
+    if parent.iter is not use.node:
+        return STOP
+    owner = use.scope.facts.parents[parent]
+    inner = replace(use, scope=use.scope.children.get(owner, use.scope))
+    return _each(inner, parent.target, owner, edges)
+
+
+def _each(use: Use[Any], target: ast.expr, node: ast.AST, edges: Edges) -> Steps:
+    if not use.path or (isinstance(use.path[0], str) and use.path[0] != ANY):
+        return STOP  # the items of the value are not the value, and those of a dict are its keys
+    return edges.into(target, node, replace(use, path=use.path[1:]))
+
+
+def _entered(use: Use[Any], parent: ast.withitem, edges: Edges) -> Steps:
+    if parent.optional_vars is None:
+        return STOP
+    return edges.into(parent.optional_vars, use.scope.facts.parents[parent], use)
+
+
+def _returned(use: Use[Any], _: ast.Return, edges: Edges) -> Steps:
+    return edges.returned(use)
+
+
+def _yielded(use: Use[Any], _: ast.Yield, edges: Edges) -> Steps:
+    return edges.returned(use.inside(ANY))
+
+
+def _delegated(use: Use[Any], _: ast.YieldFrom, edges: Edges) -> Steps:
+    return edges.returned(_anywhere(use)) if use.path else STOP
+
+
+def _attribute(use: Use[Any], parent: ast.Attribute, _: Edges) -> Iterator[Step]:
+    """What a container gives; of the value itself, an attribute is something else."""
+    if use.path[:1] == (f".{parent.attr}",):
+        yield use.at(parent, use.path[1:])
+    elif use.path and use.method is not None:
+        yield from _method(use, *use.method)
+
+
+def _method(use: Use[Any], name: str, call: ast.Call) -> Iterator[Step]:
+    match name:
+        case "get" | "pop" | "setdefault" if call.args:
+            found = use.opened(_key(call.args[0]))
+            if found is not None:
+                yield found.at(call)
+        case "values":
+            yield use.at(call, (ANY, *use.path[1:]))
+        case "items":
+            yield use.at(call, (ANY, 1, *use.path[1:]))
+        case "copy":
+            yield use.at(call)
+
+
+def _item(use: Use[Any], parent: ast.Subscript, _: Edges) -> Iterator[Step]:
+    if parent.value is not use.node:
+        return
+    opened = use if isinstance(parent.slice, ast.Slice) and use.path else use.opened(_key(parent.slice))
+    if opened is not None:
+        yield _anywhere(opened).at(parent) if opened is use else opened.at(parent)
+
+
+def _passed(use: Use[Any], parent: ast.Call | ast.keyword, edges: Edges) -> Iterator[Step]:
+    call = use.call
+    if call is None:
+        if not isinstance(parent, ast.Call):  # a keyword of a class definition
+            yield ESCAPED
+        return
+    name, position = None, argument_place(call, use.node)
+    if isinstance(parent, ast.keyword):
+        key = parent.arg if parent.arg is not None else next(iter(use.path), None)
+        opened = use if parent.arg is not None else use.opened(key)  # `**mapping`
+        name, use = (key, opened) if isinstance(key, str) and opened is not None else (None, use)
+    if (name is None and position is None) or name == ANY:
+        yield ESCAPED
+        return
+    argument = Argument(call, name, position)
+    for callee in edges.program.values.callees(call, use.scope):
+        yield from _given(use, argument, callee, edges)
+
+
+def _given(use: Use[Any], argument: Argument, callee: str | Scope | None, edges: Edges) -> Steps:
+    judged = edges.passed(use, argument, callee, edges)
+    if judged is not None:
+        return judged
+    if isinstance(callee, Scope):
+        return (
+            _constructed(use, argument, callee, edges)
+            if callee.kind == "class"
+            else edges.parameter(argument, callee, use)
+        )
+    return _outside(use, argument, callee, edges)
+
+
+def _constructed(use: Use[Any], argument: Argument, owner: Scope, edges: Edges) -> Iterator[Step]:
+    constructor = edges.program.names.class_member(owner, "__init__")
+    if isinstance(constructor, Scope):
+        yield from edges.parameter(argument, constructor, use)
+        return
+    assert isinstance(owner.node, ast.ClassDef)  # of a data class or named tuple, which keeps it in a field
+    fields = [s.target.id for s in owner.node.body if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name)]
+    place = argument.position if argument.position is not None else len(fields)
+    name = argument.name or (fields[place] if place < len(fields) else None)
+    if name is None:
+        yield ESCAPED
+        return
+    yield from edges.attribute(owner, name, use)
+    yield use.inside(f".{name}").at(argument.call)
+
+
+def _outside(use: Use[Any], argument: Argument, callee: str | None, edges: Edges) -> Steps:
+    """Built-in containers, and `functools.partial`."""
+    call, name, position = argument
+    match callee:
+        case "functools.partial" if call.args and position != 0:
+            function = edges.program.resolve(call.args[0], use.scope)
+            if isinstance(function, Scope) and function.kind == "function":
+                rest = Argument(call, name, None if position is None else position - 1)
+                return edges.parameter(rest, function, use)
+        case "builtins.dict" if name is not None:
+            return (use.inside(name).at(call),)
+        case "builtins.dict" if use.path:
+            return (use.at(call),)
+        case "builtins.enumerate" if use.path:
+            return (use.at(call, (ANY, 1, *use.path[1:])),)
+        case "builtins.zip" if use.path:
+            return (use.at(call, (ANY, position, *use.path[1:])),)
+        case str() if callee in _SAME_ITEMS and use.path:
+            return ((use if callee in ("builtins.list", "builtins.tuple") else _anywhere(use)).at(call),)
+        case None if isinstance(call.func, ast.Attribute):
+            return _method_of_container(use, argument, call.func, edges)
+    return (ESCAPED,)
+
+
+def _method_of_container(use: Use[Any], argument: Argument, method: ast.Attribute, edges: Edges) -> Steps:
+    """`items.append(x)` and the like."""
+    call, name, position = argument
+    match method.attr:
+        case "append" | "appendleft" | "add" | "put" | "insert" if position == _ADDS[method.attr]:
+            return edges.into(method.value, call, use.inside(ANY))
+        case "setdefault" if position == 1:
+            return edges.into(method.value, call, use.inside(_key(call.args[0])))
+        case "update" if name is not None:
+            return edges.into(method.value, call, use.inside(name))
+        case "update" | "extend" | "extendleft" if use.path:
+            return edges.into(method.value, call, _anywhere(use))
+    return (ESCAPED,)
+
+
+def _ignored(*_: object) -> Steps:
+    return STOP
+
+
+_EDGES: dict[type[ast.AST], Callable[[Use[Any], Any, Edges], Steps]] = {
+    ast.Assign: _assigned, ast.AnnAssign: _annotated, ast.AugAssign: _added, ast.NamedExpr: _named,
+    ast.IfExp: _same, ast.BoolOp: _same, ast.Await: _same, ast.BinOp: _summed,
+    ast.Tuple: _packed, ast.List: _packed, ast.Dict: _entry, ast.Starred: _starred,
+    ast.ListComp: _element, ast.SetComp: _element, ast.GeneratorExp: _element, ast.DictComp: _element,
+    ast.For: _iterated, ast.AsyncFor: _iterated, ast.comprehension: _generated, ast.withitem: _entered,
+    ast.Return: _returned, ast.Yield: _yielded, ast.YieldFrom: _delegated,
+    ast.Attribute: _attribute, ast.Subscript: _item, ast.Call: _passed, ast.keyword: _passed,
+    # Looking at a value, or computing another one from it, does not let it go.
+    ast.Compare: _ignored, ast.Expr: _ignored, ast.Assert: _ignored, ast.If: _ignored, ast.While: _ignored,
+    ast.UnaryOp: _ignored, ast.FormattedValue: _ignored, ast.Delete: _ignored,
+}  # fmt: skip

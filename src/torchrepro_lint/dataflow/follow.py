@@ -1,0 +1,90 @@
+"""Follow: where a value goes from the place that makes it, under a policy. The forward half of the data flow.
+
+The edges along which a value moves are those of `edges`. A `Policy` says what one question makes of a place: a sink, a
+barrier, a step of its own, or the engine's own edge. Knows nothing of what is followed, or why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Generic
+
+from torchrepro_lint.dataflow.edges import Edges
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.use import Argument, Escape, Found, Path, Sink, State, Step, Steps, Use
+from torchrepro_lint.index import Scope
+
+MAX_PATH = 6  # containers within one another; a loop that packs its own result would never end
+
+
+def _nothing_to_say(*_: object) -> None:
+    return None
+
+
+@dataclass(frozen=True)
+class Policy(Generic[State, Found]):
+    """One question. `at` judges a use of the value, `within` one of a container that holds it, `passed` an argument of
+    something outside the project (or inside, of a class) by what is called: with the steps from there (none: a
+    barrier), or with None where the engine's own edges are meant.
+
+    `is_complete` asks for all uses: reads in other files count, and the search ends where the value escapes.
+    """
+
+    question: str
+    at: Callable[[Use[State], Edges], Steps | None]
+    within: Callable[[Use[State], Edges], Steps | None] = _nothing_to_say
+    passed: Callable[[Use[State], Argument, str | Scope | None, Edges], Steps | None] = _nothing_to_say
+    is_complete: bool = False
+    bound: int = 600
+
+
+class Follow(Generic[State, Found]):
+    """One search: what it found out on its way, whatever the policy."""
+
+    def __init__(self, policy: Policy[State, Found], program: Program) -> None:
+        self.policy = policy
+        self.program = program
+        self.escaped = False
+        self.files: set[str] = set()
+        self.edges = Edges(program, policy.passed, is_complete=policy.is_complete)
+        self._seen: set[tuple[object, State, Path]] = set()
+
+    def found(self, start: Steps) -> Iterator[Found]:
+        """The sinks, depth first: what the first step leads to comes before what the second does."""
+        stack: list[Iterator[Step]] = [iter(start)]
+        while stack and not (self.escaped and self.policy.is_complete):
+            match next(stack[-1], None):
+                case None:
+                    stack.pop()
+                case Sink(found=found):
+                    yield found
+                case Use() as use if self._is_new(use):
+                    stack.append(iter(self._steps(use)))
+                case Escape():
+                    self.escaped = True
+
+    def is_new(self, node: object, state: State, path: Path = ()) -> bool:
+        """Whether this is seen for the first time; the search ends where it comes round, and after many steps."""
+        key = (node, state, path)
+        if key in self._seen:
+            return False
+        if len(self._seen) >= self.policy.bound or len(path) > MAX_PATH:
+            self.escaped = True
+            return False
+        self._seen.add(key)
+        return True
+
+    def _is_new(self, use: Use[State]) -> bool:
+        if not self.is_new(use.node, use.state, use.path):
+            if len(self._seen) >= self.policy.bound:
+                place = (use.scope.facts.source.rel, use.node.lineno, use.node.col_offset)
+                self.program.store.cut(self.policy.question, place)
+            return False
+        self.files.add(str(use.scope.facts.source.path))
+        return True
+
+    def _steps(self, use: Use[State]) -> Steps:
+        judge = self.policy.within if use.path else self.policy.at
+        steps = judge(use, self.edges)
+        return self.edges.of(use) if steps is None else steps
