@@ -87,8 +87,10 @@ def _article(finding: Finding, result: Result, context: Context, files: Files) -
         yield _picture(finding, result, context, files)
     if finding.measured:
         yield f"<p>Evidence: {escaped(finding.measured)}</p>\n"
+    if finding.help:
+        yield f"<p>Help: {_prose(finding.help)}</p>\n"
     if finding.fix is not None:
-        yield f"<p>Help: {_prose(finding.fix.title)} [{finding.fix.safety.value} fix]</p>\n"
+        yield f"<p>Fix: {_prose(finding.fix.title)} [{finding.fix.safety.value} fix]</p>\n"
     url = escaped(rule_url(finding.code))
     yield f'<p><a href="{url}" rel="noreferrer">{finding.code} {escaped(finding.name)}</a></p>\n'
     yield "</div></details></article>\n"

@@ -62,8 +62,10 @@ def _lines(finding: Finding, result: Result, context: Context) -> Iterator[str]:
     yield f"{place}: {finding.level.value} ({finding.certainty.value}): {finding.message}"
     for item in finding.related:
         yield f"{shown_place(result.root, item.location, context.cwd)}: {item.message}"
+    if finding.help:
+        yield f"help: {finding.help}"
     if finding.fix is not None:
-        yield f"help: {finding.fix.title} [{finding.fix.safety.value} fix]"
+        yield f"fix: {finding.fix.title} [{finding.fix.safety.value} fix]"
     yield rule_url(finding.code)
 
 

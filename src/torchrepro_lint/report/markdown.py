@@ -60,8 +60,9 @@ def _table(path: str, found: list[Finding], result: Result, context: Context) ->
         parts = [_prose(finding.message)]
         places = (_code(shown_place(result.root, item.location, context.cwd)) for item in finding.related)
         parts += [f"{place} {_prose(item.message)}" for place, item in zip(places, finding.related, strict=True)]
+        parts += [f"help: {_prose(finding.help)}"] if finding.help else []
         if finding.fix is not None:
-            parts.append(f"help: {_prose(finding.fix.title)} ({finding.fix.safety.value} fix)")
+            parts.append(f"fix: {_prose(finding.fix.title)} ({finding.fix.safety.value} fix)")
         yield f"| {line} | {_rule(finding.code, finding.name)} ({sure}) | {'<br>'.join(parts)} |\n"
 
 

@@ -100,6 +100,8 @@ class _Log:
         if finding.fix is not None and not any(edit.path.endswith(".ipynb") for edit in finding.fix.edits):
             found["fixes"] = [self._fix(finding.fix)]
             found["properties"]["fixSafety"] = finding.fix.safety.value
+        if finding.help:
+            found["properties"]["help"] = whole(finding.help)
         if suppressions:
             found["suppressions"] = suppressions
         if IN_BASELINE in self.result.left_out and not any(s["kind"] == "inSource" for s in suppressions):
