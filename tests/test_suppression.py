@@ -215,10 +215,67 @@ def test_empty_brackets_are_unused() -> None:
 
 
 def test_a_comment_between_statements_is_alone() -> None:
-    text = "f()\n# torchrepro: ignore[TRP102]\nseed()\ng(\n    # noqa: TRP102\n)\n"
-    alone, inside = judged(text, ("TRP102", 3))
-    assert alone.alone
-    assert not inside.alone
+    text = "f()\n# noqa: TRP102\n# torchrepro: ignore[TRP102]\n\nf()\ng(\n    # noqa: TRP102\n)\n"
+    noqa, ignore, inside = judged(text)
+    assert (noqa.alone, ignore.alone, inside.alone) == (True, True, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "silenced"),
+    [
+        ("# torchrepro: ignore[TRP102]\nseed()\nseed()\n", 2, True),
+        ("# torchrepro: ignore[TRP102]\nseed()\nseed()\n", 3, False),
+        ("# torchrepro: ignore[TRP102] a reason\n# that takes\n#\n# more lines\nseed()\n", 5, True),
+        ("# torchrepro: ignore[TRP101]\n# torchrepro: ignore[TRP102]\nseed()\n", 3, True),
+        ("# torchrepro: ignore[TRP102]\nseed(\n    time(),\n)\n", 3, True),
+        ("# torchrepro: ignore[TRP102]\n\nseed()\n", 3, False),
+        ("# noqa: TRP102\nseed()\n", 2, False),
+        ("f()  # torchrepro: ignore[TRP102]\nseed()\n", 2, False),
+        ("def f():\n    # torchrepro: ignore[TRP102]\n    seed()\n", 3, True),
+        ("if x:\n    # torchrepro: ignore[TRP102]\n    for y in z:\n        seed()\n", 3, True),
+        ("if x:\n    # torchrepro: ignore[TRP102]\n    for y in z:\n        seed()\n", 4, False),
+        ("# torchrepro: ignore[TRP102]\n@wrap\ndef main():\n    draw()\n", 3, True),
+    ],
+)
+def test_a_comment_on_the_line_above_silences_the_statement_below(text: str, line: int, silenced: bool) -> None:
+    assert suppressor_of(text).silences("TRP102", line) is silenced
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("seed()\n# torchrepro: ignore[TRP102]\nf()\n", 1),
+        ("# noqa: TRP102\nseed()\n", 2),
+        ("# torchrepro: ignore[TRP102]\n\nseed()\n", 3),
+        ("f(\n)  # noqa: TRP102\nseed()\n", 3),
+    ],
+)
+def test_a_comment_near_a_finding_of_its_rule_is_misplaced(text: str, line: int) -> None:
+    [unused] = judged(text, ("TRP102", line))
+    assert (unused.meant_for, unused.found) == (line, "TRP102")
+    finding = unused_suppression(source_of(text), unused)
+    assert f"and TRP102 is reported on line {line}: the comment belongs on that line" in finding.message
+    assert finding.fix is None
+
+
+def test_a_comment_far_from_any_finding_of_its_rule_is_just_unused() -> None:
+    text = "f()  # noqa: TRP102\n" + "\n" * 5 + "seed()\n"
+    [unused] = judged(text, ("TRP102", 7), ("TRP101", 1))
+    assert unused.meant_for is None
+
+
+@pytest.mark.parametrize(
+    ("place", "moved"),
+    [((3, 5), (2, 5)), ((3, 1), (2, 1)), ((3, 3), None), ((2, 33), None), ((2, 5), (2, 5)), ((4, 5), (4, 5))],
+)
+def test_lines_are_not_put_between_a_comment_and_its_statement(
+    place: tuple[int, int], moved: tuple[int, int] | None
+) -> None:
+    text = "if x:\n    # torchrepro: ignore[TRP102]\n    seed()\n    f()\n"
+    below = place[1] > 30
+    edit = Edit("train.py", Range(Position(*place), Position(*place)), "\n    g()" if below else "g()\n    ")
+    found = suppressor_of(text).beside(edit)
+    assert found == (None if moved is None else Edit("train.py", Range(Position(*moved), Position(*moved)), edit.text))
 
 
 # -- findings about suppressions can be suppressed --------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from torchrepro_lint.cards import load_card
@@ -19,18 +19,22 @@ if TYPE_CHECKING:
 
 def complete(code: str, draft: Draft, facts: ModuleFacts) -> Finding:
     """The finding for a check's draft. Raises KeyError for a placeholder without a value."""
+    from torchrepro_lint.fingerprints import statement_at
+
     card = load_card(code)
     template = card.messages[draft.message] if draft.message else card.message
+    shown = shown_range(facts, draft.node)
     return Finding(
         code,
         card.name,
         draft.level or card.level,
         draft.certainty or card.certainty,
         fill(template, draft.values),
-        facts.source.location(shown_range(facts, draft.node)),
+        facts.source.location(shown),
         dict(draft.properties),
         tuple(Related(p.facts.source.location(shown_range(p.facts, p.node)), p.message) for p in draft.related),
         _fix(card, draft),
+        statement=statement_at(facts.source, facts, shown.start.line),
         help=fill(card.help_for.get(draft.message or "", card.help), draft.values),
     )
 
@@ -46,14 +50,27 @@ def unused_suppression(source: SourceFile, unused: Unused) -> Finding:
     """TRP002: which parts of a suppression silenced nothing, and the edit that removes them."""
     card = load_card("TRP002")
     parts = [f"no rule is called {', '.join(unused.unknown)}"] if unused.unknown else []
-    if unused.alone and not unused.unknown:
+    if unused.meant_for is not None:
+        parts.append(_better_place(source, unused, unused.meant_for))
+    elif unused.alone and not unused.unknown:
         parts.append("on a line of its own it belongs to no statement")
     elif unused.idle:
         parts.append(f"{', '.join(unused.idle)} silenced nothing here")
     message = fill(card.message, {"problem": "; ".join(parts) or "it silenced nothing here"})
-    fix = Fix(Safety.SAFE, card.fix_title, (removal(source, unused),))
+    fix = Fix(Safety.SAFE, card.fix_title, (removal(source, unused),)) if unused.meant_for is None else None
     where = source.location(unused.item.range)
-    return Finding("TRP002", card.name, card.level, card.certainty, message, where, fix=fix, help=card.help)
+    statement = source.slice(unused.item.range)
+    return Finding(
+        "TRP002", card.name, card.level, card.certainty, message, where, fix=fix, help=card.help, statement=statement
+    )
+
+
+def _better_place(source: SourceFile, unused: Unused, line: int) -> str:
+    place = source.location(Range(Position(line, 1), Position(line, 1)))
+    cell = f" of cell {place.cell}" if place.cell is not None else ""
+    where = f"on line {place.range.start.line}{cell}"
+    above = " or above" if unused.item.kind == "ignore" else ""
+    return f"it silenced nothing here, and {unused.found} is reported {where}: the comment belongs on that line{above}"
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:
@@ -83,31 +100,3 @@ def _fix(card: Card, draft: Draft) -> Fix | None:
         return None
     safety = Safety.UNSAFE if draft.unsafe or card.fix == "unsafe" else Safety.SAFE
     return Fix(safety, fill(draft.fix_title or card.fix_title, draft.values), draft.edits)
-
-
-def with_fingerprints(findings: Sequence[Finding], source_of: Callable[[str], SourceFile | None]) -> list[Finding]:
-    """Give each finding an identity that survives edits elsewhere: code, path, its line's text, and which of
-    the equal ones it is."""
-    if not findings:
-        return []
-    from hashlib import sha256
-
-    seen: dict[str, int] = {}
-    done: list[Finding] = []
-    for finding in findings:
-        where = finding.location
-        source = source_of(where.path)
-        text = _line(source, finding) if source is not None else ""
-        key = "\0".join((finding.code, where.path, str(finding.properties.get("family", "")), text))
-        seen[key] = seen.get(key, 0) + 1
-        digest = sha256(f"{key}\0{seen[key]}".encode(errors="surrogatepass")).hexdigest()[:16]
-        done.append(finding._replace(fingerprint=digest))
-    return done
-
-
-def _line(source: SourceFile, finding: Finding) -> str:
-    line = finding.location.range.start.line
-    if finding.location.cell is not None:
-        first = next((f for f, number in source.cells if number == finding.location.cell), 1)
-        line += first - 1
-    return source.line(line).strip() if 1 <= line <= len(source.line_starts) else ""

@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from torchrepro_lint import cards, checks, selection
-from torchrepro_lint.completion import complete, tool_finding, unused_suppression, with_fingerprints
+from torchrepro_lint.completion import complete, tool_finding, unused_suppression
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.discover import discover, project_root, python_files
 from torchrepro_lint.index import ModuleFacts, ParseError, build
-from torchrepro_lint.model import Finding, Level, Position, Safety
+from torchrepro_lint.model import Edit, Finding, Level, Position, Safety
 from torchrepro_lint.project.project import Project
-from torchrepro_lint.settings import Settings, SettingsError, SettingsResolver, project_torch
+from torchrepro_lint.settings import Settings, SettingsError, project_torch
 from torchrepro_lint.source import SourceError, SourceFile, read_source, source_from_text
 from torchrepro_lint.suppression import Suppressor
 
@@ -32,21 +31,49 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], None]
 MAX_GIVEN = 64  # files by name, as pre-commit gives them
 ENGINE_CODES = ("TRP001", "TRP002", "TRP003")
+IN_BASELINE = "in the baseline"  # a reason to leave a finding out that reports for programs tell
+FAILURES = ("TRP001", "TRP003")  # work that was not done: whatever is left out of a report, not these
+
+
+class Narrowing(NamedTuple):
+    """Which of all findings are reported, and fixed. `reason` names the option that leaves the others out; `keep`
+    is asked for sorted findings, again in each round of fixes."""
+
+    reason: str
+    keep: Callable[[Run, Sequence[Finding]], Sequence[Finding]]
+
+
+class SettingsSource(Protocol):
+    """Where the settings of a path come from."""
+
+    def for_path(self, path: Path) -> Settings: ...
 
 
 class Request(NamedTuple):
-    """What to check: paths, whose settings, and text that stands in for a file (stdin, or not yet written)."""
+    """What to check: paths, whose settings, and text that stands in for a file (stdin, or not yet written).
+
+    `root` is found from the paths unless it is given. With `keep_suppressed` the result has what comments silence, with
+    `tell_programs` which programs the files of findings belong to.
+    """
 
     paths: tuple[Path, ...]
-    resolver: SettingsResolver
+    resolver: SettingsSource
     torch_version: str | None = None
     force_exclude: bool = False
     stdin: tuple[str, Path] | None = None
+    root: Path | None = None
+    narrowings: tuple[Narrowing, ...] = ()
+    keep_suppressed: bool = False
+    tell_programs: bool = False
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class Result:
-    """What a run found. `findings` are sorted; `files` are relative to `root`."""
+    """What a run found. `findings` are sorted; `files` are relative to `root`.
+
+    `left_out` has what is not reported, by the reason of the narrowing; `suppressed` what comments silence;
+    `programs` for each file the checked files that start a program it belongs to. The last two where asked for.
+    """
 
     root: Path
     findings: tuple[Finding, ...] = ()
@@ -59,6 +86,9 @@ class Result:
     diffs: tuple[tuple[str, str], ...] = ()
     fixed_text: str | None = None
     problems: tuple[str, ...] = ()
+    left_out: Mapping[str, tuple[Finding, ...]] = field(default_factory=dict)
+    suppressed: tuple[Finding, ...] = ()
+    programs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     _text_of: Mapping[Path, str] = field(default_factory=dict)
 
     @property
@@ -79,7 +109,7 @@ class Result:
     @property
     def errors(self) -> bool:
         """Whether something could not be done: a path is missing, a file unreadable, a check crashed."""
-        return bool(self.missing or self.problems) or any(f.code in ("TRP001", "TRP003") for f in self.findings)
+        return bool(self.missing or self.problems) or any(f.code in FAILURES for f in self.findings)
 
     def source(self, rel: str) -> SourceFile | None:
         """The text that the findings in `rel` are about."""
@@ -99,7 +129,7 @@ class Run:
         self.request = request
         self.overlay: dict[Path, str] = dict(overlay or {})
         paths = [request.stdin[1]] if request.stdin else request.paths
-        self.root = project_root(paths)
+        self.root = request.root or project_root(paths)
         found = discover(request.paths, request.resolver.for_path, force_exclude=request.force_exclude)
         self.files, self.missing, self.unreadable = found.files, found.missing, found.unreadable
         if request.stdin:
@@ -107,6 +137,7 @@ class Run:
             self.overlay.setdefault(path, text)
             self.files = (path,)
         self.by_rel = {self.rel(path): path for path in self.files}
+        self.suppressed: dict[Path, list[Finding]] = {}
         self._failures: dict[Path, Finding] = {}
         self._seen: dict[Path, int] = {}
         settings = request.resolver.for_path(self.root / "pyproject.toml")
@@ -154,6 +185,13 @@ class Run:
             raise ConflictError(path)
         return source
 
+    def text(self, path: Path) -> SourceFile | None:
+        """The text of a file as it is now, None where it cannot be read."""
+        try:
+            return self._source(path)
+        except SourceError:
+            return None
+
     def _source(self, path: Path) -> SourceFile:
         if path in self.overlay:
             return source_from_text(self.overlay[path], path, self.rel(path))
@@ -182,29 +220,65 @@ class Run:
         suppressor = Suppressor(facts.source, facts, cards.codes(), enabled)
         module = Module(facts, self.program)
         findings: list[Finding] = []
+        suppressed: list[Finding] = []
         for code, check in checks.load(selection.worth_a_look(enabled, facts.source.text)):
             try:
-                findings += [
-                    self._without_silenced_edits(complete(code, draft, facts), suppressor)
-                    for draft in check(module, self.program)
-                    if not suppressor.silences(code, _line(facts, draft))
-                ]
+                for draft in check(module, self.program):
+                    if not suppressor.silences(code, _line(facts, draft)):
+                        findings.append(self._without_silenced_edits(complete(code, draft, facts), suppressor))
+                    elif self.request.keep_suppressed:
+                        suppressed.append(replace(complete(code, draft, facts), fix=None))
             except Exception as error:
                 findings.append(_crash(code, facts, error))
+        self.suppressed[path] = suppressed
         if "TRP002" in enabled:
             findings += [unused_suppression(facts.source, unused) for unused in suppressor.unused()]
         return findings
 
+    def narrowed(self, findings: Sequence[Finding]) -> tuple[Sequence[Finding], dict[str, tuple[Finding, ...]]]:
+        """Of sorted findings those to report, and the others by the reason why they are not."""
+        left_out: dict[str, tuple[Finding, ...]] = {}
+        for reason, keep in self.request.narrowings:
+            kept = set(map(id, keep(self, [f for f in findings if f.code not in FAILURES])))
+            gone = tuple(f for f in findings if id(f) not in kept and f.code not in FAILURES)
+            left_out[reason] = gone
+            findings = [f for f in findings if id(f) in kept or f.code in FAILURES]
+        return findings, left_out
+
+    def programs(self, wanted: Collection[str]) -> dict[str, tuple[str, ...]]:
+        """For each of these files, which checked files start a program that imports it."""
+        from torchrepro_lint.project.entries import entries
+
+        found: dict[str, list[str]] = {rel: [] for rel in sorted(wanted)}
+        for path in self.files:
+            facts = self.program.load(str(path))
+            if facts is not None and entries(facts, self.program.project):
+                reached = {self.rel(other) for other in (path, *self.program.project.reachable(path))}
+                for rel in reached & found.keys():
+                    found[rel].append(self.rel(path))
+            self.program.release()
+        return {rel: tuple(starts) for rel, starts in found.items()}
+
+    def judges(self, path: Path, code: str) -> bool:
+        """Whether a finding of this rule in this file would have been found."""
+        return self.rel(path) in self.by_rel and code in selection.enabled(self.request.resolver.for_path(path), path)
+
     def _without_silenced_edits(self, finding: Finding, here: Suppressor) -> Finding:
-        """The finding, without its fix where that would edit a line on which its rule is suppressed."""
+        """The finding, without its fix where that would edit a line on which its rule is suppressed, or part a comment
+        from the statement that it silences."""
+        edits: list[Edit] = []
         for edit in finding.fix.edits if finding.fix is not None else ():
             facts = self.program.load(str(self.root / edit.path)) if edit.path != here.source.rel else here.facts
             if facts is None:
-                return finding._replace(fix=None)
+                return replace(finding, fix=None)
             there = here if facts is here.facts else Suppressor(facts.source, facts, cards.codes(), ())
-            if any(there.silences(finding.code, line) for line in there.touched(edit)):
-                return finding._replace(fix=None)
-        return finding
+            if any(there.covers(finding.code, line) for line in there.touched(edit)):
+                return replace(finding, fix=None)
+            beside = there.beside(edit)
+            if beside is None:
+                return replace(finding, fix=None)
+            edits.append(beside)
+        return replace(finding, fix=replace(finding.fix, edits=tuple(edits))) if finding.fix is not None else finding
 
 
 def check(request: Request, progress: Progress | None = None) -> Result:
@@ -245,14 +319,27 @@ def check_users(run: Run) -> dict[Path, list[Finding]]:
 
 
 def finish(run: Run, findings: Mapping[Path, Sequence[Finding]]) -> Result:
-    """Sort, fingerprint and count."""
-    flat = sorted((f for group in findings.values() for f in group), key=lambda f: f.sort_key)
+    """Sort, fingerprint, leave out what is not to be reported, and count."""
+    flat = _fingerprinted(findings)
     result = Result(run.root, files=tuple(run.rel(f) for f in run.files), missing=run.missing, _text_of=run.overlay)
     result.problems = tuple(f"{path}: {reason}" for path, reason in run.unreadable)
-    source = lru_cache(maxsize=8)(result.source)
-    result.findings = tuple(with_fingerprints(flat, source))
-    result.statistics = dict(sorted(Counter(f.code for f in flat).items())) | run.program.bounds()
+    kept, result.left_out = run.narrowed(flat)
+    result.findings = tuple(kept)
+    result.suppressed = tuple(_fingerprinted(run.suppressed))
+    if run.request.tell_programs:
+        result.programs = run.programs({f.location.path for f in kept})
+    result.statistics = dict(sorted(Counter(f.code for f in kept).items())) | run.program.bounds()
     return result
+
+
+def _fingerprinted(findings: Mapping[Path, Sequence[Finding]]) -> list[Finding]:
+    """In order; a clean run needs no fingerprints."""
+    flat = sorted((f for group in findings.values() for f in group), key=lambda f: f.sort_key)
+    if not flat:
+        return flat
+    from torchrepro_lint.fingerprints import with_fingerprints
+
+    return list(with_fingerprints(flat))
 
 
 def _own_evidence(settings: Settings) -> Sequence[Measured]:
@@ -284,4 +371,16 @@ def _crash(code: str, facts: ModuleFacts, error: Exception) -> Finding:
     )  # fmt: skip
 
 
-__all__ = ["ENGINE_CODES", "Level", "Progress", "Request", "Result", "Run", "check", "check_files", "finish"]
+__all__ = [
+    "ENGINE_CODES",
+    "FAILURES",
+    "Level",
+    "Narrowing",
+    "Progress",
+    "Request",
+    "Result",
+    "Run",
+    "check",
+    "check_files",
+    "finish",
+]

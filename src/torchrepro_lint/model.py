@@ -7,6 +7,7 @@ Lines and columns are 1-based, columns count characters (not bytes), ends are ex
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
@@ -35,6 +36,11 @@ class Certainty(str, Enum):
     LIKELY = "likely"
     DEPENDS = "depends"
 
+    @property
+    def rank(self) -> int:
+        """2 for certain, 1 for likely, 0 for what depends on the run."""
+        return {"certain": 2, "likely": 1, "depends": 0}[self.value]
+
 
 class Safety(str, Enum):
     """`safe`: can change only what the rule is about; `unsafe`: may raise, guess, or change what data mean."""
@@ -57,7 +63,8 @@ class Range(NamedTuple):
     end: Position
 
 
-class Location(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Location:
     """A range in a file; `path` is relative to the project root with `/`, `cell` a 1-based notebook cell.
 
     In a notebook, lines count from the top of the cell.
@@ -68,14 +75,16 @@ class Location(NamedTuple):
     cell: int | None = None
 
 
-class Related(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Related:
     """Another place that a finding is based on, e.g. "seeded here"."""
 
     location: Location
     message: str
 
 
-class Edit(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Edit:
     """Replace the text in `range` of the file at `path` by `text`."""
 
     path: str
@@ -83,7 +92,8 @@ class Edit(NamedTuple):
     text: str
 
 
-class Fix(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Fix:
     """Edits that belong together: all are applied, or none."""
 
     safety: Safety
@@ -91,9 +101,13 @@ class Fix(NamedTuple):
     edits: tuple[Edit, ...]
 
 
-class Finding(NamedTuple):
-    """One thing wrong at one place. `fingerprint` survives edits elsewhere in the file; `help` says what to do by hand,
-    with a fix or without."""
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing wrong at one place.
+
+    `statement` is the statement that it starts in, without layout and comments; `fingerprint` stays the same as long
+    as rule, file and statement do. `help` says what to do by hand, with a fix or without.
+    """
 
     code: str
     name: str
@@ -101,11 +115,12 @@ class Finding(NamedTuple):
     certainty: Certainty
     message: str
     location: Location
-    properties: Mapping[str, Property] = MappingProxyType({})
+    properties: Mapping[str, Property] = field(default_factory=lambda: MappingProxyType({}))
     related: tuple[Related, ...] = ()
     fix: Fix | None = None
     fingerprint: str = ""
     help: str | None = None
+    statement: str = ""
 
     @property
     def measured(self) -> str:

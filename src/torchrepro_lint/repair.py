@@ -40,7 +40,7 @@ def fix(request: Request, *, unsafe: bool, write: bool, progress: Progress | Non
     if request.stdin:
         result.fixed_text = run.overlay[request.stdin[1]]
     elif write and result.diffs:
-        _write(run, repair.originals)
+        write_changes(run, repair.originals)
     return result
 
 
@@ -75,8 +75,8 @@ class _Repair:
     def _units(self) -> list[list[Finding]]:
         """What is to be fixed, in order, in groups that share no file."""
         units: list[tuple[set[str], list[Finding]]] = []
-        flat = (f for group in self.findings.values() for f in group)
-        for finding in sorted(flat, key=lambda f: f.sort_key):
+        flat = sorted((f for group in self.findings.values() for f in group), key=lambda f: f.sort_key)
+        for finding in self.run.narrowed(flat)[0]:
             if self._is_wanted(finding):
                 files, found = {finding.location.path, *_edited(finding)}, [finding]
                 for unit in [u for u in units if u[0] & files]:
@@ -164,8 +164,8 @@ def _is_better(before: Sequence[Finding], after: Sequence[Finding], fixed: Seque
     return gone and all(now[finding.code] <= was[finding.code] for finding in fixed)
 
 
-def _write(run: Run, originals: dict[Path, SourceFile]) -> None:
-    """Write all changed files, each of which must still hold what was read."""
+def write_changes(run: Run, originals: dict[Path, SourceFile]) -> None:
+    """Write the run's text of these files, each of which must still hold what was read."""
     files: dict[Path, bytes] = {}
     for path in in_order_of_imports(run.program, originals):
         source = originals[path]
@@ -182,4 +182,4 @@ def in_order_of_imports(program: Program, paths: Iterable[Path]) -> list[Path]:
     return sorted(paths, key=lambda path: (len(program.project.reachable(path)), path))
 
 
-__all__ = ["fix", "in_order_of_imports"]
+__all__ = ["fix", "in_order_of_imports", "write_changes"]

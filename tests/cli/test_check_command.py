@@ -51,6 +51,7 @@ def test_fix_writes_and_reports_what_is_left(run: Run, project: Path) -> None:
     done = run(".", "--fix")
     assert (project / "train.py").read_text() == FIXED
     assert (done.exit_code, done.stdout) == (0, "Fixed 2 problems, none remain in 2 files.\n")
+    assert done.stderr == "torchrepro-lint: changed 1 file: train.py\n"
     assert run(".", "--fix").stdout == "No problems in 2 files.\n"
 
 
@@ -58,7 +59,9 @@ def test_fix_only_reports_nothing(run: Run, project: Path) -> None:
     (project / "other.py").write_text("hash('x') = 1\n")
     done = run("train.py", "--fix-only")
     assert (done.exit_code, done.stdout) == (0, "")
-    assert done.stderr == "torchrepro-lint: fixed 2 problems, none remain in 1 file\n"
+    assert done.stderr == (
+        "torchrepro-lint: changed 1 file: train.py\ntorchrepro-lint: fixed 2 problems, none remain in 1 file\n"
+    )
     assert (project / "train.py").read_text() == FIXED
 
 
@@ -73,11 +76,81 @@ def test_diff_shows_and_writes_nothing(run: Run, project: Path) -> None:
     assert run("clean.py", "--diff").exit_code == 0
 
 
+def test_diff_to_a_file_and_where_only_unsafe_fixes_exist(run: Run, project: Path) -> None:
+    plain = run(".", "--diff").stdout
+    assert run(".", "--diff", "-o", "out.patch").stdout == ""
+    assert (project / "out.patch").read_text() == plain
+    (project / "train.py").write_text("import torch\n\ntorch.use_deterministic_algorithms(False)\n")
+    done = run("train.py", "--diff")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr == (
+        "torchrepro-lint: no safe fix; 1 problem would be mended by unsafe ones, which --diff --unsafe-fixes shows\n"
+    )
+
+
+def test_quiet(run: Run, project: Path) -> None:
+    done = run(".", "-q", "--output-format", "concise")
+    assert (len(done.stdout.splitlines()), done.stderr, done.exit_code) == (2, "", 1)
+    assert run("clean.py", "-q").stdout == ""
+    done = run(".", "-q", "--fix")
+    assert (done.stdout, done.stderr, done.exit_code) == ("", "", 0)
+    assert run("nowhere.py", "-q").stderr != ""
+
+
+def test_several_reports_of_one_run(run: Run, project: Path) -> None:
+    done = run(".", "-o", "sarif:a.sarif", "-o", "junit:b.xml", "-o", "./json:c", "--output-format", "json")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert json.loads((project / "a.sarif").read_text())["version"] == "2.1.0"
+    assert (project / "b.xml").read_text().startswith("<?xml")
+    assert len(json.loads((project / "json:c").read_text())) == 2
+    both = run(".", "-o", "gitlab:d.json", "--output-format", "concise")
+    assert both.stdout.startswith("train.py:5:1: TRP401")
+    assert len(json.loads((project / "d.json").read_text())) == 2
+
+
+def test_the_job_summary_of_github_has_all_findings(run: Run, project: Path) -> None:
+    page = project / "summary.md"
+    page.write_text("before\n")
+    (project / "many.py").write_text("import torch\n\n" + "torch.backends.cudnn.benchmark = True\n" * 30)
+    env = {"GITHUB_STEP_SUMMARY": str(page)}
+    done = run(".", "--output-format", "github", env=env)
+    assert done.stdout.count("::warning ") == 32
+    text = page.read_text()
+    assert text.startswith("before\n## torchrepro-lint\n")
+    assert sum(line.startswith(("| 3", "| 1", "| 2", "| 5", "| 6")) for line in text.splitlines()) >= 28
+    page.unlink()
+    assert run(".", env=env).exit_code == 1
+    assert not page.exists()
+
+
+def test_only_what_the_given_files_can_mend(run: Run, project: Path) -> None:
+    (project / "data.py").write_text("import numpy as np\n\n\ndef draw():\n    return np.random.rand()\n")
+    (project / "main.py").write_text(
+        "import torch\nfrom data import draw\n\ntorch.manual_seed(0)\n"
+        "torch.tensor(draw(), requires_grad=True).backward()\n"
+    )
+    assert "main.py" in run("data.py", "--output-format", "concise").stdout
+    done = run("data.py", "--only-given")
+    assert (done.exit_code, done.stdout) == (
+        0, "No problems in 1 file. Left out: 1 of files that were not given.\n",
+    )  # fmt: skip
+
+
 def test_diff_in_color_is_the_same_text(run: Run) -> None:
     plain = run(".", "--diff").stdout
     colored = run(".", "--diff", "--color", "always").stdout
     assert "\x1b[1;31m-torch.backends.cudnn.benchmark = True\x1b[0m\n" in colored
     assert re.sub(r"\x1b\[[0-9;]*m", "", colored) == plain
+
+
+def test_a_fix_goes_above_a_comment_that_silences_the_line_below(run: Run, project: Path) -> None:
+    text = (
+        'import torch\n\nif __name__ == "__main__":\n{}    # torchrepro: ignore[TRP401] timed on purpose\n'
+        "    torch.backends.cudnn.benchmark = True\n    torch.rand(2, requires_grad=True).sum().backward()\n"
+    )
+    (project / "train.py").write_text(text.format(""))
+    assert run("train.py", "--fix").exit_code == 0
+    assert (project / "train.py").read_text() == text.format("    torch.manual_seed(0)\n")
 
 
 def test_select_and_ignore(run: Run) -> None:
@@ -104,10 +177,17 @@ def test_an_unknown_rule_exits_with_2_and_the_nearest(run: Run, option: str) -> 
         ((".", "-"), "the path - for the standard input stands alone"),
         ((".", "--stdin-filename", "x.py"), "--stdin-filename needs the path -"),
         ((".", "--isolated", "--config", "pyproject.toml"), "--isolated reads no configuration file"),
-        ((".", "--output-format", "xml"), "'full', 'concise', 'json', 'github'"),
+        ((".", "--output-format", "xml"), "'full', 'grouped', 'concise', 'json', 'sarif'"),
         ((".", "--config", "none.toml"), "'none.toml' does not exist"),
         ((".", "--torch-version", "new"), "--torch-version: 'new' is not a version such as"),
         ((".", "--fxi"), "--fix"),
+        ((".", "--fail-on", "sure"), "'sure' is none of error, warning, certain and likely"),
+        ((".", "--extend-baseline"), "--extend-baseline needs --write-baseline"),
+        ((".", "--no-baseline", "--baseline", "x"), "--no-baseline leaves out no known findings"),
+        ((".", "-o", "a", "-o", "b"), "all but one need a format"),
+        ((".", "-o", "sarif:"), "'sarif:' names no file"),
+        (("-", "--changed-since", "main"), "--changed-since works on files"),
+        ((".", "--fix", "--add-noqa"), "--add-noqa stands without --fix"),
     ],
 )
 def test_a_wrong_option_exits_with_2(run: Run, arguments: tuple[str, ...], message: str) -> None:
@@ -155,6 +235,27 @@ def test_fail_on_and_exit_zero(run: Run, project: Path) -> None:
     assert run(".", "--fail-on", "error", "--select", "TRP407").exit_code == 1
 
 
+@pytest.mark.parametrize(
+    ("wanted", "exit_code"),
+    [("certain", 1), ("likely", 1), ("warning,certain", 1), ("error,certain", 0), ("warning", 1)],
+)
+def test_fail_on_a_certainty(run: Run, wanted: str, exit_code: int) -> None:
+    assert run(".", "--fail-on", wanted).exit_code == exit_code
+
+
+def test_what_is_not_certain_enough_neither_fails_nor_is_shown(run: Run, project: Path) -> None:
+    (project / "train.py").write_text("import os\n\nprint(os.listdir('.')[0])\n")
+    assert ": TRP204 warning(likely) " in run("train.py", "--output-format", "concise").stdout
+    assert run("train.py", "--fail-on", "certain").exit_code == 0
+    done = run("train.py", "--min-certainty", "certain")
+    assert (done.exit_code, done.stdout) == (
+        0, "No problems in 1 file. Left out: 1 less certain than asked for.\n",
+    )  # fmt: skip
+    (project / "torchrepro-lint.toml").write_text('min-certainty = "certain"\n')
+    assert run("train.py").exit_code == 0
+    assert run("train.py", "--min-certainty", "likely").exit_code == 1
+
+
 def test_json(run: Run) -> None:
     findings = json.loads(run(".", "--output-format", "json").stdout)
     assert [(f["code"], f["path"], f["line"]) for f in findings] == [
@@ -190,12 +291,13 @@ def test_output_file(run: Run, project: Path) -> None:
 def test_statistics(run: Run) -> None:
     done = run(".", "--statistics")
     assert done.exit_code == 1
-    assert done.stdout.splitlines()[:2] == [
-        "1  TRP102  nonconstant-seed  [*] 1",
-        "1  TRP401  cudnn-benchmark   [*] 1",
+    assert done.stdout.splitlines()[-3:-1] == [
+        "1  TRP102  nonconstant-seed  1 certain  [*] 1",
+        "1  TRP401  cudnn-benchmark   1 certain  [*] 1",
     ]
-    rows = json.loads(run(".", "--statistics", "--output-format", "json").stdout)
-    assert [row["code"] for row in rows] == ["TRP102", "TRP401"]
+    done = run(".", "--statistics", "--output-format", "json")
+    assert [row["code"] for row in json.loads(done.stdout)] == ["TRP401", "TRP102"]
+    assert done.stderr.startswith("1  TRP102  nonconstant-seed")
 
 
 def test_show_files(run: Run, project: Path) -> None:

@@ -55,7 +55,7 @@ def test_help_of_check_has_sections_examples_and_exit_codes(run: Run) -> None:
         lines = run(*arguments).stdout.splitlines()
         sections = [line for line in lines if line.endswith(":") and not line.startswith(" ")]
         assert sections == [
-            *("Rules:", "Fixes:", "Output:", "Exit code:", "Files:", "Settings:", "Other:"),
+            *("Rules:", "Fixes:", "Output:", "What is reported:", "Exit code:", "Files:", "Settings:", "Other:"),
             *("Safe and unsafe:", "Examples:", "Exit codes:", "Environment:"),
         ]  # fmt: skip
         assert "  torchrepro-lint . --diff --unsafe-fixes | git apply" in lines

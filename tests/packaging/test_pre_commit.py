@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from repository import commit, git
+
 ROOT = Path(__file__).parents[2]
 FLAWED = "import torch\n\ntorch.backends.cudnn.benchmark = True\n"
 MENDED = FLAWED.replace("True", "False")
@@ -21,28 +23,13 @@ repos:
     hooks:
       - id: {hook}
 """
-AUTHOR = {f"GIT_{who}_{what}": "t@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not (ROOT / ".git").exists(), reason="pre-commit installs from a git repository"),
 ]
 Result = subprocess.CompletedProcess[str]
-Commit = Callable[[str], Result]
-
-
-def git(folder: Path, *arguments: str) -> str:
-    """Run git in `folder`; what it prints."""
-    command = ["git", *arguments]
-    return subprocess.check_output(command, cwd=folder, env={**os.environ, **AUTHOR}, text=True)
-
-
-def repository(folder: Path) -> str:
-    """Commit all of `folder` to a new repository there; the revision."""
-    git(folder, "init", "--quiet")
-    git(folder, "add", "--all")
-    git(folder, "commit", "--quiet", "--no-verify", "--message", "all")
-    return git(folder, "rev-parse", "HEAD").strip()
+Commit = Callable[..., Result]
+RUNNERS = ("pre_commit", "prek")
 
 
 @pytest.fixture(scope="module")
@@ -53,12 +40,13 @@ def tool(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, Path]:
         if name and (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / name)
-    return folder, repository(folder), tmp_path_factory.mktemp("home")
+    return folder, commit(folder), tmp_path_factory.mktemp("home")
 
 
-@pytest.fixture
-def commit_check(tool: tuple[Path, str, Path], tmp_path: Path) -> Commit:
-    """Run one of the hooks over a repository of flawed files."""
+@pytest.fixture(params=RUNNERS)
+def commit_check(request: pytest.FixtureRequest, tool: tuple[Path, str, Path], tmp_path: Path) -> Commit:
+    """Run one of the hooks over a repository of flawed files, or over some of these."""
+    pytest.importorskip(request.param)
     folder, revision, home = tool
     (tmp_path / "generated").mkdir()
     Path(tmp_path, "train.py").write_text(FLAWED)
@@ -66,13 +54,13 @@ def commit_check(tool: tuple[Path, str, Path], tmp_path: Path) -> Commit:
     Path(tmp_path, "notes.md").write_text(FLAWED)
     Path(tmp_path, "pyproject.toml").write_text('[tool.torchrepro-lint]\nexclude = ["generated"]\n')
 
-    def run(hook: str) -> Result:
+    def run(hook: str, *files: str) -> Result:
         config = CONFIG.format(tool=folder, revision=revision, hook=hook)
         Path(tmp_path, ".pre-commit-config.yaml").write_text(config)
-        if not Path(tmp_path, ".git").exists():
-            repository(tmp_path)
-        command = [sys.executable, "-m", "pre_commit", "run", "--all-files", "--color", "never"]
-        env = {**os.environ, "PRE_COMMIT_HOME": str(home)}
+        commit(tmp_path)
+        which = ["--files", *files] if files else ["--all-files"]
+        command = [sys.executable, "-m", request.param, "run", "--color", "never", *which]
+        env = {**os.environ, "PRE_COMMIT_HOME": str(home / "pre_commit"), "PREK_HOME": str(home / "prek")}
         return subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
 
     return run
@@ -97,3 +85,16 @@ def test_the_fix_mends_the_file_and_then_passes(commit_check: Commit, tmp_path: 
     second = commit_check("torchrepro-lint-fix")
     assert second.returncode == 0, second.stdout + second.stderr
     assert "Passed" in second.stdout
+
+
+def test_the_fix_is_not_red_for_what_only_another_file_could_mend(commit_check: Commit, tmp_path: Path) -> None:
+    Path(tmp_path, "data.py").write_text("import numpy as np\n\n\ndef draw():\n    return np.random.rand()\n")
+    Path(tmp_path, "main.py").write_text(
+        "import torch\nfrom data import draw\n\ntorch.manual_seed(0)\n"
+        "torch.tensor(draw(), requires_grad=True).backward()\n"
+    )
+    fixing = commit_check("torchrepro-lint-fix", "data.py")
+    assert fixing.returncode == 0, fixing.stdout + fixing.stderr
+    checking = commit_check("torchrepro-lint", "data.py")
+    assert checking.returncode == 1
+    assert "main.py:5:" in checking.stdout

@@ -115,3 +115,13 @@ def test_an_editable_install_leaves_no_copy_behind(tmp_path: Path) -> None:
     code = "import torchrepro_lint; print(torchrepro_lint.__file__)"
     found = subprocess.check_output([python, "-c", code], text=True, cwd=tmp_path)
     assert Path(found.strip()) == ROOT / "src" / PACKAGE / "__init__.py"
+
+
+def test_the_installed_linter_has_its_page_and_is_found_by_flake8(python: Path, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("import torch\n\ntorch.backends.cudnn.benchmark = True\n")
+    page = run(python, tmp_path, ".", "--output-format", "html").stdout
+    assert (page.count("<article "), "addEventListener" in page, "prefers-color-scheme" in page) == (1, True, True)
+    pytest.importorskip("flake8")
+    command = [python, "-m", "flake8", "--select=TRP", "train.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout.startswith("train.py:3:1: TRP401 "), done.stdout + done.stderr

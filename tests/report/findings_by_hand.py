@@ -91,5 +91,7 @@ def rendered(
     width: int = 100,
     cwd: Path = ROOT,
     fixing: bool = False,
+    quiet: bool = False,
+    statistics: bool = False,
 ) -> str:
-    return "".join(renderer(output_format)(made, Context(color, width, cwd, fixing)))
+    return "".join(renderer(output_format)(made, Context(color, width, cwd, fixing, quiet, statistics)))

@@ -12,6 +12,7 @@ from findings_by_hand import ROOT, finding, fix, related, rendered, result, span
 from torchrepro_lint.engine import Result
 from torchrepro_lint.model import Level, Safety
 from torchrepro_lint.report import RENDERERS
+from torchrepro_lint.report.links import rule_url
 from torchrepro_lint.report.places import shown_path
 
 SCHEMA = json.loads(
@@ -30,15 +31,15 @@ def _several() -> Result:
 def test_concise_is_one_line_for_each_finding() -> None:
     lines = rendered("concise", _several()).split("\n")
     assert lines[:3] == [
-        "train.py:1:1: TRP201 `DataLoader(...)` shuffles without `generator=` [*]",
-        "train.py:2:1: TRP201 `DataLoader(...)` shuffles without `generator=`",
-        "nb.ipynb:cell 2:3:5: TRP201 `x` ist 漢: 100%, end",
+        "train.py:1:1: TRP201 warning(certain) `DataLoader(...)` shuffles without `generator=` [*]",
+        "train.py:2:1: TRP201 error(certain) `DataLoader(...)` shuffles without `generator=`",
+        "nb.ipynb:cell 2:3:5: TRP201 note(certain) `x` ist 漢: 100%, end",
     ]
 
 
 def test_concise_in_color_marks_the_code() -> None:
     report = rendered("concise", result(finding(span(1, 1, 1, 2), level=Level.ERROR)), color=True)
-    assert report.startswith("train.py:1:1: \x1b[1;31mTRP201\x1b[0m `")
+    assert report.startswith("train.py:1:1: \x1b[1;31mTRP201\x1b[0m error(certain) `")
 
 
 def test_json_has_the_documented_form() -> None:
@@ -55,6 +56,7 @@ def test_json_has_the_documented_form() -> None:
         "level": "warning",
         "certainty": "certain",
         "message": "`DataLoader(...)` shuffles without `generator=`",
+        "root": "/project",
         "path": "train.py",
         "line": 1,
         "column": 1,
@@ -100,14 +102,16 @@ def test_github_gets_one_workflow_command_for_each_finding() -> None:
     first, second, third = rendered("github", _several()).splitlines()
     assert first == (
         "::warning title=TRP201 loader-without-generator,file=train.py,line=1,endLine=1,col=1,endColumn=6"
-        "::`DataLoader(...)` shuffles without `generator=`%0Asrc/data.py:2:3: drawn there"
-        "%0Ahelp: Give the loader a seeded generator [safe fix]"
+        "::train.py:1:1: TRP201 loader-without-generator, warning (certain): `DataLoader(...)` shuffles without "
+        "`generator=`%0Asrc/data.py:2:3: drawn there%0Ahelp: Give the loader a seeded generator [safe fix]"
+        f"%0A{rule_url('TRP201')}"
     )
     assert second.startswith("::error ")
     assert ",line=2,endLine=4::" in second  # columns of several lines are refused
     assert third == (
         "::notice title=TRP201 loader-without-generator,file=nb.ipynb,line=1,endLine=1"
-        "::cell 2:3:5: `x` ist 漢: 100%25,%0Aend"
+        "::nb.ipynb:cell 2:3:5: TRP201 loader-without-generator, note (certain): `x` ist 漢: 100%25,%0Aend"
+        f"%0A{rule_url('TRP201')}"
     )
 
 
@@ -128,6 +132,7 @@ def test_github_escapes_what_would_end_a_property() -> None:
 def test_every_format_writes_text_that_ends_in_a_newline() -> None:
     for output_format in RENDERERS:
         assert rendered(output_format, _several()).endswith("\n")
+        assert (rendered(output_format, result()) or "\n").endswith("\n")
 
 
 @pytest.mark.parametrize(

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from findings_by_hand import finding, fix, rendered, result, span
 
-from torchrepro_lint.engine import Result
-from torchrepro_lint.model import Level, Safety
-from torchrepro_lint.report import Context
-from torchrepro_lint.report.statistics import render_json, render_table
+from torchrepro_lint.engine import IN_BASELINE, Result
+from torchrepro_lint.model import Certainty, Level, Safety
+from torchrepro_lint.report.statistics import by_rule, others
 
 A, B, C = (span(line, 1, line, 2) for line in (1, 2, 3))
 TWO = {"train.py": "x\ny\nz\n", "data.py": "x\n"}
@@ -69,19 +66,64 @@ def _two_rules() -> Result:
     return made
 
 
-def test_the_table_counts_by_rule_and_shows_other_counts() -> None:
-    made = _two_rules()
-    table = "".join(render_table(made, Context(False, 100, made.root, False)))
-    assert table == (
-        "2  TRP201  loader-without-generator  [*] 1\n"
-        "1  TRP401  cudnn-benchmark\n"
+def test_the_table_counts_by_rule_and_certainty_and_shows_other_counts() -> None:
+    assert "".join((*by_rule(_two_rules()), *others(_two_rules()))) == (
+        "2  TRP201  loader-without-generator  2 certain  [*] 1\n"
+        "1  TRP401  cudnn-benchmark           1 certain\n"
         "programs given up on: 4\n"
-        "Found 3 problems (1 fixable with --fix, 1 more with --unsafe-fixes) in 1 file.\n"
     )
 
 
-def test_the_table_as_json() -> None:
-    assert json.loads("".join(render_json(_two_rules()))) == [
-        {"code": "TRP201", "name": "loader-without-generator", "count": 2, "fixable": 1},
-        {"code": "TRP401", "name": "cudnn-benchmark", "count": 1, "fixable": 0},
-    ]
+def test_statistics_come_after_the_findings() -> None:
+    report = rendered("concise", _two_rules(), statistics=True)
+    assert report.index("train.py:1:1") < report.index("2  TRP201") < report.index("Found 3 problems")
+
+
+def test_a_quiet_report_has_the_findings_alone() -> None:
+    made = result(*(finding(span(line, 1, line, 2)) for line in range(1, 8)))
+    lines = rendered("grouped", made, quiet=True).splitlines()
+    assert lines[0] == "train.py:"
+    assert [line.split()[1] for line in lines[1:-1]] == ["TRP201"] * 7
+    assert lines[-1] == ""
+
+
+def test_where_there_is_much_to_do_it_says_what_to_do_first() -> None:
+    safe = [finding(span(line, 1, line, 2), fix=fix()) for line in (1, 2)]
+    hard = [finding(span(line, 1, line, 2), code="TRP101", name="unseeded-program") for line in (3, 4)]
+    rare = finding(span(5, 1, 5, 2), code="TRP204", name="unsorted-listing", certainty=Certainty.LIKELY)
+    assert rendered("full", result(*safe, *hard, rare)).endswith(
+        "\nFirst: --fix mends 2 of these, and --diff shows how.\n"
+        "Then: TRP101 unseeded-program (2) and TRP204 unsorted-listing (1); `torchrepro-lint rule TRP101` says what to "
+        "write instead.\n"
+        "`torchrepro-lint explain train.py` shows where that program seeds and draws.\n"
+        "Found 5 problems (2 fixable with --fix) in 1 file.\n"
+    )
+
+
+def test_many_findings_are_counted_by_rule_and_certainty_unasked() -> None:
+    made = result(*(finding(span(line, 1, line, 2)) for line in range(1, 11)))
+    assert "\n10  TRP201  loader-without-generator  10 certain\nFirst: TRP201 " in rendered("full", made)
+    assert "10  TRP201" not in rendered("concise", made)
+
+
+def test_who_finds_too_much_hears_of_baselines() -> None:
+    made = result(*(finding(span(line, 1, line, 2)) for line in range(1, 51)))
+    assert "Too many for now: --write-baseline FILE lists them" in rendered("full", made)
+    made.left_out = {IN_BASELINE: ()}
+    assert "--write-baseline" not in rendered("full", made)
+
+
+def test_findings_in_files_that_were_not_given_are_counted_apart() -> None:
+    elsewhere = finding(A, path="train.py"), finding(A, path="eval.py")
+    assert rendered("concise", result(*elsewhere, files={"data.py": "x\n"})).endswith(
+        "\nFound 2 problems in 2 files besides the one given.\n"
+    )
+    assert rendered("concise", result(*elsewhere, files=TWO)).endswith(
+        "\nFound 2 problems in 1 of 2 files and in 1 file besides the 2 given.\n"
+    )
+
+
+def test_what_is_left_out_is_counted() -> None:
+    made = result(finding(A))
+    made.left_out = {"in the baseline": (finding(B), finding(C)), "less certain than asked for": ()}
+    assert rendered("concise", made).endswith("Found 1 problem in 1 file. Left out: 2 in the baseline.\n")

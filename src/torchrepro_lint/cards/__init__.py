@@ -33,6 +33,7 @@ __all__ = [
     "load_card",
     "load_cards",
     "off_by_default",
+    "page",
     "parse_card",
     "rules_dir",
     "words",
@@ -82,6 +83,11 @@ def _paths() -> Mapping[str, str]:
 def codes() -> Mapping[str, str]:
     """Code -> name of every rule, sorted by code, from the file names alone."""
     return MappingProxyType({code: path.rpartition(f"{code}-")[2][:-3] for code, path in _paths().items()})
+
+
+def page(code: str) -> str:
+    """The path of a rule's card below the folder of all cards, with `/`."""
+    return "/".join(Path(_paths()[code]).parts[-2:])
 
 
 @cache

@@ -9,8 +9,10 @@ from typing import Any
 import click
 
 from torchrepro_lint.cli.help import Command
-from torchrepro_lint.cli.options import Options, split
-from torchrepro_lint.cli.shared_options import color, config, evidence, isolated, option, paths
+from torchrepro_lint.cli.options import Options, outputs, split, threshold
+from torchrepro_lint.cli.shared_options import color, completed_by, config, evidence, isolated, option, paths
+from torchrepro_lint.model import Certainty
+from torchrepro_lint.report import RENDERERS
 
 _EPILOG = """\
 Safe and unsafe:
@@ -23,7 +25,10 @@ Examples:
   torchrepro-lint . --select TRP2,TRP3 --fix
   torchrepro-lint . --diff --unsafe-fixes | git apply
   torchrepro-lint - --stdin-filename src/train.py < src/train.py
-  torchrepro-lint . --output-format github --fail-on error
+  torchrepro-lint . --output-format github -o sarif:findings.sarif
+  torchrepro-lint . --write-baseline known.txt
+  torchrepro-lint . --baseline known.txt --fail-on certain
+  torchrepro-lint . --changed-since origin/main
 
 Exit codes:
   0  nothing found, or everything that was found is fixed
@@ -40,15 +45,23 @@ Settings are read from [tool.torchrepro-lint] in pyproject.toml or from
 torchrepro-lint.toml, whichever is closest to a file.
 """
 
-_rules = partial(option, "Rules", metavar="RULES", multiple=True, callback=split)
+_rules = partial(option, "Rules", metavar="RULES", multiple=True, callback=split, shell_complete=completed_by("rules"))
 _files = partial(option, "Files")
 _fixes = partial(option, "Fixes")
 _output = partial(option, "Output")
+_known = partial(option, "What is reported")
 _exit = partial(option, "Exit code")
 _settings = partial(option, "Settings")
 
 
-@click.command("check", cls=Command, epilog=_EPILOG)
+class _Check(Command):
+    """`check`, whose --add-noqa takes a value only behind an equals sign: what follows it is a path."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, ["--add-noqa=" if arg == "--add-noqa" else arg for arg in args])
+
+
+@click.command("check", cls=_Check, epilog=_EPILOG)
 @paths()
 @_rules(
     "--select",
@@ -61,28 +74,71 @@ _settings = partial(option, "Settings")
 @_fixes("--unsafe-fixes", is_flag=True, help="With --fix, --fix-only or --diff: the unsafe fixes too.")
 @_fixes("--fix-only", is_flag=True, help="Make the fixes and do not report what is left.")
 @_fixes("--diff", is_flag=True, help="Write nothing; show what the fixes would change. Exit code 1 if anything.")
+@_fixes(
+    "--add-noqa",
+    metavar="[=REASON]",
+    help="Write a `# noqa` comment, with a reason if one is given, on each line that has a finding.",
+)
 @_output(
     "--output-format",
-    type=click.Choice(["full", "concise", "json", "github"]),
+    type=click.Choice(list(RENDERERS)),
     metavar="FORMAT",
-    help="full: with source lines; concise: one line each; json: for programs; github: annotations in GitHub "
-    "Actions. [default: full]",
+    help="full: with source lines; grouped: by file; concise: one line each; json, sarif, gitlab, junit, rdjson: for "
+    "programs; github: annotations in GitHub Actions; markdown; html: a page. [default: full]",
 )
 @_output(
     "--output-file",
     "-o",
+    multiple=True,
+    callback=outputs,
+    shell_complete=completed_by("files"),
+    metavar="[FORMAT:]FILE",
+    help="Write the report to a file instead of the standard output. With a format, such as sarif:out.sarif, write "
+    "it in that format besides; may be given several times.",
+)
+@_output("--statistics", is_flag=True, help="Show after the findings how many each rule has.")
+@_output("--quiet", "-q", is_flag=True, help="Print findings and failures, and nothing else.")
+@color("Output")
+@_known(
+    "--baseline",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Write the report to a file instead of the standard output.",
+    help="Leave out the findings that this file lists.",
 )
-@_output("--statistics", is_flag=True, help="Show how many findings each rule has, instead of the findings.")
-@color("Output")
+@_known("--no-baseline", is_flag=True, help="Report known findings too, whatever the settings say.")
+@_known(
+    "--write-baseline",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="List all findings in a new file; take out of an existing one what is not found any more.",
+)
+@_known("--extend-baseline", is_flag=True, help="With --write-baseline: add new findings to an existing file.")
+@_known(
+    "--changed-since",
+    metavar="REF",
+    shell_complete=completed_by("revisions"),
+    help="Report only what has come with the changes since this branch or commit of git (since the commit where "
+    "both part): findings with a place on a changed line, and findings anywhere that were not there before.",
+)
+@_known(
+    "--min-certainty",
+    type=click.Choice([certainty.value for certainty in Certainty]),
+    metavar="CERTAINTY",
+    help="Report only findings that are at least so: certain, likely or depends. [default: depends]",
+)
+@_known(
+    "--only-given",
+    is_flag=True,
+    help="Leave out findings that lie in files which were not given, or whose fix changes one.",
+)
 @_exit(
     "--fail-on",
-    type=click.Choice(["error", "warning"]),
     default="warning",
     show_default=True,
-    help="The lowest level that makes the exit code 1. A note never does.",
+    callback=threshold,
+    metavar="LEVEL|CERTAINTY",
+    help="What makes the exit code 1: error or warning, certain or likely, or one of each, such as warning,certain. "
+    "A note never does.",
 )
 @_exit("--exit-zero", is_flag=True, help="Exit with 0 whatever is found; with 2 still where work was not done.")
 @_files(

@@ -33,7 +33,7 @@ Exit codes:
 @click.command(
     "ops", cls=Command, epilog=_EPILOG, short_help="Look an operation up: where it varies, and what to use instead."
 )
-@click.argument("name", required=False, metavar="[NAME]")
+@click.argument("name", required=False, metavar="[NAME]", shell_complete=shared_options.completed_by("operations"))
 @shared_options.option(
     "Options",
     "--torch-version",

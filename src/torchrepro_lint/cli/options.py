@@ -8,7 +8,57 @@ from typing import NamedTuple
 
 import click
 
+from torchrepro_lint.model import Certainty, Finding, Level
+
 STDIN = Path("-")
+
+
+class Threshold(NamedTuple):
+    """What makes the exit code 1: findings of at least this level, and at least this certain."""
+
+    level: Level = Level.WARNING
+    certainty: Certainty = Certainty.DEPENDS
+
+    def reached(self, finding: Finding) -> bool:
+        """Whether the finding counts."""
+        return finding.level.rank >= self.level.rank and finding.certainty.rank >= self.certainty.rank
+
+
+class Output(NamedTuple):
+    """A report to write to a file; `format` is None where --output-format decides."""
+
+    format: str | None
+    path: Path
+
+
+def threshold(ctx: click.Context, parameter: click.Parameter, value: str) -> Threshold:
+    """`warning`, `certain`, or both with a comma between them."""
+    found = Threshold()
+    for word in value.split(","):
+        match word.strip():
+            case "error" | "warning" as level:
+                found = found._replace(level=Level(level))
+            case "certain" | "likely" as certainty:
+                found = found._replace(certainty=Certainty(certainty))
+            case other:
+                raise click.BadParameter(f"{other!r} is none of error, warning, certain and likely")
+    return found
+
+
+def outputs(ctx: click.Context, parameter: click.Parameter, value: Sequence[str]) -> tuple[Output, ...]:
+    """Each FILE or FORMAT:FILE. What stands before the colon is a format only if there is one of that name."""
+    return tuple(map(_output, value))
+
+
+def _output(text: str) -> Output:
+    from torchrepro_lint.report import RENDERERS
+
+    name, colon, path = text.partition(":")
+    if colon and name in RENDERERS:
+        if not path:
+            raise click.BadParameter(f"{text!r} names no file")
+        return Output(name, Path(path))
+    return Output(None, Path(text))
 
 
 def split(ctx: click.Context, parameter: click.Parameter, value: Sequence[str]) -> tuple[str, ...]:
@@ -31,10 +81,19 @@ class Options(NamedTuple):
     fix_only: bool
     diff: bool
     output_format: str | None
-    output_file: Path | None
+    output_file: tuple[Output, ...]
     statistics: bool
+    quiet: bool
     color: str
-    fail_on: str
+    baseline: Path | None
+    no_baseline: bool
+    write_baseline: Path | None
+    extend_baseline: bool
+    changed_since: str | None
+    min_certainty: str | None
+    only_given: bool
+    add_noqa: str | None
+    fail_on: Threshold
     exit_zero: bool
     stdin_filename: Path | None
     force_exclude: bool
@@ -55,6 +114,25 @@ class Options(NamedTuple):
             raise click.UsageError("--unsafe-fixes needs --fix, which writes the fixes, or --diff, which shows them")
         if self.isolated and self.config:
             raise click.UsageError("--isolated reads no configuration file, --config names one")
+        if self.no_baseline and (self.baseline or self.write_baseline):
+            raise click.UsageError("--no-baseline leaves out no known findings, --baseline and --write-baseline do")
+        if self.extend_baseline and not self.write_baseline:
+            raise click.UsageError("--extend-baseline needs --write-baseline, which says where")
+        if sum(output.format is None for output in self.output_file) > 1:
+            raise click.UsageError("of several --output-file, all but one need a format: --output-file sarif:FILE")
+        self._refuse_for_stdin()
+        self._refuse_beside_add_noqa()
+
+    def _refuse_for_stdin(self) -> None:
+        for name in ("write_baseline", "changed_since", "add_noqa"):
+            if self.stdin and getattr(self, name) is not None:
+                raise click.UsageError(f"--{name.replace('_', '-')} works on files, not on the standard input")
+
+    def _refuse_beside_add_noqa(self) -> None:
+        if self.add_noqa is not None and (self.fix or self.fix_only or self.write_baseline):
+            raise click.UsageError("--add-noqa stands without --fix, --fix-only and --write-baseline")
+        if self.add_noqa is not None and not self.add_noqa.isprintable():
+            raise click.UsageError("the reason of --add-noqa is one line of text")
 
     @property
     def stdin(self) -> bool:
@@ -80,4 +158,8 @@ class Options(NamedTuple):
             values["torch"] = self.torch_version
         if self.evidence is not None:
             values["evidence"] = str(self.evidence.absolute())
+        if self.baseline is not None:
+            values["baseline"] = str(self.baseline.absolute())
+        if self.min_certainty is not None:
+            values["min-certainty"] = self.min_certainty
         return values

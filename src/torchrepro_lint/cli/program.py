@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,8 +14,12 @@ from torchrepro_lint import __version__
 from torchrepro_lint.cli import streams
 from torchrepro_lint.cli.help import Epilog
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
 # Each a module beside this one, imported when it is asked for.
-COMMANDS = ("check", "explain", "rule", "ops", "verify", "env")
+COMMANDS = ("check", "explain", "rule", "ops", "verify", "env", "completion")
+COMPLETE = "_TORCHREPRO_LINT_COMPLETE"  # by which a shell asks for what completes a word
 INTERRUPTED = 130  # as a shell reports a program that Ctrl-C ended
 _OWN = ("--help", "-h", "--version", "-V")
 
@@ -39,9 +43,19 @@ class Program(Epilog, click.Group):
     """A group whose default command is `check`, and which ends with the documented exit codes."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if not args or args[0] not in (*COMMANDS, *_OWN):
+        is_complete = args or not ctx.resilient_parsing  # else a shell asks what the first word may be
+        if is_complete and (not args or args[0] not in (*COMMANDS, *_OWN)):
             args = ["check", *args]
         return super().parse_args(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Commands; and what may follow `check`, which need not be named."""
+        from click.shell_completion import CompletionItem
+
+        check = self.get_command(ctx, "check")
+        if incomplete.startswith("-") and check is not None:
+            return [*super().shell_complete(ctx, incomplete), *check.shell_complete(ctx, incomplete)]
+        return [CompletionItem(incomplete, type="file"), *super().shell_complete(ctx, incomplete)]
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -60,6 +74,7 @@ class Program(Epilog, click.Group):
         standalone_mode: bool = True,
         **extra: Any,
     ) -> Any:
+        complete_var = complete_var or COMPLETE
         outcome = partial(super().main, args, prog_name, complete_var, standalone_mode=False, **extra)
         if not standalone_mode:
             return outcome()

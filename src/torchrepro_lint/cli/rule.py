@@ -27,7 +27,7 @@ Exit codes:
 @click.command(
     "rule", cls=Command, epilog=_EPILOG, short_help="Explain a rule: what it reports, and what to write instead."
 )
-@click.argument("names", nargs=-1, metavar="[CODE|NAME|PREFIX]...")
+@click.argument("names", nargs=-1, metavar="[CODE|NAME|PREFIX]...", shell_complete=shared_options.completed_by("rules"))
 @shared_options.option("Options", "--all", "every", is_flag=True, help="List all rules.")
 @shared_options.option("Options", "--full", is_flag=True, help="Show the rule's whole page.")
 @shared_options.text_or_json("Options", "json: a list with everything that a rule's page holds.")

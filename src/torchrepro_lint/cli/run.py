@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from torchrepro_lint import cards
 from torchrepro_lint.cli import streams
+from torchrepro_lint.cli.known import conclude, narrowed
 from torchrepro_lint.cli.options import Options
+from torchrepro_lint.cli.outputs import show, show_diff
 from torchrepro_lint.cli.streams import Failure, complain
 from torchrepro_lint.engine import Request, Result, check
-from torchrepro_lint.model import Level
-from torchrepro_lint.report import Context, renderer
-from torchrepro_lint.report.summary import after_fixing
+from torchrepro_lint.report.summary import after_fixing, counted
+from torchrepro_lint.report.terminal import visible
 from torchrepro_lint.settings import SettingsError, SettingsResolver
 from torchrepro_lint.settings.validation import checked
 from torchrepro_lint.source import SourceError
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from torchrepro_lint.cli.stdin import Stdin
 
 CLEAN, FOUND, FAILED = 0, 1, 2
-_FOR_PROGRAMS = ("json", "github")
 
 
 def run(options: Options) -> int:
@@ -53,20 +52,26 @@ def run(options: Options) -> int:
 
 def _checked(options: Options, resolver: SettingsResolver) -> int:
     stdin = _stdin(options)
+    formats = {options.output_format, *(output.format for output in options.output_file)}
     request = Request(
         paths=() if stdin else options.roots,
         resolver=resolver,
         torch_version=options.torch_version,
         force_exclude=options.force_exclude,
         stdin=(stdin.text, stdin.path) if stdin else None,
+        keep_suppressed="sarif" in formats,
+        tell_programs="html" in formats,
     )
+    request, known = narrowed(options, request)
     result = _result(options, request)
+    if known is not None:
+        conclude(options, known)
     if stdin and options.fixing:
         streams.write_bytes(stdin.encoded(result.fixed_text))
     if options.diff:
-        _show_diff(options, result)
+        show_diff(options, result)
     elif not options.fix_only:
-        _show_report(options, result)
+        show(options, result)
     _tell(options, result)
     return _exit_code(options, result)
 
@@ -81,13 +86,16 @@ def _stdin(options: Options) -> Stdin | None:
 
 def _result(options: Options, request: Request) -> Result:
     with _progress() as progress:
-        if not (options.fixing or options.diff):
+        if not (options.fixing or options.diff or options.add_noqa is not None):
             return check(request, progress)
         from torchrepro_lint.fixing import WriteError
         from torchrepro_lint.repair import fix
+        from torchrepro_lint.silencing import silence
 
         write = options.fixing and request.stdin is None
         try:
+            if options.add_noqa is not None:
+                return silence(request, options.add_noqa, write=not options.diff, progress=progress)
             return fix(request, unsafe=options.unsafe_fixes, write=write, progress=progress)
         except (WriteError, SourceError) as error:
             raise Failure(f"no file was changed: {error}") from None
@@ -103,52 +111,6 @@ def _progress() -> Iterator[streams.Progress | None]:
             progress.clear()
 
 
-def _show_diff(options: Options, result: Result) -> None:
-    from torchrepro_lint.report.diff import render_diff
-
-    streams.write(render_diff(result, color=streams.wants_color(options.color)))
-
-
-def _show_report(options: Options, result: Result) -> None:
-    output_format = options.output_format or ("concise" if os.environ.get("PRE_COMMIT") == "1" else "full")
-    if not result.files and output_format not in _FOR_PROGRAMS:
-        return  # "No problems in 0 files" would be misleading; the standard error says what went wrong
-    err = options.stdin and options.fixing
-    context = Context(
-        color=_colored(options, err=err),
-        width=streams.width(),
-        cwd=_shown_from(output_format),
-        fixing=options.fixing,
-    )
-    chunks = _chunks(options, result, output_format, context)
-    if options.output_file is not None:
-        streams.write_file(options.output_file, chunks)
-        return
-    if output_format in _FOR_PROGRAMS and not err:
-        streams.as_utf8()
-    streams.write(chunks, err=err)
-
-
-def _chunks(options: Options, result: Result, output_format: str, context: Context) -> Iterator[str]:
-    if not options.statistics:
-        return renderer(output_format)(result, context)
-    from torchrepro_lint.report.statistics import render_json, render_table
-
-    return render_json(result) if output_format == "json" else render_table(result, context)
-
-
-def _colored(options: Options, *, err: bool) -> bool:
-    if options.output_file is not None:
-        return options.color == "always"
-    return streams.wants_color(options.color, err=err)
-
-
-def _shown_from(output_format: str) -> Path:
-    """GitHub reads paths from the top of the repository, wherever a step is run."""
-    workspace = os.environ.get("GITHUB_WORKSPACE") if output_format == "github" else None
-    return Path(workspace) if workspace else Path.cwd()
-
-
 def _tell(options: Options, result: Result) -> None:
     """Messages that are not findings: what was done, and what could not be."""
     for path in result.missing:
@@ -157,13 +119,28 @@ def _tell(options: Options, result: Result) -> None:
         complain(problem)
     for reason in result.not_fixed:
         complain(reason)
-    if options.diff and result.diffs:
-        complain(f"would fix {after_fixing(result)}")
-    if options.fix_only and not options.diff:
-        complain(f"fixed {after_fixing(result)}")
+    if not options.quiet:
+        _tell_of_fixes(options, result)
     if not result.files and not result.missing:
         what = "everything is excluded" if options.force_exclude else f"no Python files in {_named(options)}"
         complain(f"nothing to check: {what}")
+
+
+def _tell_of_fixes(options: Options, result: Result) -> None:
+    if (options.fixing or options.add_noqa is not None) and not options.diff and result.diffs and not options.stdin:
+        from torchrepro_lint.report.places import shown_path
+
+        names = [shown_path(result.root, rel, Path.cwd()) for rel, _ in result.diffs]
+        complain(f"changed {counted(len(names), 'file')}: {visible(', '.join(names))}")
+    if options.fix_only and not options.diff:
+        complain(f"fixed {after_fixing(result)}")
+    if not options.diff or options.add_noqa is not None:
+        return
+    if result.diffs:
+        complain(f"would fix {after_fixing(result)}")
+    elif result.unsafe_fixable:
+        what = counted(result.unsafe_fixable, "problem")
+        complain(f"no safe fix; {what} would be mended by unsafe ones, which --diff --unsafe-fixes shows")
 
 
 def _named(options: Options) -> str:
@@ -179,5 +156,4 @@ def _exit_code(options: Options, result: Result) -> int:
         return FOUND
     if options.fix_only and not options.diff:
         return CLEAN
-    least = Level(options.fail_on).rank
-    return FOUND if any(finding.level.rank >= least for finding in result.findings) else CLEAN
+    return FOUND if any(map(options.fail_on.reached, result.findings)) else CLEAN

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from torchrepro_lint.cli.help import Option
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -16,6 +19,18 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 def option(section: str, *names: str, **attributes: Any) -> Decorator:
     """An option that is listed under the heading `section`."""
     return click.option(*names, cls=Option, section=section, **attributes)
+
+
+def completed_by(name: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
+    """What a shell offers for a word: a function of `suggestions`, which no other run imports."""
+
+    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from torchrepro_lint.cli import suggestions
+
+        found: list[CompletionItem] = getattr(suggestions, name)(ctx, param, incomplete)
+        return found
+
+    return complete
 
 
 def text_or_json(section: str, help: str) -> Decorator:

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Literal
 
 import click
 
@@ -91,13 +92,13 @@ def give_up(error: OSError) -> None:
     complain("the current folder does not exist any more" if gone else f"cannot write the output: {error.strerror}")
 
 
-def write_file(path: Path, chunks: Iterable[str]) -> None:
-    """Write a report to a file, in UTF-8."""
+def write_file(path: Path, chunks: Iterable[str], option: str = "--output-file", mode: Literal["w", "a"] = "w") -> None:
+    """Write a file that `option` asks for, in UTF-8."""
     try:
-        with path.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+        with path.open(mode, encoding="utf-8", errors="backslashreplace", newline="\n") as file:
             file.writelines(chunks)
     except OSError as error:
-        raise Failure(f"--output-file: cannot write {path}: {error.strerror}") from None
+        raise Failure(f"{option}: cannot write {path}: {error.strerror}") from None
 
 
 def _batches(chunks: Iterable[str]) -> Iterable[str]:

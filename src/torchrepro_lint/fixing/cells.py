@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from torchrepro_lint.source import SourceFile
 
+_NEWLINE = re.compile(r"\r\n|\r|\n")
 _SPACE = re.compile(r"[ \t\r\n]*")
 _CHARACTER = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|[^\\]", re.DOTALL
@@ -25,6 +26,20 @@ def in_one_cell(source: SourceFile, start: int, end: int) -> bool:
     """Whether text[start:end] of the joined code lies in one cell."""
     first, last = _cell_bounds(source, start)
     return first <= start and end <= last
+
+
+def document_line(source: SourceFile, cell: int, line: int) -> int:
+    """The line of the notebook's JSON that holds a line of a cell; cells are counted from 1, as lines are."""
+    document = source.document
+    at = _sources(document)[cell - 1]
+    if document[at] == "[":
+        passed = 0
+        for start, _ in _items(document, at):
+            at = start
+            passed += str(_decode(document, start)[0]).count("\n")
+            if passed >= line:
+                break
+    return len(_NEWLINE.findall(document, 0, at)) + 1
 
 
 def rewrite_cells(source: SourceFile, patches: Iterable[tuple[int, int, str]]) -> str:

@@ -16,19 +16,32 @@ if TYPE_CHECKING:
 
 RENDERERS = {
     "full": "torchrepro_lint.report.full",
+    "grouped": "torchrepro_lint.report.grouped",
     "concise": "torchrepro_lint.report.concise",
     "json": "torchrepro_lint.report.json_list",
+    "sarif": "torchrepro_lint.report.sarif",
     "github": "torchrepro_lint.report.github",
+    "gitlab": "torchrepro_lint.report.gitlab",
+    "junit": "torchrepro_lint.report.junit",
+    "rdjson": "torchrepro_lint.report.rdjson",
+    "markdown": "torchrepro_lint.report.markdown",
+    "html": "torchrepro_lint.report.html",
 }
+FOR_PEOPLE = ("full", "grouped", "concise")
 
 
 class Context(NamedTuple):
-    """What the text is written for: `width` in columns, paths shown from `cwd`, `fixing` after a --fix."""
+    """What the text is written for: `width` in columns, paths shown from `cwd`, `fixing` after a --fix.
+
+    What is `quiet` has findings and no summary; `statistics` asks for the counts of every rule.
+    """
 
     color: bool
     width: int
     cwd: Path
     fixing: bool
+    quiet: bool = False
+    statistics: bool = False
 
 
 class Renderer(Protocol):

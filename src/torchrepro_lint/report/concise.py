@@ -1,4 +1,5 @@
-"""One line per finding, for logs and editors: `path:line:column: CODE message [*]`, `[*]` for a safe fix."""
+"""One line per finding, for logs and editors: `path:line:column: CODE level(certainty) message [*]`, `[*]` for a safe
+fix."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING
 from torchrepro_lint.model import Safety
 from torchrepro_lint.report import Context
 from torchrepro_lint.report.places import shown_place
-from torchrepro_lint.report.summary import summary
+from torchrepro_lint.report.summary import closing
 from torchrepro_lint.report.terminal import Paint, visible
 
 if TYPE_CHECKING:
@@ -22,5 +23,6 @@ def render(result: Result, context: Context) -> Iterator[str]:
         place = visible(shown_place(result.root, finding.location, context.cwd))
         safe = finding.fix is not None and finding.fix.safety is Safety.SAFE
         mark = f" [{paint('help', '*')}]" if safe else ""
-        yield f"{place}: {paint(finding.level, finding.code)} {visible(finding.message)}{mark}\n"
-    yield summary(result, context)
+        sure = f"{finding.level.value}({finding.certainty.value})"
+        yield f"{place}: {paint(finding.level, finding.code)} {sure} {visible(finding.message)}{mark}\n"
+    yield from closing(result, context, plan=False)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from torchrepro_lint.report import Context
-from torchrepro_lint.report.summary import summary
+from torchrepro_lint.report.summary import closing
 
 if TYPE_CHECKING:
     from torchrepro_lint.engine import Result
@@ -18,4 +18,4 @@ def render(result: Result, context: Context) -> Iterator[str]:
         from torchrepro_lint.report.finding import drawn
 
         yield from drawn(result, context)
-    yield summary(result, context)
+    yield from closing(result, context)

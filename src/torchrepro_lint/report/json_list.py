@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from torchrepro_lint.model import Edit, Finding, Fix, Location, Position, Related
 from torchrepro_lint.report import Context
+from torchrepro_lint.report.places import shown_path
 
 if TYPE_CHECKING:
     from torchrepro_lint.engine import Result
@@ -19,16 +21,17 @@ _SourceOf = Callable[[str], "SourceFile | None"]
 
 def render(result: Result, context: Context) -> Iterator[str]:
     """The whole list, findings in the order that every format uses."""
-    yield json.dumps(as_json(result), indent=2, ensure_ascii=False) + "\n"
+    yield json.dumps(as_json(result, context.cwd), indent=2, ensure_ascii=False) + "\n"
 
 
-def as_json(result: Result) -> list[dict[str, Any]]:
-    """The list as data."""
+def as_json(result: Result, cwd: Path) -> list[dict[str, Any]]:
+    """The list as data; the project's root is told as it is seen from `cwd`."""
     source = lru_cache(maxsize=8)(result.source)
-    return [_finding(finding, source) for finding in result.findings]
+    root = shown_path(result.root, "", cwd)
+    return [_finding(finding, source, root) for finding in result.findings]
 
 
-def _finding(finding: Finding, source: _SourceOf) -> dict[str, Any]:
+def _finding(finding: Finding, source: _SourceOf, root: str) -> dict[str, Any]:
     """One finding; paths from the project root, lines of a notebook from the top of their cell."""
     start, end = finding.location.range.start, finding.location.range.end
     return {
@@ -37,6 +40,7 @@ def _finding(finding: Finding, source: _SourceOf) -> dict[str, Any]:
         "level": finding.level.value,
         "certainty": finding.certainty.value,
         "message": finding.message,
+        "root": root,
         "path": finding.location.path,
         "line": start.line,
         "column": start.column,

@@ -1,49 +1,86 @@
-"""How much was found, by rule: a table for a person, or a JSON list."""
+"""How much was found, by rule and certainty, and what to do about it first."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
-from torchrepro_lint.model import Safety
-from torchrepro_lint.report import Context
-from torchrepro_lint.report.summary import summary
+from torchrepro_lint.engine import IN_BASELINE
+from torchrepro_lint.model import Certainty, Level, Safety
+from torchrepro_lint.report.places import shown_path
 
 if TYPE_CHECKING:
     from torchrepro_lint.engine import Result
 
-
-def render_table(result: Result, context: Context) -> Iterator[str]:
-    """One line per rule, most findings first, `[*]` where there are safe fixes; other counts; the summary."""
-    rows = _rows(result)
-    counts = max((len(str(count)) for _, _, count, _ in rows), default=0)
-    names = max((len(name) for _, name, _, _ in rows), default=0)
-    for code, name, count, fixable in rows:
-        fixes = f"[*] {fixable}" if fixable else ""
-        yield f"{count:>{counts}}  {code}  {name:<{names}}  {fixes}".rstrip() + "\n"
-    for name, number in _others(result):
-        yield f"{name}: {number}\n"
-    yield summary(result, context)
+_FIRST = 3  # rules to begin with
+_TOO_MANY = 50  # findings that nobody mends in an afternoon
 
 
-def render_json(result: Result) -> Iterator[str]:
-    """The same rows as a list."""
-    keys = ("code", "name", "count", "fixable")
-    rows = [dict(zip(keys, row, strict=True)) for row in _rows(result)]
-    yield json.dumps(rows, indent=2) + "\n"
+class Row(NamedTuple):
+    """What one rule found: `certainties` in order from certain to what depends on the run, `fixable` safely."""
+
+    code: str
+    name: str
+    number: int
+    certainties: tuple[tuple[Certainty, int], ...]
+    fixable: int
 
 
-def _rows(result: Result) -> list[tuple[str, str, int, int]]:
-    """(code, name, findings, findings with a safe fix)."""
-    found = Counter((finding.code, finding.name) for finding in result.findings)
+def rows(result: Result) -> list[Row]:
+    """One row for each rule, most findings first."""
+    names = {finding.code: finding.name for finding in result.findings}
+    found = Counter(finding.code for finding in result.findings)
+    sure = Counter((finding.code, finding.certainty) for finding in result.findings)
     safe = Counter(f.code for f in result.findings if f.fix and f.fix.safety is Safety.SAFE)
-    ordered = sorted(found.items(), key=lambda item: (-item[1], item[0]))
-    return [(code, name, count, safe[code]) for (code, name), count in ordered]
+    return [
+        Row(code, names[code], count, tuple((c, sure[code, c]) for c in Certainty if sure[code, c]), safe[code])
+        for code, count in sorted(found.items(), key=lambda item: (-item[1], item[0]))
+    ]
 
 
-def _others(result: Result) -> Iterator[tuple[str, int]]:
-    """What the engine counted besides the findings of rules."""
+def by_rule(result: Result) -> Iterator[str]:
+    """One line per rule, `[*]` where there are safe fixes."""
+    table = rows(result)
+    counts = max((len(str(row.number)) for row in table), default=0)
+    names = max((len(row.name) for row in table), default=0)
+    sure = max((len(_sure(row)) for row in table), default=0)
+    for row in table:
+        fixes = f"[*] {row.fixable}" if row.fixable else ""
+        line = f"{row.number:>{counts}}  {row.code}  {row.name:<{names}}  {_sure(row):<{sure}}  {fixes}"
+        yield line.rstrip() + "\n"
+
+
+def others(result: Result) -> Iterator[str]:
+    """What else the run counted."""
     rules = {finding.code for finding in result.findings}
-    return ((name, number) for name, number in result.statistics.items() if name not in rules)
+    return (f"{name}: {number}\n" for name, number in result.statistics.items() if name not in rules)
+
+
+def advice(result: Result, cwd: Path) -> Iterator[str]:
+    """What to do first, in whole lines."""
+    problems = [finding for finding in result.findings if finding.level is not Level.NOTE]
+    rest = Counter(f.code for f in problems if not (f.fix and f.fix.safety is Safety.SAFE))
+    names = {finding.code: finding.name for finding in problems}
+    order = sorted(rest, key=lambda code: (-rest[code], code))[:_FIRST]
+    if result.fixable:
+        yield f"First: --fix mends {result.fixable} of these, and --diff shows how.\n"
+    if order:
+        share = "Then" if result.fixable else "First"
+        most = _listed([f"{code} {names[code]} ({rest[code]})" for code in order])
+        yield f"{share}: {most}; `torchrepro-lint rule {order[0]}` says what to write instead.\n"
+    entry = next((f.location.path for f in problems if f.code in ("TRP101", "TRP103")), None)
+    if entry is not None:
+        where = shown_path(result.root, entry, cwd)
+        yield f"`torchrepro-lint explain {where}` shows where that program seeds and draws.\n"
+    if len(problems) >= _TOO_MANY and IN_BASELINE not in result.left_out:
+        yield "Too many for now: --write-baseline FILE lists them, and --baseline FILE then leaves them out.\n"
+
+
+def _sure(row: Row) -> str:
+    return ", ".join(f"{number} {certainty.value}" for certainty, number in row.certainties)
+
+
+def _listed(parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

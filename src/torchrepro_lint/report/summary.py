@@ -2,34 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from torchrepro_lint.model import Level
 from torchrepro_lint.report import Context
-from torchrepro_lint.report.terminal import Paint
+from torchrepro_lint.report.terminal import Paint, visible
 
 if TYPE_CHECKING:
     from torchrepro_lint.engine import Result
 
 
+_MANY = 5  # findings: so many take a plan
+_LONG = 10  # so many are no longer seen at once
+
+
+def closing(result: Result, context: Context, *, plan: bool = True) -> Iterator[str]:
+    """The end of a report for people: counts by rule where they are asked for, or where findings are many; what to do
+    first where there is much to do; and the summary. In a quiet report only what is asked for."""
+    planned = plan and len(result.findings) >= _MANY and not context.quiet and not context.fixing
+    if context.statistics or planned:
+        from torchrepro_lint.report.statistics import advice, by_rule, others
+
+        yield from by_rule(result) if context.statistics or len(result.findings) >= _LONG else ()
+        yield from others(result) if context.statistics else ()
+        yield from map(visible_lines, advice(result, context.cwd)) if planned else ()
+    if not context.quiet:
+        yield summary(result, context)
+
+
+def visible_lines(text: str) -> str:
+    """A line with nothing in it that a terminal would obey."""
+    return visible(text.removesuffix("\n")) + "\n"
+
+
 def summary(result: Result, context: Context) -> str:
-    """One sentence on a line."""
+    """One sentence on a line, and one on what was left out."""
     fixing = context.fixing and (result.fixed or result.findings)
     text = f"Fixed {after_fixing(result)}." if fixing else _found(result)
-    return Paint(context.color)("strong", text) + "\n"
+    left_out = [f"{len(found)} {reason}" for reason, found in result.left_out.items() if found]
+    more = f" Left out: {', '.join(left_out)}." if left_out else ""
+    return Paint(context.color)("strong", text) + f"{visible(more)}\n"
 
 
 def after_fixing(result: Result) -> str:
     """How many problems were fixed, how many remain, and how many of these have only an unsafe fix."""
-    where = len({finding.location.path for finding in result.findings})
-    of = counted(len(result.files), "file")
     parts = [counted(result.fixed, "problem")]
     if result.findings:
         verb = "remains" if len(result.findings) == 1 else "remain"
-        in_files = of if where == len(result.files) else f"{where} of {of}"
-        parts.append(f"{_kinds(result) if _has_notes(result) else len(result.findings)} {verb} in {in_files}")
+        number = _kinds(result) if _has_notes(result) else len(result.findings)
+        parts.append(f"{number} {verb} in {_in_files(result)}")
     else:
-        parts.append(f"none remain in {of}")
+        parts.append(f"none remain in {counted(len(result.files), 'file')}")
     if result.unsafe_fixable:
         parts.append(f"{result.unsafe_fixable} need{'s' * (result.unsafe_fixable == 1)} --unsafe-fixes")
     return ", ".join(parts)
@@ -54,12 +78,21 @@ def _kinds(result: Result) -> str:
 
 
 def _found(result: Result) -> str:
-    of = counted(len(result.files), "file")
     if not result.findings:
-        return f"No problems in {of}."
-    where = len({finding.location.path for finding in result.findings})
-    in_files = f"{where} of {of}" if where != len(result.files) else of
-    return f"Found {_kinds(result)}{_fixable(result)} in {in_files}."
+        return f"No problems in {counted(len(result.files), 'file')}."
+    return f"Found {_kinds(result)}{_fixable(result)} in {_in_files(result)}."
+
+
+def _in_files(result: Result) -> str:
+    """`2 of 7 files`; findings may also lie in files that were not given, which use those that were."""
+    where = {finding.location.path for finding in result.findings}
+    others = len(where.difference(result.files))
+    if others:
+        given = len(where) - others
+        beside = f"{counted(others, 'file')} besides the {'one' if len(result.files) == 1 else len(result.files)} given"
+        return f"{given} of {counted(len(result.files), 'file')} and in {beside}" if given else beside
+    of = counted(len(result.files), "file")
+    return of if len(where) == len(result.files) else f"{len(where)} of {of}"
 
 
 def _fixable(result: Result) -> str:

@@ -40,7 +40,7 @@ def render(verification: Verification, context: Context, output_format: str) -> 
     """The whole report."""
     match output_format:
         case "json":
-            yield from _json(verification)
+            yield from _json(verification, context)
         case "github":
             yield from _github(verification, context)
         case "concise":
@@ -117,13 +117,13 @@ def _concise(verification: Verification, context: Context) -> Iterator[str]:
         yield f"{place}: {code} {row.task.id}{_on(row)}: {_verdict(row, paint)}: {visible(summary_of(row))}\n"
 
 
-def _json(verification: Verification) -> Iterator[str]:
+def _json(verification: Verification, context: Context) -> Iterator[str]:
     from torchrepro_lint.report.json_list import as_json
     from torchrepro_lint.verify.evidence import evidence, ordered
 
     content = evidence(verification.session)
     place = {id(row): number for number, row in enumerate(ordered(verification.session))}
-    findings = as_json(verification.result) if verification.result else []
+    findings = as_json(verification.result, context.cwd) if verification.result else []
     joined = [
         {**finding, "verdict": row.verdict.value, "row": place[id(row)]}
         for finding, row in zip(findings, verification.rows, strict=True)
@@ -141,7 +141,7 @@ def _github(verification: Verification, context: Context) -> Iterator[str]:
             yield github.command(level, {"title": f"{row.task.id} {row.verdict.value}"}, summary_of(row))
         return
     told = [
-        finding._replace(message=f"{finding.message}\n{row.verdict.value}: {summary_of(row)}")
+        replace(finding, message=f"{finding.message}\n{row.verdict.value}: {summary_of(row)}")
         for finding, row in zip(verification.result.findings, verification.rows, strict=True)
     ]
     yield from github.render(replace(verification.result, findings=tuple(told)), context)

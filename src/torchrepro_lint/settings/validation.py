@@ -24,8 +24,11 @@ KEYS = (
     "loader-classes",
     "rng-functions",
     "evidence",
+    "baseline",
+    "min-certainty",
     "extend",
 )
+CERTAINTIES = ("certain", "likely", "depends")
 MAX_SEED = 2**32 - 1  # numpy takes no more
 _DOTTED = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*"
 
@@ -49,8 +52,10 @@ def checked(key: str, value: object, origin: str, known: Mapping[str, str]) -> A
             return _dotted_names(value, origin, "package.FastLoader")
         case "rng-functions":
             return _dotted_names(value, origin, "package.jitter:numpy", rf"{_DOTTED}(?::(?:torch|numpy|python))?")
-        case "extend" | "evidence":
+        case "extend" | "evidence" | "baseline":
             return string(value, origin)
+        case "min-certainty":
+            return _certainty(value, origin)
     raise SettingsError(f"{origin}: unknown key{_nearest(key, KEYS)}")
 
 
@@ -101,6 +106,13 @@ def _seed(value: object, origin: str) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_SEED:
         return value
     raise SettingsError(f"{origin}: must be a whole number from 0 to {MAX_SEED}, not {_shown(value)}")
+
+
+def _certainty(value: object, origin: str) -> str:
+    text = string(value, origin)
+    if text in CERTAINTIES:
+        return text
+    raise SettingsError(f"{origin}: must be one of {', '.join(CERTAINTIES)}, not {text!r}{_nearest(text, CERTAINTIES)}")
 
 
 def _version(value: object, origin: str) -> str:

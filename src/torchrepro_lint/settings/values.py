@@ -38,6 +38,8 @@ class Settings(NamedTuple):
     loader_classes: tuple[str, ...] = ()
     rng_functions: tuple[str, ...] = ()
     evidence: str | None = None
+    baseline: str | None = None
+    min_certainty: str = "depends"
     src: tuple[str, ...] = (".", "src")
     origins: tuple[tuple[str, str], ...] = ()
 

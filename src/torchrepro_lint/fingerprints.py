@@ -1,0 +1,68 @@
+"""What a finding is recognised by in another version of the code: its rule, its file, and the statement it starts in.
+
+Lines, layout and comments do not count: code that is moved, reformatted or commented keeps its findings. Knows the
+text of statements; not what any rule means, nor where earlier findings are kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import NamedTuple
+
+from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.model import Finding
+from torchrepro_lint.source import SourceFile
+from torchrepro_lint.source.lexemes import COMMENT, STRING
+
+_LENGTH = 16  # hexadecimal digits: a project with a million findings has two alike once in ten million times
+
+
+class Identity(NamedTuple):
+    """What several findings may share: equal statements in one file. `statement` is a digest of rule and text."""
+
+    path: str
+    code: str
+    statement: str
+
+
+def identity(finding: Finding) -> Identity:
+    """The identity of a finding. Parentheses do not count: formatters put some in and leave some out."""
+    family = str(finding.properties.get("family", ""))
+    text = finding.statement.replace("(", "").replace(")", "")
+    return Identity(finding.location.path, finding.code, _digest(finding.code, family, text))
+
+
+def statement_at(source: SourceFile, facts: ModuleFacts | None, line: int) -> str:
+    """The statement that `line` belongs to, of a compound one its header, as it is compared."""
+    first, last = facts.statement_lines(line) if facts is not None else (line, line)
+    last = min(last, len(source.line_starts))
+    return _normalised("\n".join(source.line(number) for number in range(first, last + 1)))
+
+
+def with_fingerprints(findings: Sequence[Finding]) -> Iterator[Finding]:
+    """Sorted findings, each with the digest of its identity and of which among its equals it is."""
+    seen: Counter[Identity] = Counter()
+    for finding in findings:
+        same = identity(finding)
+        seen[same] += 1
+        yield replace(finding, fingerprint=_digest(*same, str(seen[same])))
+
+
+@cache
+def _lexemes() -> re.Pattern[str]:
+    """A string; or what a formatter puts in or leaves out: comments, blanks, continued lines, a trailing comma."""
+    return re.compile(rf"(?P<string>{STRING})|{COMMENT}|\\\r?\n|\s+|,(?=(?:\s|{COMMENT})*[)\]}}])")
+
+
+def _normalised(text: str) -> str:
+    return _lexemes().sub(lambda found: (found["string"] or "").replace("'", '"'), text)
+
+
+def _digest(*parts: str) -> str:
+    from hashlib import sha256
+
+    return sha256("\0".join(parts).encode(errors="surrogatepass")).hexdigest()[:_LENGTH]
