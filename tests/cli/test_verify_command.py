@@ -44,6 +44,7 @@ def flagged(project: Path) -> Path:
         (("--require-cuda", "--device", "cpu"), "contradict"),
         (("--repeats", "1"), "--repeats"),
         (("--isolated", "--config", "pyproject.toml"), "--isolated"),
+        (("--op", "put", "--evidence", "-", "--output-format", "json"), "both write JSON"),
     ],
 )
 def test_what_cannot_be_asked(run: Run, arguments: tuple[str, ...], told: str) -> None:
@@ -90,6 +91,20 @@ def test_findings_are_joined_with_verdicts(flagged: Path, process: Process) -> N
     assert evidence["environment"]["torch"] == torch.__version__
     (unpool,) = [row for row in evidence["rows"] if row["id"] == "max-unpool2d"]
     assert (unpool["repeats"], unpool["distinct"], unpool["arguments"]) == (3, 1, {"kernel_size": 3, "stride": 1})
+
+
+def test_a_folder_that_does_not_exist_is_told_before_anything_is_run(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torchrepro_lint.verify.session.run", lambda *arguments: pytest.fail("something was run"))
+    done = run("verify", "--all", "--evidence", "nowhere/evidence.json")
+    assert done.exit_code == 2
+    assert "--evidence: cannot write nowhere/evidence.json: No such file or directory" in done.stderr
+
+
+def test_a_dash_is_the_standard_output(project: Path, process: Process) -> None:
+    done = process("verify", "--op", "bincount-unweighted", "--device", "cpu", "--repeats", "2", "--evidence", "-")
+    jsonschema.validate(json.loads(done.stdout), SCHEMA)
+    assert b"Verified 0 of 1 operation" in done.stderr
+    assert not (project / "-").exists()
 
 
 def test_json_joins_findings_and_evidence(flagged: Path, process: Process) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from torchrepro_lint.cli import shared_options
+from torchrepro_lint.cli import destination, shared_options
 from torchrepro_lint.cli.help import Command, Option
 
 if TYPE_CHECKING:
@@ -88,7 +88,12 @@ _output = partial(_option, section="Output")
     help="How long one operation may take in one process.",
 )
 @_how("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, metavar="N", help="Processes at a time.")
-@_output("--evidence", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write what was measured.")
+@_output(
+    "--evidence",
+    type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
+    metavar="FILE",
+    help="Write what was measured, as JSON; with - to the standard output, and the report to the standard error.",
+)
 @_output(
     "--output-format",
     type=click.Choice(["full", "concise", "json", "github"]),
@@ -117,12 +122,16 @@ def verify(paths: tuple[Path, ...], **options: Any) -> int:
         return _nothing_to_do(result)
     if find_spec("torch") is None:
         raise Failure(_NO_TORCH)
+    if options["evidence"] is not None:
+        destination.refuse(options["evidence"], "--evidence")
     session = _session(tasks, _protocol(options))
     for problem in _hindrances(session):
         complain(problem)
     verification = _joined(session, result)
     if options["evidence"] is not None:
-        _write_evidence(options["evidence"], session)
+        from torchrepro_lint.verify.evidence import evidence
+
+        destination.save(options["evidence"], evidence(session), "--evidence")
     _show(verification, options)
     return _exit_code(verification)
 
@@ -132,6 +141,8 @@ def _refuse_contradictions(paths: tuple[Path, ...], options: dict[str, Any]) -> 
         raise click.UsageError("give PATHS, --all or --op: one of them")
     if options["require_cuda"] and options["device"] == "cpu":
         raise click.UsageError("--require-cuda and --device cpu contradict each other")
+    if options["evidence"] == destination.STDOUT and options["output_format"] == "json":
+        raise click.UsageError("--evidence - and --output-format json both write JSON to the standard output")
     if options["isolated"] and options["config"]:
         raise click.UsageError("--isolated reads no configuration file, --config names one")
 
@@ -237,16 +248,6 @@ def _nothing_to_do(result: Result) -> int:
     return FAILED if result.errors or not result.files else NOTHING_CONFIRMED
 
 
-def _write_evidence(path: Path, session: Session) -> None:
-    from torchrepro_lint.cli.streams import Failure
-    from torchrepro_lint.verify.evidence import evidence, write
-
-    try:
-        write(path, evidence(session))
-    except OSError as error:
-        raise Failure(f"--evidence: cannot write {path}: {error.strerror}") from None
-
-
 def _show(verification: Verification, options: dict[str, Any]) -> None:
     from torchrepro_lint.cli import streams
     from torchrepro_lint.report import Context
@@ -254,8 +255,9 @@ def _show(verification: Verification, options: dict[str, Any]) -> None:
 
     if options["output_format"] in ("json", "github"):
         streams.as_utf8()
-    context = Context(streams.wants_color(options["color"]), streams.width(), Path.cwd(), fixing=False)
-    streams.write(render(verification, context, options["output_format"]))
+    aside = options["evidence"] == destination.STDOUT
+    context = Context(streams.wants_color(options["color"], err=aside), streams.width(), Path.cwd(), fixing=False)
+    streams.write(render(verification, context, options["output_format"]), err=aside)
     if verification.result is not None:
         _tell(verification.result)
 

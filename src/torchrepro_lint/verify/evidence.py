@@ -5,10 +5,12 @@ Counts, digests and times; never the contents of a tensor. Keys come in a fixed 
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import stat
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +24,16 @@ SCHEMA = 1
 _DIGITS = 4
 
 
-def evidence(session: Session) -> dict[str, Any]:
-    """The whole file."""
+def evidence(session: Session, kept: Iterable[Mapping[str, Any]] = ()) -> dict[str, Any]:
+    """The whole file; `kept` are rows of an earlier one."""
+    rows = [*(row_json(row) for row in ordered(session)), *kept]
     protocol = session.protocol
     return {
         "schema": SCHEMA,
         "tool": __version__,
         "settings": {"repeats": protocol.repeats, "processes": protocol.processes, "stress": protocol.stress},
         "environment": session.environment,
-        "rows": [row_json(row) for row in ordered(session)],
+        "rows": sorted(rows, key=_place) if kept else rows,
     }
 
 
@@ -39,18 +42,48 @@ def ordered(session: Session) -> list[Row]:
     return sorted(session.rows, key=lambda row: (*row.task.key, row.device or ""))
 
 
+def _place(row: Mapping[str, Any]) -> tuple[str, str, str]:
+    return row["id"], json.dumps(row["arguments"], sort_keys=True), row["device"] or ""
+
+
+def text(content: Mapping[str, Any]) -> str:
+    """The file as text."""
+    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
 def write(path: Path, content: Mapping[str, Any]) -> None:
-    """Write the file whole or not at all. Raises OSError."""
-    text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    """Write a file whole or not at all, through links and to what is no file: a pipe, `/dev/stdout`. Raises OSError."""
+    whole = text(content)
+    if path.exists() and not path.is_file():
+        with path.open("w", encoding="utf-8", newline="\n") as file:
+            file.write(whole)
+        return
+    path = path.resolve()
+    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o644
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        Path(name).chmod(0o644)
+            file.write(whole)
+        Path(name).chmod(mode)
         Path(name).replace(path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def refuse_unwritable(path: Path) -> None:
+    """Raises OSError where `write` would, for what can be known before there is anything to write."""
+    folder, kind = path.resolve().parent, None
+    if path.is_dir():
+        kind = errno.EISDIR
+    elif path.exists() and not path.is_file():
+        kind = None if os.access(path, os.W_OK) else errno.EACCES
+    elif not folder.is_dir():
+        kind = errno.ENOTDIR if folder.exists() else errno.ENOENT
+    elif not os.access(folder, os.W_OK | os.X_OK):
+        kind = errno.EACCES
+    if kind is not None:
+        raise OSError(kind, os.strerror(kind))
 
 
 def row_json(row: Row) -> dict[str, Any]:
@@ -62,6 +95,7 @@ def row_json(row: Row) -> dict[str, Any]:
         "device": row.device,
         "direction": row.task.direction,
         "arguments": dict(sorted(row.task.arguments.items())),
+        "not_followed": list(row.not_followed),
         "verdict": row.verdict.value,
         "reason": row.reason,
         "repeats": len(strongest.default.outputs) if strongest else 0,

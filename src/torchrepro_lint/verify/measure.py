@@ -20,19 +20,31 @@ from torchrepro_lint.verify.trial import Trial
 _TIMING_SHARE = 0.1  # of the patience: the time that the comparison of speeds may take
 
 
-def measure(experiment: Experiment, device: torch.device, effort: Effort, *, stressed: bool = False) -> Measurement:
-    """Both arms, one after the other, and the slowdown where the flag raises nothing."""
+def measure(
+    experiment: Experiment,
+    device: torch.device,
+    effort: Effort,
+    *,
+    stressed: bool = False,
+    step: Callable[[], None] = lambda: None,
+) -> Measurement:
+    """Both arms, one after the other, and the slowdown where the flag raises nothing.
+
+    `step` is called between the steps, of which the first compiles kernels, and the others do so under the flag.
+    """
     trial = Trial.of(experiment, device)
+    step()
     busy: AbstractContextManager[Callable[[], None]] = stress(device) if stressed else nullcontext(_nothing)
     with busy as before:
         default = repeat(trial, effort, before)
+        step()
         strict = repeat_deterministically(trial, effort, before)
     return Measurement(
         summary=experiment.summary,
         inputs=trial.inputs,
         default=default,
         deterministic=strict,
-        slowdown=None if strict.alert else slowdown(trial, clock_of(device), effort.patience * _TIMING_SHARE),
+        slowdown=None if not strict.outputs else slowdown(trial, clock_of(device), effort.patience * _TIMING_SHARE),
     )
 
 

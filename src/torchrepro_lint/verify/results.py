@@ -27,7 +27,8 @@ class Arm:
 
     outputs: tuple[str, ...] = ()
     difference: Difference | None = None
-    alert: str | None = None  # what was raised, in short; then there are no outputs
+    alert: str | None = None  # that of the deterministic flag, in short; then there are no outputs
+    failure: str | None = None  # what else was raised
 
     @property
     def distinct(self) -> int:
@@ -50,7 +51,12 @@ class Arm:
         return dict(sorted(Counter(self.outputs).items(), key=lambda item: (-item[1], item[0]))[:4])
 
     def __add__(self, other: Arm) -> Arm:
-        return Arm(self.outputs + other.outputs, self.difference or other.difference, self.alert or other.alert)
+        return Arm(
+            self.outputs + other.outputs,
+            self.difference or other.difference,
+            self.alert or other.alert,
+            self.failure or other.failure,
+        )
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,11 @@ class Measurement:
     slowdown: Slowdown | None = None
     processes: int = 1
 
+    @property
+    def failure(self) -> str | None:
+        """What kept it from being run under the flag."""
+        return self.deterministic.failure if self.deterministic else None
+
     def __add__(self, other: Measurement) -> Measurement:
         arms = [arm for arm in (self.deterministic, other.deterministic) if arm is not None]
         return replace(
@@ -87,10 +98,12 @@ class Measurement:
 
 def joined(processes: Sequence[Sequence[Measurement]]) -> list[Measurement]:
     """The measurements of several processes, those of one experiment as one as long as its inputs were equal."""
-    experiments: dict[tuple[int, str, str], Measurement] = {}
+    experiments: dict[tuple[str, str, int], Measurement] = {}
     for measurements in processes:
-        for number, item in enumerate(measurements):
-            key = (number, item.summary, item.inputs)
+        seen: Counter[tuple[str, str]] = Counter()  # not their numbers: one that fails in one process shifts the rest
+        for item in measurements:
+            key = (item.summary, item.inputs, seen[item.summary, item.inputs])
+            seen[item.summary, item.inputs] += 1
             experiments[key] = experiments[key] + item if key in experiments else item
     return list(experiments.values())
 
@@ -115,4 +128,5 @@ def from_json(data: Mapping[str, Any]) -> Measurement:
 
 def _arm(data: Mapping[str, Any]) -> Arm:
     difference = data["difference"]
-    return Arm(tuple(data["outputs"]), Difference(**difference) if difference else None, data["alert"])
+    found = Difference(**difference) if difference else None
+    return Arm(tuple(data["outputs"]), found, data["alert"], data["failure"])

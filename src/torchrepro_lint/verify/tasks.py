@@ -20,13 +20,17 @@ KINDS = ("cuda", "cpu")
 
 @dataclass(frozen=True)
 class Task:
-    """A row of the catalogue to run; `arguments` are those known at the flagged call, none for the row itself."""
+    """A row of the catalogue to run; `arguments` are those known at the flagged call, none for the row itself.
+
+    `unprobed` says why running it in one process can show nothing.
+    """
 
     id: str
     probe: str | None
     direction: str
     devices: tuple[str, ...]
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    unprobed: str | None = None
 
     @property
     def key(self) -> tuple[str, str]:
@@ -73,4 +77,4 @@ def device_of(
 
 
 def _task(row: Mapping[str, Any]) -> Task:
-    return Task(row["id"], row.get("probe"), row["direction"], tuple(row["devices"]))
+    return Task(row["id"], row.get("probe"), row["direction"], tuple(row["devices"]), unprobed=row.get("unprobed"))
