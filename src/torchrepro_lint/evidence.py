@@ -14,6 +14,8 @@ from torchrepro_lint.cards import rules_dir
 from torchrepro_lint.model import Property
 
 SCHEMA = 1
+SHAPE, DTYPE, MEMORY_FORMAT = "input.shape", "input.dtype", "input.memory_format"
+"""Among the arguments of a measurement: what its inputs were, where a call or the user says so."""
 CONFIRMED = ("CONFIRMED", "STILL_DIFFERS_IN_DET_MODE")
 NOT_REPRODUCED = "NOT_REPRODUCED"
 VERDICTS = (*CONFIRMED, "RAISES_IN_DET_MODE", "SWITCHES_IN_DET_MODE", NOT_REPRODUCED, "NOT_EXERCISED", "UNSUPPORTED")
@@ -29,8 +31,8 @@ class Measured(NamedTuple):
     """What one operation did on one machine: `distinct` results of `repeats` runs on equal inputs.
 
     `arguments` are those of the call that was measured, empty for the recipe's own. `outcome` is what
-    use_deterministic_algorithms(True) made of it, `slowdown` the time under it over the time without, `reason` what cut
-    the measurement short.
+    use_deterministic_algorithms(True) made of it, `slowdown` the time under it over the time without, `reason` what is
+    missing from the measurement.
     """
 
     id: str
@@ -74,7 +76,7 @@ class Measured(NamedTuple):
             case "switches" | "same" if self.slowdown is not None:
                 yield f"deterministic path {_pace(self.slowdown)}"
         if self.reason is not None:
-            yield f"cut short: {self.reason}"
+            yield f"incomplete: {self.reason}"
 
     def as_json(self) -> dict[str, Property]:
         """Plain data, with the words."""
@@ -151,8 +153,15 @@ class _Reader:
             outcome=self.one_of(flag, "outcome", _OUTCOMES, f"{place}.deterministic"),
             slowdown=self.number(slowdown, "median", f"{place}.deterministic.slowdown") if slowdown else None,
             is_own=self.is_own,
-            reason=self.of_kind(row, "reason", str, place) if row.get("reason") is not None else None,
+            reason=self.reason(row, place),
         )
+
+    def reason(self, row: dict[str, Any], place: str) -> str | None:
+        """Why the row does not speak for the whole call."""
+        if row.get("reason") is not None:
+            return str(self.of_kind(row, "reason", str, place))
+        names = self.of_kind(row, "not_followed", list, place) if row.get("not_followed") else []
+        return f"run without its {', '.join(map(str, names))}" if names else None
 
     def machine(self, environment: dict[str, Any], kind: str) -> str:
         """The model; some machines do not tell theirs."""

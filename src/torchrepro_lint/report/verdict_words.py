@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def summary_of(row: Row) -> str:
     """One line, without the verdict itself: of the experiment that says most."""
     strongest = row.strongest
-    if strongest is None:
+    if strongest is None or not row.verdict.settled:
         return row.reason or "nothing was measured"
     parts = [_seen(strongest), *_flag(row)]
     if row.reason:
@@ -35,8 +35,10 @@ def lines_of(row: Row) -> Iterator[str]:
 
 def rests_on(row: Row) -> str:
     """With which arguments it was run."""
-    known = ", ".join(f"{name}={value!r}" for name, value in sorted(row.task.arguments.items()))
-    return f"run with {known} as written, the rest by default" if known else "run with the catalogue's own arguments"
+    followed = {name: value for name, value in row.task.shown.items() if name not in row.not_followed}
+    known = ", ".join(f"{name}={value!r}" for name, value in followed.items())
+    told = f"run with {known} as written, the rest by default" if known else "run with the catalogue's own arguments"
+    return told + (f"; not followed: {', '.join(row.not_followed)}" if row.not_followed else "")
 
 
 def machine(environment: Mapping[str, Any], device: str | None) -> str:

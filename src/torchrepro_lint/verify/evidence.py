@@ -94,7 +94,7 @@ def row_json(row: Row) -> dict[str, Any]:
         "probe": row.task.probe,
         "device": row.device,
         "direction": row.task.direction,
-        "arguments": dict(sorted(row.task.arguments.items())),
+        "arguments": row.task.shown,
         "not_followed": list(row.not_followed),
         "verdict": row.verdict.value,
         "reason": row.reason,

@@ -27,8 +27,8 @@ _START = 180.0  # seconds in which a worker must be ready: PyTorch may be read f
 class Protocol:
     """How the tasks are run: repeats over all processes, work beside them, seconds per step of an experiment.
 
-    `devices` may name a GPU: `cuda:1`. Once `limit` seconds have passed no more tasks are begun: rows then rest on fewer
-    processes, or on none, and say so.
+    `devices` may name a GPU: `cuda:1`. Once `limit` seconds have passed no more tasks are begun: rows then rest on
+    fewer processes, or on none, and say so.
     """
 
     repeats: int = 20

@@ -13,6 +13,7 @@ from typing import Any
 from torchrepro_lint import catalogue
 from torchrepro_lint.cards import rules_dir
 from torchrepro_lint.model import Finding
+from torchrepro_lint.verify.given import DTYPE, UNREAD, WRITTEN
 
 KINDS = ("cuda", "cpu")
 """The devices that operations are run on, the preferred one first."""
@@ -31,6 +32,11 @@ class Task:
     devices: tuple[str, ...]
     arguments: Mapping[str, Any] = field(default_factory=dict)
     unprobed: str | None = None
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """The arguments by name, without what is said of them."""
+        return {name: value for name, value in sorted(self.arguments.items()) if name not in (WRITTEN, UNREAD)}
 
     @property
     def key(self) -> tuple[str, str]:
@@ -53,8 +59,17 @@ def tasks_of(findings: Iterable[Finding]) -> list[Task | None]:
 
 def _task_of(finding: Finding, rows: Mapping[str, Task]) -> Task | None:
     row = rows.get(str(finding.properties.get("operation")))
-    arguments = finding.properties.get("arguments")
-    return replace(row, arguments=arguments) if row is not None and isinstance(arguments, Mapping) else row
+    return replace(row, arguments=_as_written(finding.properties)) if row is not None else None
+
+
+def _as_written(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """What the call shows: its arguments, and the dtype of its input."""
+    arguments = {WRITTEN: True, **properties.get("arguments", {})}
+    if properties.get("unread"):
+        arguments[UNREAD] = sorted(properties["unread"])
+    if properties.get("dtype"):
+        arguments[DTYPE] = properties["dtype"]
+    return arguments
 
 
 def distinct(tasks: Iterable[Task]) -> list[Task]:
