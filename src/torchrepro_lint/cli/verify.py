@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from torchrepro_lint.cli import destination, shared_options
+from torchrepro_lint.cli import destination, shared_options, verify_tasks
 from torchrepro_lint.cli.help import Command, Option
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ Examples:
   torchrepro-lint verify train.py
   torchrepro-lint verify --all --evidence evidence.json
   torchrepro-lint verify --op index-put-accumulate --device cpu --thorough
+  torchrepro-lint verify --op index_add --arg dim=1 --shape 64,4096 --dtype bfloat16
+  torchrepro-lint verify train.py --plan
 
 Exit codes:
   0  no run differed
@@ -65,11 +67,30 @@ _output = partial(_option, section="Output")
 )
 @shared_options.paths()
 @_what("--all", "every", is_flag=True, help="Every operation of the catalogue, instead of what PATHS contain.")
-@_what("--op", "ids", multiple=True, metavar="ID", help="This operation of the catalogue. May be repeated.")
+@_what(
+    "--op",
+    "ids",
+    multiple=True,
+    metavar="NAME",
+    help="This operation, by its id or any spelling: index_add. May be repeated.",
+)
+@_what(
+    "--arg",
+    "arguments",
+    multiple=True,
+    type=verify_tasks.Assignment(),
+    metavar="NAME=VALUE",
+    help="An argument of the operation that --op names: dim=1. May be repeated.",
+)
+@_what("--plan", is_flag=True, help="Say what would be run, with its memory and time by estimate, and run nothing.")
+@_how("--shape", type=verify_tasks.Shape(), metavar="N,N,...", help="The shape of the main input. [default: as probed]")
+@_how("--dtype", type=click.Choice(verify_tasks.DTYPES), help="Of the inputs. [default: the call's, or as probed]")
+@_how("--memory-format", type=click.Choice(verify_tasks.MEMORY_FORMATS), help="Of inputs with channels.")
 @_how(
     "--device",
-    type=click.Choice(["cuda", "cpu"]),
-    help="Only there; of several GPUs, on the first that is visible. [default: cuda where there is one, else cpu]",
+    type=verify_tasks.Device(),
+    metavar="DEVICE",
+    help="Only there: cpu, cuda, or cuda:1. [default: cuda where there is one, else cpu]",
 )
 @_how("--require-cuda", is_flag=True, help="Exit with 5 where there is no CUDA device.")
 @_how(
@@ -85,7 +106,7 @@ _output = partial(_option, section="Output")
     default=120,
     show_default=True,
     metavar="SECONDS",
-    help="How long one operation may take in one process.",
+    help="How long one experiment may take in one process, compiled or not.",
 )
 @_how("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, metavar="N", help="Processes at a time.")
 @_output(
@@ -117,17 +138,19 @@ def verify(paths: tuple[Path, ...], **options: Any) -> int:
 
     from torchrepro_lint.cli.streams import Failure, complain
 
-    tasks, result = _tasks(paths, options)
+    tasks, result = verify_tasks.wanted(paths, options)
     if result is not None and not tasks and options["evidence"] is None:
         return _nothing_to_do(result)
     if find_spec("torch") is None:
         raise Failure(_NO_TORCH)
     if options["evidence"] is not None:
         destination.refuse(options["evidence"], "--evidence")
+    if options["plan"]:
+        return _plan(tasks, _protocol(options))
     session = _session(tasks, _protocol(options))
     for problem in _hindrances(session):
         complain(problem)
-    verification = _joined(session, result)
+    verification = _joined(session, result, options)
     if options["evidence"] is not None:
         from torchrepro_lint.verify.evidence import evidence
 
@@ -137,52 +160,12 @@ def verify(paths: tuple[Path, ...], **options: Any) -> int:
 
 
 def _refuse_contradictions(paths: tuple[Path, ...], options: dict[str, Any]) -> None:
-    if sum((bool(paths), options["every"], bool(options["ids"]))) > 1:
-        raise click.UsageError("give PATHS, --all or --op: one of them")
-    if options["require_cuda"] and options["device"] == "cpu":
-        raise click.UsageError("--require-cuda and --device cpu contradict each other")
+    for problem in verify_tasks.contradictions(paths, options):
+        raise click.UsageError(problem)
     if options["evidence"] == destination.STDOUT and options["output_format"] == "json":
         raise click.UsageError("--evidence - and --output-format json both write JSON to the standard output")
     if options["isolated"] and options["config"]:
         raise click.UsageError("--isolated reads no configuration file, --config names one")
-
-
-def _tasks(paths: tuple[Path, ...], options: dict[str, Any]) -> tuple[list[Task], Result | None]:
-    """What is to be run, and the findings that ask for it."""
-    from torchrepro_lint.verify.tasks import KINDS, all_tasks, distinct, tasks_of
-
-    if options["ids"]:
-        return [_named(name) for name in dict.fromkeys(options["ids"])], None
-    if options["every"]:
-        wanted = {options["device"]} if options["device"] else set(KINDS)
-        return [task for task in all_tasks() if wanted.intersection(task.devices)], None
-    result = _checked(paths or (Path(),), options)
-    return distinct(task for task in tasks_of(result.findings) if task is not None), result
-
-
-def _named(name: str) -> Task:
-    from torchrepro_lint.verify.tasks import all_tasks
-
-    tasks = {task.id: task for task in all_tasks()}
-    if name in tasks:
-        return tasks[name]
-    from difflib import get_close_matches
-
-    close = get_close_matches(name, tasks, n=1, cutoff=0.4)
-    raise click.UsageError(f"--op: no operation {name!r}" + (f"; did you mean {close[0]}?" if close else ""))
-
-
-def _checked(paths: tuple[Path, ...], options: dict[str, Any]) -> Result:
-    from torchrepro_lint import cards
-    from torchrepro_lint.cli.streams import Failure
-    from torchrepro_lint.engine import Request, check
-    from torchrepro_lint.settings import SettingsError, SettingsResolver
-
-    try:
-        resolver = SettingsResolver(cards.codes(), isolated=options["isolated"], config=options["config"])
-        return check(Request(paths, resolver), None)
-    except SettingsError as error:
-        raise Failure(str(error)) from None
 
 
 def _protocol(options: dict[str, Any]) -> Protocol:
@@ -215,6 +198,18 @@ def _session(tasks: list[Task], protocol: Protocol) -> Session:
             progress.clear()
 
 
+def _plan(tasks: list[Task], protocol: Protocol) -> int:
+    from torchrepro_lint.cli.streams import Failure, write
+    from torchrepro_lint.report.plan import plan_text
+    from torchrepro_lint.verify.plan import Died, plan
+
+    try:
+        write(plan_text(plan(tasks, protocol)))
+    except Died as death:
+        raise Failure(f"no process that imports PyTorch could be started: {death}") from None
+    return NOTHING_CONFIRMED
+
+
 def _hindrances(session: Session) -> Iterator[str]:
     """Variables under which kernels wait for each other, so that less differs than might."""
     variables = session.environment["variables"]
@@ -223,17 +218,17 @@ def _hindrances(session: Session) -> Iterator[str]:
             yield f"{name}=1 is set: {effect}, which may hide differences"
 
 
-def _joined(session: Session, result: Result | None) -> Verification:
+def _joined(session: Session, result: Result | None, options: dict[str, Any]) -> Verification:
     """Findings that ask for an operation, each with its row."""
     from dataclasses import replace
 
     from torchrepro_lint.report.verification import Verification
-    from torchrepro_lint.verify.tasks import tasks_of
 
     if result is None:
         return Verification(session)
     row_of = {row.task.key: row for row in session.rows}
-    pairs = [(f, row_of[task.key]) for f, task in zip(result.findings, tasks_of(result.findings), strict=True) if task]
+    tasks = verify_tasks.tasks_of(result, options)
+    pairs = [(f, row_of[task.key]) for f, task in zip(result.findings, tasks, strict=True) if task]
     findings = replace(result, findings=tuple(finding for finding, _ in pairs))
     return Verification(session, findings, tuple(row for _, row in pairs))
 

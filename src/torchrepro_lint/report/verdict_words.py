@@ -5,11 +5,12 @@ Knows rows and measurements; nothing of findings, files or output formats.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from torchrepro_lint.verify.results import Difference, Measurement, Slowdown
+    from torchrepro_lint.verify.tasks import Task
     from torchrepro_lint.verify.verdicts import Row
 
 
@@ -35,10 +36,16 @@ def lines_of(row: Row) -> Iterator[str]:
 
 def rests_on(row: Row) -> str:
     """With which arguments it was run."""
-    followed = {name: value for name, value in row.task.shown.items() if name not in row.not_followed}
+    return with_arguments(row.task, row.not_followed)
+
+
+def with_arguments(task: Task, not_followed: Sequence[str]) -> str:
+    """Those of the call, and those of them that no experiment takes up."""
+    followed = {name: value for name, value in task.shown.items() if name not in not_followed}
     known = ", ".join(f"{name}={value!r}" for name, value in followed.items())
-    told = f"run with {known} as written, the rest by default" if known else "run with the catalogue's own arguments"
-    return told + (f"; not followed: {', '.join(row.not_followed)}" if row.not_followed else "")
+    own = "PyTorch's default arguments" if task.is_written else "the catalogue's own arguments"
+    told = f"run with {known} as written, the rest by default" if known else f"run with {own}"
+    return told + (f"; not followed: {', '.join(not_followed)}" if not_followed else "")
 
 
 def machine(environment: Mapping[str, Any], device: str | None) -> str:

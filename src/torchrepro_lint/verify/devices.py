@@ -42,3 +42,8 @@ def why_no_cuda(gpu: str | None, device: str = "cuda") -> str | None:
             return "no CUDA device here"
         return f"PyTorch cannot use the {gpu or 'GPU'} that is here: {str(error).partition('. ')[0]}"
     return None
+
+
+def capability(device: torch.device) -> tuple[int, int]:
+    """That of the GPU, or of a recent one where none is here and only a plan is made."""
+    return torch.cuda.get_device_capability(device) if torch.cuda.is_available() else (9, 0)

@@ -16,7 +16,8 @@ class Experiment:
     `operation(*inputs)` returns a tensor or a tuple of tensors, and may write to its inputs: every repeat gets
     fresh copies, and both outputs and inputs are compared. With `backward`, the gradients of the inputs that require
     one are compared too, for one random upstream gradient. An operation may draw random numbers: every repeat finds the
-    generators as the first did. An `optional` one is run where there is a kernel for its dtype.
+    generators as the first did. An `optional` one is run where there is a kernel for its dtype; one that
+    `compiles` takes its time before the first run.
     """
 
     summary: str  # shapes and dtypes in words: "x (64, 1000) float32, index (100000,) into 1000 rows, 99 % repeated"
@@ -24,6 +25,7 @@ class Experiment:
     operation: Callable[..., object]
     backward: bool = False
     optional: bool = False
+    compiles: bool = False
 
 
 class Unsupported(Exception):

@@ -22,7 +22,10 @@ call passes, and whose values nobody knows."""
 
 
 class Given(Mapping[str, object]):
-    """Arguments by name, which of them were asked for, and the dtype and layout of the tensors of this pass."""
+    """Arguments by name, which of them were asked for, and the dtype and layout of the tensors of this pass.
+
+    `is_planned`: inputs are asked for their shapes alone.
+    """
 
     def __init__(self, arguments: Mapping[str, object]) -> None:
         self._arguments = {name: value for name, value in arguments.items() if name not in (WRITTEN, UNREAD)}
@@ -32,6 +35,7 @@ class Given(Mapping[str, object]):
         self.unknown = frozenset(map(str, unread)) if isinstance(unread, (list, tuple)) else frozenset()
         self.dtype: torch.dtype | None = None
         self.layout: str | None = None
+        self.is_planned = False
 
     def __getitem__(self, name: str) -> object:
         self._read.add(name)

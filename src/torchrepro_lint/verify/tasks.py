@@ -34,6 +34,11 @@ class Task:
     unprobed: str | None = None
 
     @property
+    def is_written(self) -> bool:
+        """Whether it is a call, and no row of the catalogue."""
+        return bool(self.arguments.get(WRITTEN))
+
+    @property
     def shown(self) -> dict[str, Any]:
         """The arguments by name, without what is said of them."""
         return {name: value for name, value in sorted(self.arguments.items()) if name not in (WRITTEN, UNREAD)}

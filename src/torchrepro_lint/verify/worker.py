@@ -67,8 +67,14 @@ def answer(request: Mapping[str, Any], send: Send) -> None:
         return
     device, given = torch.device(request["device"]), Given(request["arguments"])
     try:
-        for experiment in probe(device, given):
-            _attempt(experiment, device, request, send)
+        if request.get("plan"):
+            from torchrepro_lint.verify.estimate import planned
+
+            for item in planned(probe, device, given, request["repeats"]):
+                send({"planned": item})
+        else:
+            for experiment in probe(device, given):
+                _attempt(experiment, device, request, send)
         send({"not_followed": given.unread})
     except Missing as missing:
         send({"missing": str(missing)})

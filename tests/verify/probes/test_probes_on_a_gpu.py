@@ -38,7 +38,7 @@ def no_generator(monkeypatch: pytest.MonkeyPatch) -> None:
     """For devices that cannot draw."""
 
     def without_generator(self: Draws, device: Any, given: Any = None) -> None:
-        self.device, self.generator, self._given = device, None, given or Given({})  # type: ignore[assignment]
+        self.device, self.generator, self._given = device, None, Given({}) if given is None else given  # type: ignore[assignment]
 
     monkeypatch.setattr(Draws, "__init__", without_generator)
 

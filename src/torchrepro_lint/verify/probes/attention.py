@@ -10,6 +10,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
+from torchrepro_lint.verify.devices import capability
 from torchrepro_lint.verify.experiment import Experiment, Unsupported
 from torchrepro_lint.verify.given import Given
 from torchrepro_lint.verify.probes import known
@@ -38,7 +39,7 @@ def sdpa(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
     yield _attention(device, arguments, None, F.scaled_dot_product_attention, "the backend that PyTorch chooses")
     if device.type != "cuda":
         return
-    if arguments.dtype is not torch.float32 and torch.cuda.get_device_capability(device) >= (8, 0):
+    if arguments.dtype is not torch.float32 and capability(device) >= (8, 0):
         yield _attention(device, arguments, None, _on_backends("FLASH_ATTENTION"), "FLASH_ATTENTION")
     yield _attention(device, arguments, None, _on_backends("EFFICIENT_ATTENTION"), "EFFICIENT_ATTENTION")
 
@@ -168,4 +169,5 @@ def flex_attention(device: torch.device, arguments: Arguments) -> Iterator[Exper
         (query, key, value, bias),
         torch.compile(biased),
         backward=True,
+        compiles=True,
     )

@@ -42,6 +42,7 @@ def inductor_atomics(device: torch.device, arguments: Arguments) -> Iterator[Exp
         f"compiled index_put of {words(source)} into 1000 places, accumulate=True",
         (x, index, source),
         torch.compile(_added_at),
+        compiles=True,
     )
 
 
@@ -55,6 +56,7 @@ def max_pool2d_compiled(device: torch.device, arguments: Arguments) -> Iterator[
         (x,),
         torch.compile(_pooled),
         backward=True,
+        compiles=True,
     )
 
 
@@ -65,4 +67,4 @@ def triton_atomics(device: torch.device, arguments: Arguments) -> Iterator[Exper
 
     draws = Draws(device, arguments)
     x, index, source = draws.normal(1_000), draws.index(2_000_000, below=1_000), draws.normal(2_000_000)
-    yield Experiment(f"tl.atomic_add of {words(source)} into 1000 places", (x, index, source), add_at)
+    yield Experiment(f"tl.atomic_add of {words(source)} into 1000 places", (x, index, source), add_at, compiles=True)

@@ -20,8 +20,9 @@ class Draws:
 
     def __init__(self, device: torch.device, given: Given | None = None) -> None:
         self.device = device
-        self.generator = torch.Generator(device=device).manual_seed(0)
-        self._given = given or Given({})
+        self._given = Given({}) if given is None else given
+        planned = self._given.is_planned  # then no device need be there
+        self.generator = None if planned else torch.Generator(device=device).manual_seed(0)
 
     def normal(self, *shape: int, dtype: torch.dtype | None = None, grad: bool = False) -> torch.Tensor:
         """Standard normal values, drawn as float32 so that every dtype has them on every device."""
@@ -47,5 +48,5 @@ class Draws:
         if values.dim() in _LAYOUTS:
             self._given.follow(MEMORY_FORMAT)
             if layout.startswith("channels_last"):
-                values = values.contiguous(memory_format=_LAYOUTS[values.dim()])
+                values = values.clone(memory_format=_LAYOUTS[values.dim()])
         return values.to(dtype)
