@@ -22,6 +22,16 @@ def refuse(path: Path, option: str) -> None:
         raise Failure(f"{option}: cannot write {path}: {error.strerror}") from None
 
 
+def make_folder(path: Path, option: str) -> None:
+    """A folder for several files."""
+    from torchrepro_lint.cli.streams import Failure
+
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Failure(f"{option}: cannot make {path}: {error.strerror}") from None
+
+
 def save(path: Path, content: Mapping[str, Any], option: str) -> None:
     """Write JSON there."""
     from torchrepro_lint.cli.streams import Failure, as_utf8, write

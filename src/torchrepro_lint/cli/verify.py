@@ -116,6 +116,12 @@ _output = partial(_option, section="Output")
     help="Write what was measured, as JSON; with - to the standard output, and the report to the standard error.",
 )
 @_output(
+    "--reproducer",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Write a script of its own for each operation that differed or raised.",
+)
+@_output(
     "--output-format",
     type=click.Choice(["full", "concise", "json", "github"]),
     metavar="FORMAT",
@@ -145,6 +151,8 @@ def verify(paths: tuple[Path, ...], **options: Any) -> int:
         raise Failure(_NO_TORCH)
     if options["evidence"] is not None:
         destination.refuse(options["evidence"], "--evidence")
+    if options["reproducer"] is not None:
+        destination.make_folder(options["reproducer"], "--reproducer")
     if options["plan"]:
         return _plan(tasks, _protocol(options))
     session = _session(tasks, _protocol(options))
@@ -156,6 +164,8 @@ def verify(paths: tuple[Path, ...], **options: Any) -> int:
 
         destination.save(options["evidence"], evidence(session), "--evidence")
     _show(verification, options)
+    if options["reproducer"] is not None:
+        _write_reproducers(options["reproducer"], session)
     return _exit_code(verification)
 
 
@@ -208,6 +218,19 @@ def _plan(tasks: list[Task], protocol: Protocol) -> int:
     except Died as death:
         raise Failure(f"no process that imports PyTorch could be started: {death}") from None
     return NOTHING_CONFIRMED
+
+
+def _write_reproducers(folder: Path, session: Session) -> None:
+    from torchrepro_lint.cli.streams import Failure, complain
+    from torchrepro_lint.report.verdict_words import machine
+    from torchrepro_lint.verify.reproducers import Died, write_reproducers
+
+    try:
+        for found in write_reproducers(folder, session, lambda device: machine(session.environment, device)):
+            told = f"wrote {found.path}" if found.path else f"no script shows {found.row.task.id}: {found.reason}"
+            complain(told)
+    except (OSError, Died) as error:
+        raise Failure(f"--reproducer: {error}") from None
 
 
 def _hindrances(session: Session) -> Iterator[str]:

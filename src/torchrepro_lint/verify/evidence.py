@@ -52,8 +52,12 @@ def text(content: Mapping[str, Any]) -> str:
 
 
 def write(path: Path, content: Mapping[str, Any]) -> None:
+    """Write the whole file. Raises OSError."""
+    write_text(path, text(content))
+
+
+def write_text(path: Path, whole: str) -> None:
     """Write a file whole or not at all, through links and to what is no file: a pipe, `/dev/stdout`. Raises OSError."""
-    whole = text(content)
     if path.exists() and not path.is_file():
         with path.open("w", encoding="utf-8", newline="\n") as file:
             file.write(whole)

@@ -17,7 +17,8 @@ class Experiment:
     fresh copies, and both outputs and inputs are compared. With `backward`, the gradients of the inputs that require
     one are compared too, for one random upstream gradient. An operation may draw random numbers: every repeat finds the
     generators as the first did. An `optional` one is run where there is a kernel for its dtype; one that
-    `compiles` takes its time before the first run.
+    `compiles` takes its time before the first run. `prelude` are statements that a script needs
+    before it; None where no script can show what is shown here.
     """
 
     summary: str  # shapes and dtypes in words: "x (64, 1000) float32, index (100000,) into 1000 rows, 99 % repeated"
@@ -26,6 +27,7 @@ class Experiment:
     backward: bool = False
     optional: bool = False
     compiles: bool = False
+    prelude: tuple[str, ...] | None = ()
 
 
 class Unsupported(Exception):

@@ -67,7 +67,12 @@ def answer(request: Mapping[str, Any], send: Send) -> None:
         return
     device, given = torch.device(request["device"]), Given(request["arguments"])
     try:
-        if request.get("plan"):
+        if "script" in request:
+            from torchrepro_lint.verify.script import script
+
+            wanted = (request["script"], request["title"], request["seen"], request["repeats"])
+            send({"text": script(probe, device, given, *wanted)})
+        elif request.get("plan"):
             from torchrepro_lint.verify.estimate import planned
 
             for item in planned(probe, device, given, request["repeats"]):

@@ -70,7 +70,23 @@ def _attention(
         (query, key, value),
         lambda query, key, value: operation(query, key, value, **options),
         backward=True,
+        prelude=_alone(backend),
     )
+
+
+_SWITCHES = {
+    "FLASH_ATTENTION": "flash",
+    "EFFICIENT_ATTENTION": "mem_efficient",
+    "CUDNN_ATTENTION": "cudnn",
+    "MATH": "math",
+}
+
+
+def _alone(backend: str) -> tuple[str, ...]:
+    """Statements that leave these backends alone; none where PyTorch is to choose."""
+    kept = {switch for name, switch in _SWITCHES.items() if name in backend}
+    others = [switch for switch in _SWITCHES.values() if kept and switch not in kept]
+    return tuple(f"torch.backends.cuda.enable_{switch}_sdp(False)" for switch in others)
 
 
 def _on_backends(*names: str) -> Callable[..., Tensor]:

@@ -62,7 +62,12 @@ def reduced_precision(device: torch.device, arguments: Arguments) -> Iterator[Ex
     for dtype in (torch.float32, torch.bfloat16):
         draws = Draws(device, arguments)
         a, b = draws.normal(side, side, dtype=dtype), draws.normal(side, side, dtype=dtype)
-        yield Experiment(f"{words(a)} by {words(b)}, float32 matmul precision medium", (a, b), _rounded_product)
+        yield Experiment(
+            f"{words(a)} by {words(b)}, float32 matmul precision medium",
+            (a, b),
+            _rounded_product,
+            prelude=('torch.set_float32_matmul_precision("medium")',),
+        )
 
 
 def _rounded_product(a: Tensor, b: Tensor) -> Tensor:

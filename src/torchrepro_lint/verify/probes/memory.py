@@ -31,7 +31,10 @@ def empty(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
         return torch.empty_like(like)
 
     yield Experiment(
-        f"empty_like of ({size},) float32 after other work", (torch.zeros(size, device=device),), operation
+        f"empty_like of ({size},) float32 after other work",
+        (torch.zeros(size, device=device),),
+        operation,
+        prelude=None,
     )
 
 
