@@ -47,6 +47,7 @@ Examples:
   torchrepro-lint verify --op index-put-accumulate --device cpu --thorough
   torchrepro-lint verify --op index_add --arg dim=1 --shape 64,4096 --dtype bfloat16
   torchrepro-lint verify train.py --plan
+  torchrepro-lint verify --module models.unet:build --inputs data.batches:one
 
 Exit codes:
   0  no run differed
@@ -81,6 +82,16 @@ _output = partial(_option, section="Output")
     type=verify_tasks.Assignment(),
     metavar="NAME=VALUE",
     help="An argument of the operation that --op names: dim=1. May be repeated.",
+)
+@_what(
+    "--module",
+    metavar="PACKAGE.MODULE:FUNCTION",
+    help="The module that this function builds, forward and backward. Imports and runs your code, from here.",
+)
+@_what(
+    "--inputs",
+    metavar="PACKAGE.MODULE:FUNCTION",
+    help="Makes what --module is called with: a tensor, a tuple of arguments, or a mapping of keywords.",
 )
 @_what("--plan", is_flag=True, help="Say what would be run, with its memory and time by estimate, and run nothing.")
 @_how("--shape", type=verify_tasks.Shape(), metavar="N,N,...", help="The shape of the main input. [default: as probed]")
@@ -138,6 +149,7 @@ def verify(paths: tuple[Path, ...], **options: Any) -> int:
 
     PATHS are files and folders, by default the current folder, whose findings on operations are to be settled.
     Their code is neither imported nor run: the operations are, on inputs made for them, in processes of their own.
+    With --module, and only then, your code is.
     """
     _refuse_contradictions(paths, options)
     from importlib.util import find_spec
@@ -153,6 +165,8 @@ def verify(paths: tuple[Path, ...], **options: Any) -> int:
         destination.refuse(options["evidence"], "--evidence")
     if options["reproducer"] is not None:
         destination.make_folder(options["reproducer"], "--reproducer")
+    if options["module"]:
+        complain(f"imports and calls {options['module']} and {options['inputs']}, from {Path.cwd()}")
     if options["plan"]:
         return _plan(tasks, _protocol(options))
     session = _session(tasks, _protocol(options))
@@ -182,6 +196,8 @@ def _protocol(options: dict[str, Any]) -> Protocol:
     from torchrepro_lint.verify.session import Protocol
 
     effort: dict[str, Any] = _THOROUGH if options["thorough"] else {}
+    if options["module"] and not options["thorough"]:
+        effort = {"processes": 2}
     if options["repeats"] is not None:
         effort = {**effort, "repeats": options["repeats"]}
     if options["device"] is not None:

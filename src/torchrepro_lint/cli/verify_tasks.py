@@ -62,6 +62,10 @@ def wanted(paths: tuple[Path, ...], options: dict[str, Any]) -> tuple[list[Task]
     """What is to be run, and the findings that ask for it."""
     from torchrepro_lint.verify.tasks import KINDS, all_tasks, distinct
 
+    if options["module"]:
+        from torchrepro_lint.verify.tasks import module_task
+
+        return [module_task(options["module"], options["inputs"], str(Path.cwd()))], None
     if options["ids"]:
         named = [
             _as_asked(task, options) for name in options["ids"] for task in _named(name, dict(options["arguments"]))
@@ -136,8 +140,15 @@ def _checked(paths: tuple[Path, ...], options: dict[str, Any]) -> Result:
 
 def contradictions(paths: tuple[Path, ...], options: dict[str, Any]) -> Iterator[str]:
     """What cannot be asked for together."""
-    if sum((bool(paths), options["every"], bool(options["ids"]))) > 1:
-        yield "give PATHS, --all or --op: one of them"
+    if sum((bool(paths), options["every"], bool(options["ids"]), bool(options["module"]))) > 1:
+        yield "give PATHS, --all, --op or --module: one of them"
+    if bool(options["module"]) != bool(options["inputs"]):
+        yield "--module and --inputs belong together"
+    for name in ("module", "inputs"):
+        if options[name] and not all(options[name].partition(":")):
+            yield f"--{name}: {options[name]!r} is no package.module:function"
+    if options["module"] and (options["plan"] or any(options[o] for o in ("shape", "dtype", "memory_format"))):
+        yield "--module has inputs of its own, and no plan"
     if options["arguments"] and not options["ids"]:
         yield "--arg belongs to an operation: give --op too"
     if options["require_cuda"] and options["device"] == "cpu":

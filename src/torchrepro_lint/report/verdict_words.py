@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from torchrepro_lint.verify.results import Difference, Measurement, Slowdown
+    from torchrepro_lint.verify.results import Difference, Measurement, Place, Slowdown
     from torchrepro_lint.verify.tasks import Task
     from torchrepro_lint.verify.verdicts import Row
 
@@ -66,7 +66,15 @@ def _seen(measurement: Measurement) -> str:
         bound = upper_bound(runs - 1)
         return f"all {runs} runs{where} agreed (95 % sure that fewer than {100 * bound:.2g} % differ, on these inputs)"
     seen = f"{runs} runs{where} gave {arm.distinct} different results"
-    return f"{seen}, first in run {arm.first_difference}{_extent(arm.difference)}"
+    return f"{seen}, first in run {arm.first_difference}{_extent(arm.difference)}{_from(measurement.place)}"
+
+
+def _from(place: Place | None) -> str:
+    """The submodule that makes the difference."""
+    if place is None:
+        return ""
+    what = f"`{place.name}` ({place.kind})" if place.name else f"{place.kind} itself"
+    return f"; it comes from {what}, {place.direction}{f', {place.node}' if place.node else ''}"
 
 
 def _extent(difference: Difference | None) -> str:

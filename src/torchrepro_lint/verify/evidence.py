@@ -11,6 +11,7 @@ import os
 import stat
 import tempfile
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +134,7 @@ def _experiment(measurement: Measurement) -> dict[str, Any]:
         "fraction": _rounded(difference.fraction) if difference else None,
         "max_ulp": _rounded(difference.max_ulp) if difference else None,
         "max_relative": _rounded(difference.max_relative) if difference else None,
+        "place": asdict(measurement.place) if measurement.place else None,
         "interval": [_rounded(low), _rounded(high)],
         "upper_bound": _bound(default),
         "digests": {"inputs": measurement.inputs, "outputs": dict(default.most_frequent)},

@@ -14,11 +14,12 @@ from torchrepro_lint.evidence import DTYPE, MEMORY_FORMAT, SHAPE
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["DTYPE", "MEMORY_FORMAT", "SHAPE", "UNREAD", "WRITTEN", "Given"]
+__all__ = ["DTYPE", "FOLDER", "MEMORY_FORMAT", "SHAPE", "UNREAD", "WRITTEN", "Given"]
 
 WRITTEN, UNREAD = "as written", "not to be read"
+FOLDER = "folder"
 """True where the arguments are those of a call, which has PyTorch's defaults for the rest; names of arguments that the
-call passes, and whose values nobody knows."""
+call passes, and whose values nobody knows; where the user's modules are imported from."""
 
 
 class Given(Mapping[str, object]):

@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 import torch
 
 from torchrepro_lint.verify.experiment import Experiment
+from torchrepro_lint.verify.locate import locate
 from torchrepro_lint.verify.repeat import Effort, repeat, repeat_deterministically
 from torchrepro_lint.verify.results import Measurement
 from torchrepro_lint.verify.stress import stress
@@ -39,12 +40,16 @@ def measure(
         default = repeat(trial, effort, before)
         step()
         strict = repeat_deterministically(trial, effort, before)
+        step()
+        module = experiment.module if default.distinct > 1 else None
+        place = locate(trial, module, before) if module is not None else None
     return Measurement(
         summary=experiment.summary,
         inputs=trial.inputs,
         default=default,
         deterministic=strict,
         slowdown=None if not strict.outputs else slowdown(trial, clock_of(device), effort.patience * _TIMING_SHARE),
+        place=place,
     )
 
 

@@ -61,7 +61,7 @@ def _script(row: Row, process: Process, seen: str) -> tuple[str | None, str | No
         "seen": seen,
         "repeats": max(_RUNS, 3 * (_shown(row).default.first_difference or 0)),
     }
-    for answer in process.ask(request, _TIMEOUT):
+    for answer in list(process.ask(request, _TIMEOUT)):
         if "text" in answer:
             return answer["text"], None
         if reason := answer.get("unsupported") or answer.get("missing"):

@@ -22,6 +22,16 @@ class Difference:
 
 
 @dataclass(frozen=True)
+class Place:
+    """A submodule by its name in the module (empty for itself), its class, the pass, and the node of the graph."""
+
+    name: str
+    kind: str
+    direction: str
+    node: str | None = None
+
+
+@dataclass(frozen=True)
 class Arm:
     """Runs under the same settings: the digest of each outcome in order, and the first difference."""
 
@@ -80,6 +90,7 @@ class Measurement:
     deterministic: Arm | None = None  # None: not tried
     slowdown: Slowdown | None = None
     processes: int = 1
+    place: Place | None = None  # where the difference comes from, where there are submodules
 
     @property
     def failure(self) -> str | None:
@@ -93,6 +104,7 @@ class Measurement:
             default=self.default + other.default,
             deterministic=sum(arms[1:], start=arms[0]) if arms else None,
             processes=self.processes + other.processes,
+            place=self.place or other.place,
         )
 
 
@@ -123,6 +135,7 @@ def from_json(data: Mapping[str, Any]) -> Measurement:
         deterministic=_arm(data["deterministic"]) if data["deterministic"] else None,
         slowdown=Slowdown(**{**slowdown, "iqr": tuple(slowdown["iqr"])}) if slowdown else None,
         processes=data["processes"],
+        place=Place(**data["place"]) if data.get("place") else None,
     )
 
 

@@ -16,10 +16,11 @@ from typing import Any
 
 from torchrepro_lint.verify.process import COMMAND, Died, Process
 from torchrepro_lint.verify.results import Measurement, from_json, joined
-from torchrepro_lint.verify.tasks import KINDS, Task, device_of
+from torchrepro_lint.verify.tasks import KINDS, MODULE, Task, device_of
 from torchrepro_lint.verify.verdicts import Row, Verdict, row_of
 
 Progress = Callable[[int, int], None]
+_UNLIKE = "its parameters, buffers or batch are not the same in every process: is all that makes them seeded?"
 _START = 180.0  # seconds in which a worker must be ready: PyTorch may be read from a slow disk
 
 
@@ -98,6 +99,8 @@ class _Attempt:
             (name, text), *others = failed.items()
             alone = not others and not any(self.processes)
             return text if alone else f"{name}: {text}" + (f"; so too {len(others)} more" if others else "")
+        if self.task.probe == MODULE and len({m.inputs for found in self.processes for m in found}) > 1:
+            return _UNLIKE
         if len(self.processes) < processes:
             return f"no time was left for more than {len(self.processes)} of {processes} processes"
         return None

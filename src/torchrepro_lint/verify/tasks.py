@@ -13,7 +13,7 @@ from typing import Any
 from torchrepro_lint import catalogue
 from torchrepro_lint.cards import rules_dir
 from torchrepro_lint.model import Finding
-from torchrepro_lint.verify.given import DTYPE, UNREAD, WRITTEN
+from torchrepro_lint.verify.given import DTYPE, FOLDER, UNREAD, WRITTEN
 
 KINDS = ("cuda", "cpu")
 """The devices that operations are run on, the preferred one first."""
@@ -41,12 +41,21 @@ class Task:
     @property
     def shown(self) -> dict[str, Any]:
         """The arguments by name, without what is said of them."""
-        return {name: value for name, value in sorted(self.arguments.items()) if name not in (WRITTEN, UNREAD)}
+        return {name: value for name, value in sorted(self.arguments.items()) if name not in (WRITTEN, UNREAD, FOLDER)}
 
     @property
     def key(self) -> tuple[str, str]:
         """Equal for tasks that would run the same."""
         return self.id, json.dumps(self.arguments, sort_keys=True)
+
+
+MODULE = "module"
+"""In place of a probe: the user's own."""
+
+
+def module_task(module: str, inputs: str, folder: str) -> Task:
+    """The user's module: what makes it and what makes its batch, as `package.module:function`."""
+    return Task(module, MODULE, "both", KINDS, {"module": module, "inputs": inputs, FOLDER: folder})
 
 
 def all_tasks() -> list[Task]:

@@ -65,10 +65,14 @@ class Trial:
         left = dict(zip(names, outputs, strict=True))
         for number, (given, used) in enumerate(zip(tensors(self.experiment.inputs), tensors(inputs), strict=True), 1):
             if used.is_leaf and used.grad is not None:
-                left[f"gradient of input {number}"] = used.grad
+                left[f"gradient of {self._name(number)}"] = used.grad
             if not any(used is output for output in outputs) and not same(given, used):
-                left[f"input {number}"] = used
+                left[self._name(number)] = used
         return {name: tensor.detach() for name, tensor in left.items()}
+
+    def _name(self, number: int) -> str:
+        names = self.experiment.names
+        return names[number - 1] if names else f"input {number}"
 
 
 def tensors(value: object) -> Iterator[torch.Tensor]:

@@ -60,8 +60,10 @@ def answer(request: Mapping[str, Any], send: Send) -> None:
     from torchrepro_lint.verify.failures import REFUSALS, of_device
     from torchrepro_lint.verify.given import Given
     from torchrepro_lint.verify.probes import find
+    from torchrepro_lint.verify.tasks import MODULE
+    from torchrepro_lint.verify.user_module import user_module
 
-    probe = find(request["probe"])
+    probe = user_module if request["probe"] == MODULE else find(request["probe"])
     if probe is None:
         send({"unsupported": f"there is no probe {request['probe']}"})
         return
