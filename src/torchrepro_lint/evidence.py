@@ -74,7 +74,7 @@ class Measured(NamedTuple):
             case "still_differs":
                 yield "differs under deterministic algorithms too"
             case "switches" | "same" if self.slowdown is not None:
-                yield f"deterministic path {_pace(self.slowdown)}"
+                yield f"deterministic path {pace(self.slowdown)}"
         if self.reason is not None:
             yield f"incomplete: {self.reason}"
 
@@ -88,6 +88,10 @@ class Evidence:
 
     def __init__(self, own: Sequence[Measured] = ()) -> None:
         self._own = tuple(own)
+
+    def all(self) -> tuple[Measured, ...]:
+        """All of them, the user's first."""
+        return (*self._own, *shipped())
 
     def of(self, operation: str) -> list[Measured]:
         """What was measured of a row of the catalogue."""
@@ -113,6 +117,11 @@ def read(path: Path, *, is_own: bool = True) -> tuple[Measured, ...]:
         raise EvidenceError(f"{path}: is not UTF-8") from None
     except json.JSONDecodeError as error:
         raise EvidenceError(f"{path}:{error.lineno}:{error.colno}: broken JSON: {error.msg}") from None
+    return measured_in(document, path, is_own=is_own)
+
+
+def measured_in(document: Any, path: Path, *, is_own: bool = True) -> tuple[Measured, ...]:
+    """The measurements in a document that is no file yet, or that the file at `path` holds. Raises EvidenceError."""
     return tuple(_Reader(path, is_own).measurements(document))
 
 
@@ -189,7 +198,7 @@ class _Reader:
         return EvidenceError(f"{self.path}: {place}: {problem}")
 
 
-def _pace(slowdown: float) -> str:
+def pace(slowdown: float) -> str:
     """`1.8x slower`."""
     if 0.95 < slowdown < 1.05:
         return "as fast"

@@ -10,6 +10,7 @@ import jsonschema
 import pytest
 from command_line import Process, Run
 
+from evidence_file import document, row, write
 from torchrepro_lint.cli.verify import _hindrances
 from torchrepro_lint.verify.session import Protocol, Session
 
@@ -105,6 +106,24 @@ def test_a_dash_is_the_standard_output(project: Path, process: Process) -> None:
     jsonschema.validate(json.loads(done.stdout), SCHEMA)
     assert b"Verified 0 of 1 operation" in done.stderr
     assert not (project / "-").exists()
+
+
+def test_both_ends_of_a_comparison(project: Path, process: Process) -> None:
+    steady = row("max-unpool2d", "NOT_REPRODUCED", device="cpu", distinct=1, outcome="same")
+    gone = row("put", "CONFIRMED", device="cpu", distinct=2)
+    write(project / "before.json", document({**steady, "reason": None}, gone))
+    done = process("verify", "--op", "max-unpool2d", "--device", "cpu", "--repeats", "2", "--against", "before.json")
+    lines = done.stdout.decode().splitlines()
+    assert "Against Test CPU (CPU), torch 2.11.0:" in lines
+    assert "  max-unpool2d (CPU): NOT_REPRODUCED there, RAISES_IN_DET_MODE here" in lines
+    assert lines[-1] == "1 verdict changed of 1; 0 measured here alone, 1 there alone."
+
+
+def test_what_is_no_evidence_is_told_before_anything_is_run(run: Run, project: Path) -> None:
+    (project / "before.json").write_text("{}")
+    done = run("verify", "--op", "put", "--against", "before.json")
+    assert done.exit_code == 2
+    assert "--against: before.json: is no evidence" in done.stderr
 
 
 def test_json_joins_findings_and_evidence(flagged: Path, process: Process) -> None:

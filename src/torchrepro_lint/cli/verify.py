@@ -14,6 +14,7 @@ from torchrepro_lint.cli.help import Command, Option
 
 if TYPE_CHECKING:
     from torchrepro_lint.engine import Result
+    from torchrepro_lint.evidence import Measured
     from torchrepro_lint.report.verification import Verification
     from torchrepro_lint.verify.session import Protocol, Session
     from torchrepro_lint.verify.tasks import Task
@@ -127,6 +128,12 @@ _output = partial(_option, section="Output")
     help="Write what was measured, as JSON; with - to the standard output, and the report to the standard error.",
 )
 @_output(
+    "--against",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Say which verdicts and slowdowns are others than in this evidence: of another GPU, driver or release.",
+)
+@_output(
     "--reproducer",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
@@ -156,6 +163,7 @@ def verify(paths: tuple[Path, ...], **options: Any) -> int:
 
     from torchrepro_lint.cli.streams import Failure, complain
 
+    before = _read(options["against"]) if options["against"] is not None else None
     tasks, result = verify_tasks.wanted(paths, options)
     if result is not None and not tasks and options["evidence"] is None:
         return _nothing_to_do(result)
@@ -178,6 +186,8 @@ def verify(paths: tuple[Path, ...], **options: Any) -> int:
 
         destination.save(options["evidence"], evidence(session), "--evidence")
     _show(verification, options)
+    if before is not None:
+        _compare(before, session, options)
     if options["reproducer"] is not None:
         _write_reproducers(options["reproducer"], session)
     return _exit_code(verification)
@@ -234,6 +244,28 @@ def _plan(tasks: list[Task], protocol: Protocol) -> int:
     except Died as death:
         raise Failure(f"no process that imports PyTorch could be started: {death}") from None
     return NOTHING_CONFIRMED
+
+
+def _read(path: Path) -> tuple[Measured, ...]:
+    from torchrepro_lint.cli.streams import Failure
+    from torchrepro_lint.evidence import EvidenceError, read
+
+    try:
+        return read(path)
+    except EvidenceError as error:
+        raise Failure(f"--against: {error}") from None
+
+
+def _compare(before: tuple[Measured, ...], session: Session, options: dict[str, Any]) -> None:
+    """On the standard error where the report is for programs."""
+    from torchrepro_lint.cli import streams
+    from torchrepro_lint.evidence import measured_in
+    from torchrepro_lint.report.comparison import comparison
+    from torchrepro_lint.verify.evidence import evidence
+
+    now = measured_in(evidence(session), Path("this run"))
+    aside = options["output_format"] in ("json", "github") or options["evidence"] == destination.STDOUT
+    streams.write(comparison(before, now), err=aside)
 
 
 def _write_reproducers(folder: Path, session: Session) -> None:

@@ -27,8 +27,8 @@ _TRACE = "Traceback (most recent call last):"
 _LONGEST = 200  # characters of an error
 
 
-def command_of(package: Path) -> tuple[str, ...]:
-    """Starts a worker of the package whose `__init__.py` this is.
+def command_of(package: Path, module: str = "worker") -> tuple[str, ...]:
+    """Starts a worker, or another module of `verify`, of the package whose `__init__.py` this is.
 
     The package is imported from where it lies, and nothing else from the folder around it: a file `pathlib.py` there is
     the backport that some environments have, and would be taken for Python's own.
@@ -41,13 +41,18 @@ from importlib.util import module_from_spec, spec_from_file_location
 spec = spec_from_file_location("torchrepro_lint", {str(package)!r}, submodule_search_locations=[{folder!r}])
 sys.modules["torchrepro_lint"] = package = module_from_spec(spec)
 spec.loader.exec_module(package)
-from torchrepro_lint.verify.worker import main
+from torchrepro_lint.verify.{module} import main
 main(sys.argv[1:])
 """
     return sys.executable, "-c", script
 
 
 COMMAND = command_of(_PACKAGE)
+
+
+def command_of_peer(*arguments: str) -> tuple[str, ...]:
+    """Starts another rank of a process group."""
+    return (*command_of(_PACKAGE, "peer"), *arguments)
 
 
 class Died(Exception):

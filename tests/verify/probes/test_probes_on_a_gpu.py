@@ -13,10 +13,12 @@ from torchrepro_lint.verify.given import Given
 torch = pytest.importorskip("torch")
 
 from torchrepro_lint.verify import probes  # noqa: E402
+from torchrepro_lint.verify.estimate import planned  # noqa: E402
 from torchrepro_lint.verify.probes.draws import Draws  # noqa: E402
 from torchrepro_lint.verify.probes.registry import PROBES  # noqa: E402
 
 probes.find("no such probe")  # reads every family
+NAMES = sorted(PROBES.keys() - {"nccl"})  # whose other ranks are processes
 MIB = 2**20
 
 
@@ -43,41 +45,37 @@ def no_generator(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Draws, "__init__", without_generator)
 
 
-@pytest.fixture
-def shapes_only(no_generator: None) -> Iterator[None]:
-    from torch._subclasses.fake_tensor import FakeTensorMode
-
-    with torch.no_grad(), FakeTensorMode(allow_non_fake_inputs=True):
-        yield
-
-
 @pytest.mark.skipif(torch.cuda.is_available(), reason="the real thing runs")
-@pytest.mark.usefixtures("shapes_only")
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("name", sorted(PROBES))
-def test_shapes_and_devices(name: str) -> None:
-    from torch._subclasses.fake_tensor import DynamicOutputShapeException
-
+@pytest.mark.parametrize("name", NAMES)
+def test_shapes_and_sizes(name: str) -> None:
+    """As a plan asks for them, which needs no GPU, nor a PyTorch that could use one."""
     try:
-        for experiment in PROBES[name](torch.device("cuda"), {}):
-            inputs = [t.detach().clone() for t in tensors(experiment.inputs)]
-            outputs = list(tensors(experiment.operation(*inputs)))
-            assert {t.device.type for t in (*inputs, *outputs)} == {"cuda"}
-            assert size(inputs) + size(outputs) < 300, experiment.summary
+        found = list(planned(PROBES[name], torch.device("cuda"), Given({}), 20))
     except (Unsupported, Missing) as reason:
         pytest.skip(str(reason))
-    except DynamicOutputShapeException:
-        pytest.skip("the size of the output depends on values")
-    except (RuntimeError, AssertionError) as error:
-        if "not linked with support for cuda" in str(error) or "not compiled with CUDA" in str(error):
-            pytest.skip("PyTorch asks for a GPU")
-        raise
+    assert found
+    assert max(item["bytes"] for item in found) < 1024 * MIB
+    halves = sum("float16" in item["summary"] for item in found)
+    assert halves == 0 or halves >= 2  # both, or neither
+
+
+def test_the_whole_table_takes_seven_minutes_at_most() -> None:
+    seconds = compiled = 0.0
+    for name in NAMES:
+        try:
+            found = list(planned(PROBES[name], torch.device("cuda"), Given({}), 20))
+        except (Unsupported, Missing):
+            continue
+        seconds += sum(item["seconds"] for item in found)
+        compiled += sum(item["compiles"] for item in found)
+    assert 3 * (8.0 + seconds) + 30.0 * max(compiled, 4) < 420
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="the real thing runs")
 @pytest.mark.usefixtures("no_generator")
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("name", sorted(PROBES))
+@pytest.mark.parametrize("name", NAMES)
 def test_gradients_of_inputs_as_large_as_on_a_gpu(name: str) -> None:
     """On a device of shapes alone, for which probes take a GPU's sizes, and which has gradients without being there."""
     try:
@@ -103,7 +101,7 @@ def test_gradients_of_inputs_as_large_as_on_a_gpu(name: str) -> None:
 @pytest.mark.cuda
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("name", sorted(PROBES))
+@pytest.mark.parametrize("name", NAMES)
 def test_it_runs_on_a_gpu(name: str) -> None:
     try:
         for experiment in PROBES[name](torch.device("cuda"), {}):

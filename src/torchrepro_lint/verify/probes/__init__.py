@@ -26,6 +26,7 @@ FAMILIES = (
     "vision",
     "graphs",
     "third_party",
+    "collectives",
 )
 
 
