@@ -144,3 +144,14 @@ def test_what_cannot_be_written_is_known_beforehand(tmp_path: Path, name: str, t
     with pytest.raises(OSError, match=told):
         refuse_unwritable(tmp_path / name)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_recording_is_named_after_what_was_measured(session: Session) -> None:
+    """A GPU that PyTorch cannot use gives no name."""
+    environment = {**session.environment, "gpu": "NVIDIA H200", "cpu": "AMD EPYC", "torch": "2.11.0"}
+    rows = (
+        row_of(task("lost"), "cuda", [], "killed by SIGSEGV"),
+        row_of(replace(task("steady"), devices=("cpu",)), "cpu", [STEADY], None),
+    )
+    script = runpy.run_path(str(ROOT / "scripts" / "record-evidence"), run_name="record")
+    assert script["name"](replace(session, environment=environment, rows=rows)) == "amd-epyc-torch-2.11.0.json"

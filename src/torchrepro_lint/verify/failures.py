@@ -27,8 +27,8 @@ _LOST = (
     "cuDNN error: CUDNN_STATUS_INTERNAL_ERROR",
 )
 
-REFUSALS = (RuntimeError, ValueError, TypeError, IndexError, AssertionError, MemoryError)
-"""What PyTorch raises where an operation does not take its inputs: `NotImplementedError` is a `RuntimeError`."""
+REFUSALS = (RuntimeError, ValueError, TypeError, IndexError, AttributeError, AssertionError, MemoryError)
+"""What is raised where an operation does not take its inputs, or is not there: `NotImplementedError` is one of them."""
 
 _FLAG = "use_deterministic_algorithms"  # every alert names it, that of cuBLAS too, and no other error does
 _NO_KERNEL = re.compile(

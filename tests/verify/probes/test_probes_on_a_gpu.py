@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from torchrepro_lint.verify.experiment import Missing, Unsupported
+from torchrepro_lint.verify.failures import of_kernel
 from torchrepro_lint.verify.given import Given
 
 torch = pytest.importorskip("torch")
@@ -56,8 +57,8 @@ def test_shapes_and_sizes(name: str) -> None:
         pytest.skip(str(reason))
     assert found
     assert max(item["bytes"] for item in found) < 1024 * MIB
-    halves = sum("float16" in item["summary"] for item in found)
-    assert halves == 0 or halves >= 2  # both, or neither
+    told = " ".join(item["summary"] for item in found)
+    assert (" float16" in told) == (" bfloat16" in told) or name == "reduced-precision"
 
 
 def test_the_whole_table_takes_seven_minutes_at_most() -> None:
@@ -107,7 +108,12 @@ def test_it_runs_on_a_gpu(name: str) -> None:
         for experiment in PROBES[name](torch.device("cuda"), {}):
             torch.cuda.reset_peak_memory_stats()
             inputs = [t.detach().clone().requires_grad_(t.requires_grad) for t in tensors(experiment.inputs)]
-            outputs = list(tensors(experiment.operation(*inputs)))
+            try:
+                outputs = list(tensors(experiment.operation(*inputs)))
+            except RuntimeError as error:
+                if experiment.optional and of_kernel(error):
+                    continue
+                raise
             if experiment.backward:
                 smooth = [t for t in outputs if t.requires_grad]
                 torch.autograd.backward(smooth, [torch.randn_like(t) for t in smooth])
