@@ -38,7 +38,8 @@ def probe(name: str, *, halves: bool = False, channels_last: bool = False) -> Ca
             for dtype in _dtypes(given, halves and on_cuda):
                 for layout in _layouts(given, channels_last and on_cuda and dtype is torch.float32):
                     for experiment in recipe(device, given.in_pass(dtype, layout)):
-                        yield replace(experiment, optional=given.peek(DTYPE) is None and dtype in _HALVES)
+                        is_tried = given.peek(DTYPE) is None and dtype in _HALVES
+                        yield replace(experiment, optional=experiment.optional or is_tried)
 
         PROBES[name] = run
         return recipe
