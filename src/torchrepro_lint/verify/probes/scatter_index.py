@@ -265,7 +265,7 @@ def index_put_accumulate(device: torch.device, arguments: Arguments) -> Iterator
         return
     draws = Draws(device, arguments)
     table = draws.normal(100, 64, grad=True)
-    rows = draws.index(on(device, 40_000, 50_000), below=100)  # so long that two threads of a busy CPU meet
+    rows = draws.index(on(device, 20_000, 50_000), below=100)  # so long that two threads of a busy CPU meet
     yield Experiment(
         f"table {words(table)}, {rows.numel()} rows read; backward", (table, rows), lambda x, i: x[i], backward=True
     )
