@@ -14,6 +14,8 @@ from torchrepro_lint.cards import rules_dir
 from torchrepro_lint.model import Property
 
 SCHEMA = 1
+SHAPE, DTYPE, MEMORY_FORMAT = "input.shape", "input.dtype", "input.memory_format"
+"""Among the arguments of a measurement: what its inputs were, where a call or the user says so."""
 CONFIRMED = ("CONFIRMED", "STILL_DIFFERS_IN_DET_MODE")
 NOT_REPRODUCED = "NOT_REPRODUCED"
 VERDICTS = (*CONFIRMED, "RAISES_IN_DET_MODE", "SWITCHES_IN_DET_MODE", NOT_REPRODUCED, "NOT_EXERCISED", "UNSUPPORTED")
@@ -29,8 +31,8 @@ class Measured(NamedTuple):
     """What one operation did on one machine: `distinct` results of `repeats` runs on equal inputs.
 
     `arguments` are those of the call that was measured, empty for the recipe's own. `outcome` is what
-    use_deterministic_algorithms(True) made of it, `slowdown` the time under it over the time without, `reason` what cut
-    the measurement short.
+    use_deterministic_algorithms(True) made of it, `slowdown` the time under it over the time without, `reason` what is
+    missing from the measurement.
     """
 
     id: str
@@ -72,9 +74,9 @@ class Measured(NamedTuple):
             case "still_differs":
                 yield "differs under deterministic algorithms too"
             case "switches" | "same" if self.slowdown is not None:
-                yield f"deterministic path {_pace(self.slowdown)}"
+                yield f"deterministic path {pace(self.slowdown)}"
         if self.reason is not None:
-            yield f"cut short: {self.reason}"
+            yield f"incomplete: {self.reason}"
 
     def as_json(self) -> dict[str, Property]:
         """Plain data, with the words."""
@@ -86,6 +88,10 @@ class Evidence:
 
     def __init__(self, own: Sequence[Measured] = ()) -> None:
         self._own = tuple(own)
+
+    def all(self) -> tuple[Measured, ...]:
+        """All of them, the user's first."""
+        return (*self._own, *shipped())
 
     def of(self, operation: str) -> list[Measured]:
         """What was measured of a row of the catalogue."""
@@ -111,6 +117,11 @@ def read(path: Path, *, is_own: bool = True) -> tuple[Measured, ...]:
         raise EvidenceError(f"{path}: is not UTF-8") from None
     except json.JSONDecodeError as error:
         raise EvidenceError(f"{path}:{error.lineno}:{error.colno}: broken JSON: {error.msg}") from None
+    return measured_in(document, path, is_own=is_own)
+
+
+def measured_in(document: Any, path: Path, *, is_own: bool = True) -> tuple[Measured, ...]:
+    """The measurements in a document that is no file yet, or that the file at `path` holds. Raises EvidenceError."""
     return tuple(_Reader(path, is_own).measurements(document))
 
 
@@ -151,8 +162,15 @@ class _Reader:
             outcome=self.one_of(flag, "outcome", _OUTCOMES, f"{place}.deterministic"),
             slowdown=self.number(slowdown, "median", f"{place}.deterministic.slowdown") if slowdown else None,
             is_own=self.is_own,
-            reason=self.of_kind(row, "reason", str, place) if row.get("reason") is not None else None,
+            reason=self.reason(row, place),
         )
+
+    def reason(self, row: dict[str, Any], place: str) -> str | None:
+        """Why the row does not speak for the whole call."""
+        if row.get("reason") is not None:
+            return str(self.of_kind(row, "reason", str, place))
+        names = self.of_kind(row, "not_followed", list, place) if row.get("not_followed") else []
+        return f"run without its {', '.join(map(str, names))}" if names else None
 
     def machine(self, environment: dict[str, Any], kind: str) -> str:
         """The model; some machines do not tell theirs."""
@@ -180,7 +198,7 @@ class _Reader:
         return EvidenceError(f"{self.path}: {place}: {problem}")
 
 
-def _pace(slowdown: float) -> str:
+def pace(slowdown: float) -> str:
     """`1.8x slower`."""
     if 0.95 < slowdown < 1.05:
         return "as fast"

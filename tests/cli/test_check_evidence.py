@@ -93,7 +93,7 @@ def test_what_settles_nothing_is_only_told(checked: Any, measured: dict[str, Any
 def test_a_measurement_that_was_cut_short_says_so(checked: Any) -> None:
     found = checked({**row(PAD, "CONFIRMED"), "reason": "took longer than 120 s"})[PAD]
     assert found["properties"]["evidence"]["reason"] == "took longer than 120 s"
-    assert found["properties"]["evidence"]["words"].endswith(", cut short: took longer than 120 s")
+    assert found["properties"]["evidence"]["words"].endswith(", incomplete: took longer than 120 s")
 
 
 def test_a_cpu_settles_nothing_and_is_told_only_where_it_differed(checked: Any) -> None:

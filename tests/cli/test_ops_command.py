@@ -156,3 +156,23 @@ def test_a_wrong_option(run: Run, option: tuple[str, str], problem: str) -> None
 def test_color(run: Run) -> None:
     assert "\x1b[1mSources\x1b[0m" in run("ops", "put", "--color", "always").stdout
     assert "\x1b[" not in run("ops", "put").stdout
+
+
+def test_a_matrix_of_operations_and_environments(run: Run, tmp_path: Path) -> None:
+    here = write(tmp_path / "a.json", document(row("cumsum", "CONFIRMED", distinct=3), row("put", "CONFIRMED", dim=1)))
+    steady = row("cumsum", "NOT_REPRODUCED", distinct=1, outcome="same")
+    always = row("index-add", "STILL_DIFFERS_IN_DET_MODE", outcome="still_differs")
+    there = write(tmp_path / "b.json", document(steady, always, gpu="NVIDIA <L4>"))
+    asked = ("ops", "--evidence", str(here), "--evidence", str(there), "--device", "cuda")
+    lines = run(*asked).stdout.splitlines()
+    assert lines[0].split("  ")[0] == "operation"
+    assert "NVIDIA Test 1, torch 2.11.0" in lines[0] and "NVIDIA <L4>, torch 2.11.0" in lines[0]
+    rows = {line.split()[0]: " ".join(line.split()) for line in lines if line}
+    assert rows["cumsum"] == "cumsum differs 3/20, 1.8x slower agrees"
+    assert rows["index-add"] == "index-add - differs always 20/20"
+    assert rows["put(dim=1)"] == "put(dim=1) differs 20/20, 1.8x slower -"
+    page = run(*asked, "--output-format", "markdown").stdout
+    assert "| `cumsum` | differs 3/20, 1.8x slower | agrees |\n" in page
+    html = run(*asked, "--output-format", "html").stdout
+    assert "<th>NVIDIA &lt;L4&gt;, torch 2.11.0</th>" in html
+    assert '<td class="differs">differs 3/20, 1.8x slower</td><td class="agrees">agrees</td>' in html

@@ -10,6 +10,7 @@ import jsonschema
 import pytest
 from command_line import Process, Run
 
+from evidence_file import document, row, write
 from torchrepro_lint.cli.verify import _hindrances
 from torchrepro_lint.verify.session import Protocol, Session
 
@@ -44,6 +45,7 @@ def flagged(project: Path) -> Path:
         (("--require-cuda", "--device", "cpu"), "contradict"),
         (("--repeats", "1"), "--repeats"),
         (("--isolated", "--config", "pyproject.toml"), "--isolated"),
+        (("--op", "put", "--evidence", "-", "--output-format", "json"), "both write JSON"),
     ],
 )
 def test_what_cannot_be_asked(run: Run, arguments: tuple[str, ...], told: str) -> None:
@@ -90,6 +92,38 @@ def test_findings_are_joined_with_verdicts(flagged: Path, process: Process) -> N
     assert evidence["environment"]["torch"] == torch.__version__
     (unpool,) = [row for row in evidence["rows"] if row["id"] == "max-unpool2d"]
     assert (unpool["repeats"], unpool["distinct"], unpool["arguments"]) == (3, 1, {"kernel_size": 3, "stride": 1})
+
+
+def test_a_folder_that_does_not_exist_is_told_before_anything_is_run(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torchrepro_lint.verify.session.run", lambda *arguments: pytest.fail("something was run"))
+    done = run("verify", "--all", "--evidence", "nowhere/evidence.json")
+    assert done.exit_code == 2
+    assert "--evidence: cannot write nowhere/evidence.json: No such file or directory" in done.stderr
+
+
+def test_a_dash_is_the_standard_output(project: Path, process: Process) -> None:
+    done = process("verify", "--op", "bincount-unweighted", "--device", "cpu", "--repeats", "2", "--evidence", "-")
+    jsonschema.validate(json.loads(done.stdout), SCHEMA)
+    assert b"Verified 0 of 1 operation" in done.stderr
+    assert not (project / "-").exists()
+
+
+def test_both_ends_of_a_comparison(project: Path, process: Process) -> None:
+    steady = row("max-unpool2d", "NOT_REPRODUCED", device="cpu", distinct=1, outcome="same")
+    gone = row("put", "CONFIRMED", device="cpu", distinct=2)
+    write(project / "before.json", document({**steady, "reason": None}, gone))
+    done = process("verify", "--op", "max-unpool2d", "--device", "cpu", "--repeats", "2", "--against", "before.json")
+    lines = done.stdout.decode().splitlines()
+    assert "Against Test CPU (CPU), torch 2.11.0:" in lines
+    assert "  max-unpool2d (CPU): NOT_REPRODUCED there, RAISES_IN_DET_MODE here" in lines
+    assert lines[-1] == "1 verdict changed of 1; 0 measured here alone, 1 there alone."
+
+
+def test_what_is_no_evidence_is_told_before_anything_is_run(run: Run, project: Path) -> None:
+    (project / "before.json").write_text("{}")
+    done = run("verify", "--op", "put", "--against", "before.json")
+    assert done.exit_code == 2
+    assert "--against: before.json: is no evidence" in done.stderr
 
 
 def test_json_joins_findings_and_evidence(flagged: Path, process: Process) -> None:

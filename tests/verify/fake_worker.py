@@ -6,8 +6,12 @@ The operations are registered with PyTorch, so that nothing but their kernels is
 from __future__ import annotations
 
 import os
+import random
+import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 
+import numpy as np
 import torch
 
 from torchrepro_lint.verify import worker
@@ -69,10 +73,30 @@ def _tried(operation: Callable[[torch.Tensor], object]) -> Callable[..., Iterato
     return experiments
 
 
+def every_generator(x: torch.Tensor) -> torch.Tensor:
+    """Draws from each: processes that do not seed them start with other numbers."""
+    return torch.nn.functional.dropout(x) + torch.rand(64) + random.random() + float(np.random.rand())
+
+
+def _raising(error: BaseException) -> Callable[[torch.Tensor], torch.Tensor]:
+    """Fails under the flag alone, with an error that is no alert."""
+
+    def operation(x: torch.Tensor) -> torch.Tensor:
+        if torch.are_deterministic_algorithms_enabled():
+            raise error
+        return x * 2
+
+    return operation
+
+
 for _name, _operation in {
     "varying": varying, "switching": switching, "other-kernel": other_kernel, "raising": raising,
     "writing": writing, "steady": steady, "per-process": per_process,
-    "random": lambda x: torch.nn.functional.dropout(x) + torch.rand(64),
+    "random": every_generator, "sleeping": lambda x: time.sleep(600),
+    "no-kernel": _raising(RuntimeError("No available kernel. Aborting execution.")),
+    "wrong-dtype": _raising(RuntimeError("expected scalar type Half but found Float")),
+    "not-implemented": _raising(NotImplementedError("\"f\" not implemented for 'Half'")),
+    "wordless": _raising(RuntimeError()),
 }.items():  # fmt: skip
     probe(f"fake-{_name}")(_tried(_operation))
 
@@ -89,6 +113,16 @@ def _under_the_flag(fails: Callable[[], object]) -> Callable[[torch.Tensor], obj
 
 def _lose_the_gpu() -> None:
     raise RuntimeError("CUDA error: an illegal memory access was encountered\nCompile with `TORCH_USE_CUDA_DSA`")
+
+
+@probe("fake-partly")
+def partly(device: torch.device, arguments: Mapping[str, object]) -> Iterator[Experiment]:
+    """The second of three dtypes has no kernel; a fourth, which nobody has asked for, has none either."""
+    yield from _tried(varying)(device, arguments)
+    x = torch.ones(4)
+    yield Experiment("x (4,) other", (x,), lambda x: torch.matmul(x.view(2, 2), torch.ones(3, 3)))
+    yield Experiment("x (4,) optional", (x,), lambda x: torch.linalg.inv(x.view(2, 2).half()), optional=True)
+    yield Experiment("x (4,) last", (x,), steady)
 
 
 @probe("fake-out-of-memory-in-det-mode")
@@ -123,4 +157,4 @@ def unsupported(device: torch.device, arguments: Mapping[str, object]) -> Iterat
 
 
 if __name__ == "__main__":
-    worker.main()
+    worker.main(sys.argv[1:])

@@ -24,7 +24,7 @@ def send(answer: object, end: str = "\n") -> None:
 
 
 def main() -> None:
-    if sys.argv[1:] == ["stillborn"]:
+    if "stillborn" in sys.argv:
         raise OSError("libtorch.so: cannot open shared object file")
     send({"environment": {"pid": os.getpid()}, "devices": ["cpu"]})
     for line in sys.stdin:
@@ -32,6 +32,18 @@ def main() -> None:
         send({"measurement": to_json(Measurement(probe, "00", Arm(("a", "b"))))})
         if probe == "hanging":
             time.sleep(60)
+        elif probe == "forking":
+            if os.fork() == 0:
+                time.sleep(30)
+                os._exit(0)
+            time.sleep(30)
+        elif probe == "closing":
+            os.close(1)
+            time.sleep(30)
+        elif probe == "slow":
+            for _ in range(3):
+                time.sleep(1)
+                send({"going": "on"})
         elif probe == "crashing":
             os.kill(os.getpid(), signal.SIGSEGV)
         elif probe == "killed":

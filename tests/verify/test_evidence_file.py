@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import runpy
+import stat
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +15,7 @@ import pytest
 
 from torchrepro_lint.cards import rules_dir
 from torchrepro_lint.verify.environment import manifest
-from torchrepro_lint.verify.evidence import evidence, write
+from torchrepro_lint.verify.evidence import evidence, refuse_unwritable, write
 from torchrepro_lint.verify.results import Arm, Difference, Measurement, Slowdown
 from torchrepro_lint.verify.session import Protocol, Session
 from torchrepro_lint.verify.tasks import Task
@@ -96,3 +99,59 @@ def test_the_name_of_a_recording(session: Session, gpu: str | None, cpu: str | N
     environment = {**session.environment, "gpu": gpu, "cpu": cpu, "torch": "2.11.0+cu128"}
     script = runpy.run_path(str(ROOT / "scripts" / "record-evidence"), run_name="record")
     assert script["name"](replace(session, environment=environment)) == expected
+
+
+def test_a_link_is_written_through(session: Session, tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir()
+    target, link = tmp_path / "kept" / "evidence.json", tmp_path / "link.json"
+    link.symlink_to(target)
+    for _ in range(2):  # where the file is not there yet, too
+        write(link, evidence(session))
+        assert link.is_symlink()
+        assert not target.is_symlink()
+        assert json.loads(target.read_text())["schema"] == 1
+    assert [path.name for path in target.parent.iterdir()] == ["evidence.json"]
+
+
+def test_the_mode_of_a_file_is_kept(session: Session, tmp_path: Path) -> None:
+    file = tmp_path / "evidence.json"
+    file.write_text("")
+    file.chmod(0o600)
+    write(file, evidence(session))
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names")
+def test_what_is_no_file_is_written_to_and_stays(session: Session, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE)
+    refuse_unwritable(pipe)
+    write(pipe, evidence(session))
+    told, _ = reader.communicate(timeout=10)
+    assert json.loads(told)["schema"] == 1
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    null = Path(os.devnull)
+    write(null, evidence(session))
+    assert stat.S_ISCHR(null.stat().st_mode)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"), [("nowhere/evidence.json", "No such file"), ("file/x.json", "Not a directory"), (".", "Is a dir")]
+)
+def test_what_cannot_be_written_is_known_beforehand(tmp_path: Path, name: str, told: str) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match=told):
+        refuse_unwritable(tmp_path / name)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_recording_is_named_after_what_was_measured(session: Session) -> None:
+    """A GPU that PyTorch cannot use gives no name."""
+    environment = {**session.environment, "gpu": "NVIDIA H200", "cpu": "AMD EPYC", "torch": "2.11.0"}
+    rows = (
+        row_of(task("lost"), "cuda", [], "killed by SIGSEGV"),
+        row_of(replace(task("steady"), devices=("cpu",)), "cpu", [STEADY], None),
+    )
+    script = runpy.run_path(str(ROOT / "scripts" / "record-evidence"), run_name="record")
+    assert script["name"](replace(session, environment=environment, rows=rows)) == "amd-epyc-torch-2.11.0.json"

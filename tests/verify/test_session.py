@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import torchrepro_lint
+from torchrepro_lint.verify.process import Process, command_of
 from torchrepro_lint.verify.session import Protocol, Session, run
 from torchrepro_lint.verify.tasks import Task
 from torchrepro_lint.verify.verdicts import Outcome, Row
@@ -30,6 +32,11 @@ WANTED = {
     "out-of-memory-in-det-mode": "NOT_REPRODUCED",
     "lost-gpu-in-det-mode": "UNSUPPORTED",
     "unsupported": "UNSUPPORTED",
+    "no-kernel": "UNSUPPORTED",
+    "wrong-dtype": "UNSUPPORTED",
+    "not-implemented": "UNSUPPORTED",
+    "wordless": "UNSUPPORTED",
+    "partly": "STILL_DIFFERS_IN_DET_MODE",
     "missing": "NOT_EXERCISED",
 }
 
@@ -61,7 +68,10 @@ def test_verdict(rows: dict[str, Row], name: str) -> None:
         ("unsupported", "needs two GPUs"),
         ("steady", None),
         ("out-of-memory", "out of memory: 1152921504606846976 bytes were wanted"),
-        ("out-of-memory-in-det-mode", "out of memory: 1152921504606846976 bytes were wanted"),
+        ("out-of-memory-in-det-mode", "x (64,) float32: out of memory: 1152921504606846976 bytes were wanted"),
+        ("no-kernel", "x (64,) float32: under deterministic algorithms: No available kernel. Aborting execution."),
+        ("wordless", "x (64,) float32: under deterministic algorithms: RuntimeError"),
+        ("partly", "x (4,) other: mat1 and mat2 shapes cannot be multiplied (2x2 and 3x3)"),
         ("lost-gpu-in-det-mode", "ended by RuntimeError: CUDA error: an illegal memory access was encountered"),
     ],
 )
@@ -72,7 +82,8 @@ def test_reason(rows: dict[str, Row], name: str, reason: str | None) -> None:
 def test_what_was_cut_short_is_not_conclusive(rows: dict[str, Row]) -> None:
     inconclusive = {name for name, row in rows.items() if not row.conclusive}
     assert inconclusive == {
-        "out-of-memory", "out-of-memory-in-det-mode", "lost-gpu-in-det-mode", "unsupported", "missing",
+        "out-of-memory", "out-of-memory-in-det-mode", "lost-gpu-in-det-mode", "unsupported", "missing", "no-kernel",
+        "wrong-dtype", "not-implemented", "wordless",
     }  # fmt: skip
 
 
@@ -95,6 +106,25 @@ def test_the_flag_is_told_apart_from_the_default(rows: dict[str, Row]) -> None:
     assert rows["switching"].measurements[0].slowdown is not None
 
 
+def test_a_dtype_that_fails_takes_nothing_else_with_it(rows: dict[str, Row]) -> None:
+    assert [m.summary for m in rows["partly"].measurements] == ["x (64,) float32", "x (4,) last"]
+
+
+def test_what_draws_is_the_same_in_every_process() -> None:
+    """Python and NumPy start each process with other numbers: every trial seeds all generators."""
+    (row,) = run([fake("random")], Protocol(repeats=6, processes=3, command=FAKE)).rows
+    assert row.verdict.value == "NOT_REPRODUCED"
+    (measurement,) = row.measurements  # with equal inputs, of which the state of the generators is one
+    assert (measurement.processes, measurement.default.distinct) == (3, 1)
+
+
+def test_attention_with_dropout_is_the_same_in_every_process() -> None:
+    task = Task("sdpa", "sdpa", "backward", ("cpu",), {"dropout_p": 0.1})
+    (row,) = run([task], Protocol(repeats=6, processes=3)).rows
+    assert row.verdict.value == "NOT_REPRODUCED"
+    assert {m.processes for m in row.measurements} == {3}
+
+
 def test_what_differs_between_processes_alone() -> None:
     done = run([fake("per-process"), fake("steady")], Protocol(repeats=6, processes=3, command=FAKE))
     apart, steady = done.rows
@@ -106,13 +136,40 @@ def test_what_differs_between_processes_alone() -> None:
 
 
 def test_a_gpu_that_pytorch_cannot_use_is_told_with_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    if torch.cuda.is_available():
-        pytest.skip("this machine has CUDA")
-    assert why_no_cuda(None) == "no CUDA device here"
+    def broken(device: object) -> None:
+        raise RuntimeError("CUDA driver initialization failed. You may want to ...")
+
+    assert why_no_cuda(None) == "no CUDA device here" or torch.cuda.is_available()
     monkeypatch.setattr(torch.version, "cuda", "12.8")
+    monkeypatch.setattr(torch.cuda, "set_device", broken)
     told = why_no_cuda("NVIDIA H200")
-    assert told.startswith("PyTorch cannot use the NVIDIA H200 that is here: ")
-    assert not told.endswith(": ")
+    assert told == "PyTorch cannot use the NVIDIA H200 that is here: CUDA driver initialization failed"
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    assert why_no_cuda(None) == "PyTorch cannot use the GPU that is here: CUDA driver initialization failed"
+    assert why_no_cuda(None, "cuda:2") == "no CUDA device 2 here: there are 2"
+
+
+BROKEN_GPU = """
+import sys, torch
+from torchrepro_lint.verify import worker
+
+def broken():
+    def function(*args, **options):
+        raise RuntimeError("CUDA error: unspecified launch failure")
+    return function
+
+torch.version.cuda = "12.8"
+for name in ("is_available", "device_count", "get_device_name", "set_device", "current_device", "empty_cache"):
+    setattr(torch.cuda, name, broken())
+worker.main(sys.argv[1:])
+"""
+
+
+def test_a_broken_gpu_is_left_alone_where_a_cpu_is_asked_for() -> None:
+    command = (sys.executable, "-c", BROKEN_GPU)
+    task = Task("bincount", "bincount-unweighted", "forward", ("cuda", "cpu"))
+    (row,) = run([task], Protocol(repeats=2, devices=("cpu",), command=command)).rows
+    assert (row.verdict.value, row.device, row.reason) == ("NOT_REPRODUCED", "cpu", None)
 
 
 def test_nothing_is_imported_from_the_folder_that_it_is_run_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,6 +178,22 @@ def test_nothing_is_imported_from_the_folder_that_it_is_run_in(tmp_path: Path, m
     monkeypatch.chdir(tmp_path)
     (row,) = run([Task("bincount", "bincount-unweighted", "forward", ("cpu",))], Protocol(repeats=2)).rows
     assert (row.verdict.value, row.reason) == ("NOT_REPRODUCED", None)
+
+
+@pytest.mark.parametrize("safe_path", ["", "1"])
+def test_a_module_beside_the_package_is_not_imported_instead_of_pythons_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, safe_path: str
+) -> None:
+    """As the backport `pathlib` on PyPI lies beside it."""
+    (tmp_path / "torchrepro_lint").symlink_to(Path(torchrepro_lint.__file__).parent)
+    for name in ("pathlib", "json", "inspect"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('a module beside the package was imported')\n")
+    monkeypatch.setenv("PYTHONSAFEPATH", safe_path)
+    process = Process((*command_of(tmp_path / "torchrepro_lint" / "__init__.py"), "cpu"))
+    try:
+        assert process.hello(60)["devices"] == ["cpu"]
+    finally:
+        process.kill()
 
 
 def test_a_cuda_row_without_cuda_is_not_exercised(session: Session) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.operation_words import places_of, properties_of, values_of
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.evidence import DTYPE
 from torchrepro_lint.model import Certainty, Level
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ def draft_of(
     properties, level = dict(properties_of(verdict)), None
     arguments = properties["arguments"]
     assert isinstance(arguments, dict)
-    known = weighed(verdict, arguments, program)
+    dtype = {DTYPE: properties["dtype"]} if "dtype" in properties else {}
+    known = weighed(verdict, {**arguments, **dtype}, program)
     if known is not None:
         properties["evidence"] = {**known.measured.as_json(), "words": known.words}
         if known.settled == "confirmed":

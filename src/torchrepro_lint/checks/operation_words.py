@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -9,10 +10,16 @@ from torchrepro_lint.checks.draft import Place
 from torchrepro_lint.checks.listed import listed
 
 if TYPE_CHECKING:
+    from torchrepro_lint.kernels.arguments import CallSite
     from torchrepro_lint.kernels.verdicts import Verdict
     from torchrepro_lint.model import Property
 
 MAX_PLACES = 5
+
+_IMPLIED: Mapping[str, Mapping[str, Property]] = {
+    "torch.nn.UpsamplingBilinear2d": {"align_corners": True},
+    "torch.nn.functional.upsample_bilinear": {"align_corners": True},
+}  # what these pass on to the operation by themselves
 
 _PASS = {
     "forward": "its forward pass",
@@ -56,14 +63,32 @@ def properties_of(verdict: Verdict) -> Mapping[str, Property]:
     from torchrepro_lint.kernels.literals import literals  # imported late: large
 
     operation = verdict.operation
+    shown = literals(verdict.site, (*operation.when, *operation.exact, *verdict.behaviour.when))
+    arguments = {**_IMPLIED.get(verdict.call.name, {}), **shown}
     return {
         "operation": operation.id,
         "package": operation.package,
         "spelling": verdict.call.name,
         "direction": operation.direction,
         "devices": list(operation.devices),
-        "arguments": literals(verdict.site, (*operation.when, *operation.exact, *verdict.behaviour.when)),
+        "arguments": arguments,
+        **_not_shown(verdict.site, arguments),
     }
+
+
+def _not_shown(site: CallSite, arguments: Mapping[str, Property]) -> dict[str, Property]:
+    """The parameters with a default that the call passes and whose values the source does not show, and the dtype that
+    it gives its input."""
+    from torchrepro_lint.checks.input_dtype import input_dtype
+
+    passed = {n for n, (_, default) in site.signature.parameters.items() if default is not None and _passes(site, n)}
+    unread: list[Property] = [*sorted(passed - arguments.keys())]
+    dtype = input_dtype(site)
+    return ({"unread": unread} if unread else {}) | ({"dtype": dtype} if dtype else {})
+
+
+def _passes(site: CallSite, name: str) -> bool:
+    return not isinstance(site.argument(name), ast.expr)
 
 
 def places_of(verdict: Verdict) -> tuple[Place, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from torchrepro_lint.cli import shared_options
+from torchrepro_lint.cli import destination, shared_options
 from torchrepro_lint.cli.help import Command, Option
 
 SAME, DRIFTED = 0, 1
@@ -33,9 +33,9 @@ Exit codes:
     "--save",
     cls=Option,
     section="Options",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
     metavar="FILE",
-    help="Write it to a file, as JSON.",
+    help="Write it to a file, as JSON; - is the standard output.",
 )
 @click.option(
     "--compare",
@@ -60,7 +60,7 @@ def env(save: Path | None, compare: Path | None, output_format: str) -> int:
     before = _read(compare) if compare else None
     now = manifest()
     if save is not None:
-        _write(save, now)
+        destination.save(save, now, "--save")
         return SAME
     if output_format == "json":
         as_utf8()
@@ -88,13 +88,3 @@ def _read(path: Path) -> Mapping[str, Any]:
     if not isinstance(found, dict) or "python" not in found:
         raise Failure(f"--compare: {path} was not written by `env --save` or `verify --evidence`")
     return found
-
-
-def _write(path: Path, content: Mapping[str, Any]) -> None:
-    from torchrepro_lint.cli.streams import Failure
-    from torchrepro_lint.verify.evidence import write
-
-    try:
-        write(path, content)
-    except OSError as error:
-        raise Failure(f"--save: cannot write {path}: {error.strerror}") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from torchrepro_lint.cli import shared_options
 from torchrepro_lint.cli.help import Command
 
 if TYPE_CHECKING:
-    from torchrepro_lint.evidence import Evidence
+    from torchrepro_lint.evidence import Evidence, Measured
     from torchrepro_lint.kernels.operations import Operation
 
 DEVICES = ("cuda", "cpu", "mps", "xpu")
@@ -23,6 +24,7 @@ A NAME is an id of the table, any spelling, or the alert that PyTorch raises:
   torchrepro-lint ops F.interpolate --torch-version 2.5
   torchrepro-lint ops "cumsum_cuda_kernel does not have a deterministic ..."
   torchrepro-lint ops --device mps --output-format json
+  torchrepro-lint ops --evidence h200.json --evidence l4.json --output-format markdown
 
 Exit codes:
   0  shown
@@ -43,14 +45,30 @@ Exit codes:
 @shared_options.option(
     "Options", "--device", type=click.Choice(DEVICES), help="Only what holds on this device. [default: all]"
 )
-@shared_options.evidence("Options", "Say also what this file has measured, as `torchrepro-lint verify` writes it.")
-@shared_options.text_or_json("Options", "json: one object with everything that is known of these operations.")
+@shared_options.option(
+    "Options",
+    "--evidence",
+    type=click.Path(dir_okay=False, path_type=Path),
+    multiple=True,
+    metavar="FILE",
+    help="Say also what this file has measured, as `torchrepro-lint verify` writes it. Several: a matrix of operations "
+    "and environments.",
+)
+@shared_options.option(
+    "Options",
+    "--output-format",
+    type=click.Choice(["text", "json", "markdown", "html"]),
+    default="text",
+    show_default=True,
+    help="json: one object with everything that is known of these operations; markdown, html: the matrix of what was "
+    "measured, as a page.",
+)
 @shared_options.color("Options")
 def ops(
     name: str | None,
     torch_version: str | None,
     device: str | None,
-    evidence: Path | None,
+    evidence: tuple[Path, ...],
     output_format: str,
     color: str,
 ) -> int:
@@ -72,7 +90,10 @@ def ops(
     known = _evidence(evidence)
     measured = {op.id: [item for item in known.of(op.id) if item.device in devices] for op in operations}
     colored, width = streams.wants_color(color), streams.width()
-    if output_format == "json":
+    if output_format in ("markdown", "html") or len(evidence) > 1:
+        items = [item for item in known.all() if item.id in measured and item.device in devices]
+        streams.write(_matrix(items, output_format))
+    elif output_format == "json":
         from torchrepro_lint.report.rule_list import render_json
 
         streams.as_utf8()
@@ -101,12 +122,22 @@ def _release(setting: str | None) -> tuple[int, ...]:
     return effective(version).release[:2]
 
 
-def _evidence(path: Path | None) -> Evidence:
+def _matrix(measured: list[Measured], output_format: str) -> Iterator[str]:
+    from torchrepro_lint.cli import streams
+    from torchrepro_lint.report import matrix
+
+    if output_format != "text":
+        streams.as_utf8()
+    render = {"markdown": matrix.markdown, "html": matrix.html}.get(output_format, matrix.text)
+    return render(matrix.matrix(measured))
+
+
+def _evidence(paths: tuple[Path, ...]) -> Evidence:
     from torchrepro_lint.cli.streams import Failure
     from torchrepro_lint.evidence import Evidence, EvidenceError, read
 
     try:
-        return Evidence(read(path) if path is not None else ())
+        return Evidence([item for path in paths for item in read(path)])
     except EvidenceError as error:
         raise Failure(f"--evidence: {error}") from None
 

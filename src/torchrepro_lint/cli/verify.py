@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from torchrepro_lint.cli import shared_options
+from torchrepro_lint.cli import destination, shared_options, verify_tasks
 from torchrepro_lint.cli.help import Command, Option
 
 if TYPE_CHECKING:
     from torchrepro_lint.engine import Result
+    from torchrepro_lint.evidence import Measured
     from torchrepro_lint.report.verification import Verification
     from torchrepro_lint.verify.session import Protocol, Session
     from torchrepro_lint.verify.tasks import Task
@@ -45,6 +46,9 @@ Examples:
   torchrepro-lint verify train.py
   torchrepro-lint verify --all --evidence evidence.json
   torchrepro-lint verify --op index-put-accumulate --device cpu --thorough
+  torchrepro-lint verify --op index_add --arg dim=1 --shape 64,4096 --dtype bfloat16
+  torchrepro-lint verify train.py --plan
+  torchrepro-lint verify --module models.unet:build --inputs data.batches:one
 
 Exit codes:
   0  no run differed
@@ -65,11 +69,40 @@ _output = partial(_option, section="Output")
 )
 @shared_options.paths()
 @_what("--all", "every", is_flag=True, help="Every operation of the catalogue, instead of what PATHS contain.")
-@_what("--op", "ids", multiple=True, metavar="ID", help="This operation of the catalogue. May be repeated.")
+@_what(
+    "--op",
+    "ids",
+    multiple=True,
+    metavar="NAME",
+    help="This operation, by its id or any spelling: index_add. May be repeated.",
+)
+@_what(
+    "--arg",
+    "arguments",
+    multiple=True,
+    type=verify_tasks.Assignment(),
+    metavar="NAME=VALUE",
+    help="An argument of the operation that --op names: dim=1. May be repeated.",
+)
+@_what(
+    "--module",
+    metavar="PACKAGE.MODULE:FUNCTION",
+    help="The module that this function builds, forward and backward. Imports and runs your code, from here.",
+)
+@_what(
+    "--inputs",
+    metavar="PACKAGE.MODULE:FUNCTION",
+    help="Makes what --module is called with: a tensor, a tuple of arguments, or a mapping of keywords.",
+)
+@_what("--plan", is_flag=True, help="Say what would be run, with its memory and time by estimate, and run nothing.")
+@_how("--shape", type=verify_tasks.Shape(), metavar="N,N,...", help="The shape of the main input. [default: as probed]")
+@_how("--dtype", type=click.Choice(verify_tasks.DTYPES), help="Of the inputs. [default: the call's, or as probed]")
+@_how("--memory-format", type=click.Choice(verify_tasks.MEMORY_FORMATS), help="Of inputs with channels.")
 @_how(
     "--device",
-    type=click.Choice(["cuda", "cpu"]),
-    help="Only there; of several GPUs, on the first that is visible. [default: cuda where there is one, else cpu]",
+    type=verify_tasks.Device(),
+    metavar="DEVICE",
+    help="Only there: cpu, cuda, or cuda:1. [default: cuda where there is one, else cpu]",
 )
 @_how("--require-cuda", is_flag=True, help="Exit with 5 where there is no CUDA device.")
 @_how(
@@ -85,10 +118,27 @@ _output = partial(_option, section="Output")
     default=120,
     show_default=True,
     metavar="SECONDS",
-    help="How long one operation may take in one process.",
+    help="How long one experiment may take in one process, compiled or not.",
 )
 @_how("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, metavar="N", help="Processes at a time.")
-@_output("--evidence", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write what was measured.")
+@_output(
+    "--evidence",
+    type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
+    metavar="FILE",
+    help="Write what was measured, as JSON; with - to the standard output, and the report to the standard error.",
+)
+@_output(
+    "--against",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Say which verdicts and slowdowns are others than in this evidence: of another GPU, driver or release.",
+)
+@_output(
+    "--reproducer",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Write a script of its own for each operation that differed or raised.",
+)
 @_output(
     "--output-format",
     type=click.Choice(["full", "concise", "json", "github"]),
@@ -106,78 +156,58 @@ def verify(paths: tuple[Path, ...], **options: Any) -> int:
 
     PATHS are files and folders, by default the current folder, whose findings on operations are to be settled.
     Their code is neither imported nor run: the operations are, on inputs made for them, in processes of their own.
+    With --module, and only then, your code is.
     """
     _refuse_contradictions(paths, options)
     from importlib.util import find_spec
 
     from torchrepro_lint.cli.streams import Failure, complain
 
-    tasks, result = _tasks(paths, options)
+    before = _read(options["against"]) if options["against"] is not None else None
+    tasks, result = verify_tasks.wanted(paths, options)
     if result is not None and not tasks and options["evidence"] is None:
         return _nothing_to_do(result)
     if find_spec("torch") is None:
         raise Failure(_NO_TORCH)
+    if options["evidence"] is not None:
+        destination.refuse(options["evidence"], "--evidence")
+    if options["reproducer"] is not None:
+        destination.make_folder(options["reproducer"], "--reproducer")
+    if options["module"]:
+        complain(f"imports and calls {options['module']} and {options['inputs']}, from {Path.cwd()}")
+    if options["plan"]:
+        return _plan(tasks, _protocol(options))
     session = _session(tasks, _protocol(options))
     for problem in _hindrances(session):
         complain(problem)
-    verification = _joined(session, result)
+    verification = _joined(session, result, options)
     if options["evidence"] is not None:
-        _write_evidence(options["evidence"], session)
+        from torchrepro_lint.verify.evidence import evidence
+
+        destination.save(options["evidence"], evidence(session), "--evidence")
     _show(verification, options)
+    if before is not None:
+        _compare(before, session, options)
+    if options["reproducer"] is not None:
+        _write_reproducers(options["reproducer"], session)
     return _exit_code(verification)
 
 
 def _refuse_contradictions(paths: tuple[Path, ...], options: dict[str, Any]) -> None:
-    if sum((bool(paths), options["every"], bool(options["ids"]))) > 1:
-        raise click.UsageError("give PATHS, --all or --op: one of them")
-    if options["require_cuda"] and options["device"] == "cpu":
-        raise click.UsageError("--require-cuda and --device cpu contradict each other")
+    for problem in verify_tasks.contradictions(paths, options):
+        raise click.UsageError(problem)
+    if options["evidence"] == destination.STDOUT and options["output_format"] == "json":
+        raise click.UsageError("--evidence - and --output-format json both write JSON to the standard output")
     if options["isolated"] and options["config"]:
         raise click.UsageError("--isolated reads no configuration file, --config names one")
-
-
-def _tasks(paths: tuple[Path, ...], options: dict[str, Any]) -> tuple[list[Task], Result | None]:
-    """What is to be run, and the findings that ask for it."""
-    from torchrepro_lint.verify.tasks import KINDS, all_tasks, distinct, tasks_of
-
-    if options["ids"]:
-        return [_named(name) for name in dict.fromkeys(options["ids"])], None
-    if options["every"]:
-        wanted = {options["device"]} if options["device"] else set(KINDS)
-        return [task for task in all_tasks() if wanted.intersection(task.devices)], None
-    result = _checked(paths or (Path(),), options)
-    return distinct(task for task in tasks_of(result.findings) if task is not None), result
-
-
-def _named(name: str) -> Task:
-    from torchrepro_lint.verify.tasks import all_tasks
-
-    tasks = {task.id: task for task in all_tasks()}
-    if name in tasks:
-        return tasks[name]
-    from difflib import get_close_matches
-
-    close = get_close_matches(name, tasks, n=1, cutoff=0.4)
-    raise click.UsageError(f"--op: no operation {name!r}" + (f"; did you mean {close[0]}?" if close else ""))
-
-
-def _checked(paths: tuple[Path, ...], options: dict[str, Any]) -> Result:
-    from torchrepro_lint import cards
-    from torchrepro_lint.cli.streams import Failure
-    from torchrepro_lint.engine import Request, check
-    from torchrepro_lint.settings import SettingsError, SettingsResolver
-
-    try:
-        resolver = SettingsResolver(cards.codes(), isolated=options["isolated"], config=options["config"])
-        return check(Request(paths, resolver), None)
-    except SettingsError as error:
-        raise Failure(str(error)) from None
 
 
 def _protocol(options: dict[str, Any]) -> Protocol:
     from torchrepro_lint.verify.session import Protocol
 
     effort: dict[str, Any] = _THOROUGH if options["thorough"] else {}
+    if options["module"] and not options["thorough"]:
+        effort = {"processes": 2}
     if options["repeats"] is not None:
         effort = {**effort, "repeats": options["repeats"]}
     if options["device"] is not None:
@@ -204,6 +234,53 @@ def _session(tasks: list[Task], protocol: Protocol) -> Session:
             progress.clear()
 
 
+def _plan(tasks: list[Task], protocol: Protocol) -> int:
+    from torchrepro_lint.cli.streams import Failure, write
+    from torchrepro_lint.report.plan import plan_text
+    from torchrepro_lint.verify.plan import Died, plan
+
+    try:
+        write(plan_text(plan(tasks, protocol)))
+    except Died as death:
+        raise Failure(f"no process that imports PyTorch could be started: {death}") from None
+    return NOTHING_CONFIRMED
+
+
+def _read(path: Path) -> tuple[Measured, ...]:
+    from torchrepro_lint.cli.streams import Failure
+    from torchrepro_lint.evidence import EvidenceError, read
+
+    try:
+        return read(path)
+    except EvidenceError as error:
+        raise Failure(f"--against: {error}") from None
+
+
+def _compare(before: tuple[Measured, ...], session: Session, options: dict[str, Any]) -> None:
+    """On the standard error where the report is for programs."""
+    from torchrepro_lint.cli import streams
+    from torchrepro_lint.evidence import measured_in
+    from torchrepro_lint.report.comparison import comparison
+    from torchrepro_lint.verify.evidence import evidence
+
+    now = measured_in(evidence(session), Path("this run"))
+    aside = options["output_format"] in ("json", "github") or options["evidence"] == destination.STDOUT
+    streams.write(comparison(before, now), err=aside)
+
+
+def _write_reproducers(folder: Path, session: Session) -> None:
+    from torchrepro_lint.cli.streams import Failure, complain
+    from torchrepro_lint.report.verdict_words import machine
+    from torchrepro_lint.verify.reproducers import Died, write_reproducers
+
+    try:
+        for found in write_reproducers(folder, session, lambda device: machine(session.environment, device)):
+            told = f"wrote {found.path}" if found.path else f"no script shows {found.row.task.id}: {found.reason}"
+            complain(told)
+    except (OSError, Died) as error:
+        raise Failure(f"--reproducer: {error}") from None
+
+
 def _hindrances(session: Session) -> Iterator[str]:
     """Variables under which kernels wait for each other, so that less differs than might."""
     variables = session.environment["variables"]
@@ -212,17 +289,17 @@ def _hindrances(session: Session) -> Iterator[str]:
             yield f"{name}=1 is set: {effect}, which may hide differences"
 
 
-def _joined(session: Session, result: Result | None) -> Verification:
+def _joined(session: Session, result: Result | None, options: dict[str, Any]) -> Verification:
     """Findings that ask for an operation, each with its row."""
     from dataclasses import replace
 
     from torchrepro_lint.report.verification import Verification
-    from torchrepro_lint.verify.tasks import tasks_of
 
     if result is None:
         return Verification(session)
     row_of = {row.task.key: row for row in session.rows}
-    pairs = [(f, row_of[task.key]) for f, task in zip(result.findings, tasks_of(result.findings), strict=True) if task]
+    tasks = verify_tasks.tasks_of(result, options)
+    pairs = [(f, row_of[task.key]) for f, task in zip(result.findings, tasks, strict=True) if task]
     findings = replace(result, findings=tuple(finding for finding, _ in pairs))
     return Verification(session, findings, tuple(row for _, row in pairs))
 
@@ -237,16 +314,6 @@ def _nothing_to_do(result: Result) -> int:
     return FAILED if result.errors or not result.files else NOTHING_CONFIRMED
 
 
-def _write_evidence(path: Path, session: Session) -> None:
-    from torchrepro_lint.cli.streams import Failure
-    from torchrepro_lint.verify.evidence import evidence, write
-
-    try:
-        write(path, evidence(session))
-    except OSError as error:
-        raise Failure(f"--evidence: cannot write {path}: {error.strerror}") from None
-
-
 def _show(verification: Verification, options: dict[str, Any]) -> None:
     from torchrepro_lint.cli import streams
     from torchrepro_lint.report import Context
@@ -254,8 +321,9 @@ def _show(verification: Verification, options: dict[str, Any]) -> None:
 
     if options["output_format"] in ("json", "github"):
         streams.as_utf8()
-    context = Context(streams.wants_color(options["color"]), streams.width(), Path.cwd(), fixing=False)
-    streams.write(render(verification, context, options["output_format"]))
+    aside = options["evidence"] == destination.STDOUT
+    context = Context(streams.wants_color(options["color"], err=aside), streams.width(), Path.cwd(), fixing=False)
+    streams.write(render(verification, context, options["output_format"]), err=aside)
     if verification.result is not None:
         _tell(verification.result)
 

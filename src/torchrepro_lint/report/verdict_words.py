@@ -5,18 +5,19 @@ Knows rows and measurements; nothing of findings, files or output formats.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from torchrepro_lint.verify.results import Difference, Measurement, Slowdown
+    from torchrepro_lint.verify.results import Difference, Measurement, Place, Slowdown
+    from torchrepro_lint.verify.tasks import Task
     from torchrepro_lint.verify.verdicts import Row
 
 
 def summary_of(row: Row) -> str:
     """One line, without the verdict itself, about the most telling experiment."""
     strongest = row.strongest
-    if strongest is None:
+    if strongest is None or not row.verdict.settled:
         return row.reason or "nothing was measured"
     parts = [_seen(strongest), *_flag(row)]
     if row.reason:
@@ -35,8 +36,16 @@ def lines_of(row: Row) -> Iterator[str]:
 
 def rests_on(row: Row) -> str:
     """With which arguments it was run."""
-    known = ", ".join(f"{name}={value!r}" for name, value in sorted(row.task.arguments.items()))
-    return f"run with {known} as written, the rest by default" if known else "run with the catalogue's own arguments"
+    return with_arguments(row.task, row.not_followed)
+
+
+def with_arguments(task: Task, not_followed: Sequence[str]) -> str:
+    """Those of the call, and those of them that no experiment takes up."""
+    followed = {name: value for name, value in task.shown.items() if name not in not_followed}
+    known = ", ".join(f"{name}={value!r}" for name, value in followed.items())
+    own = "PyTorch's default arguments" if task.is_written else "the catalogue's own arguments"
+    told = f"run with {known} as written, the rest by default" if known else f"run with {own}"
+    return told + (f"; not followed: {', '.join(not_followed)}" if not_followed else "")
 
 
 def machine(environment: Mapping[str, Any], device: str | None) -> str:
@@ -57,7 +66,15 @@ def _seen(measurement: Measurement) -> str:
         bound = upper_bound(runs - 1)
         return f"all {runs} runs{where} agreed (95 % sure that fewer than {100 * bound:.2g} % differ, on these inputs)"
     seen = f"{runs} runs{where} gave {arm.distinct} different results"
-    return f"{seen}, first in run {arm.first_difference}{_extent(arm.difference)}"
+    return f"{seen}, first in run {arm.first_difference}{_extent(arm.difference)}{_from(measurement.place)}"
+
+
+def _from(place: Place | None) -> str:
+    """The submodule that makes the difference."""
+    if place is None:
+        return ""
+    what = f"`{place.name}` ({place.kind})" if place.name else f"{place.kind} itself"
+    return f"; it comes from {what}, {place.direction}{f', {place.node}' if place.node else ''}"
 
 
 def _extent(difference: Difference | None) -> str:

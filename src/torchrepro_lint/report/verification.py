@@ -83,6 +83,8 @@ def _full(verification: Verification, context: Context) -> Iterator[str]:
             if row.verdict.settled or row.reason not in _common(verification):
                 yield f"{_verdict(row, paint)} {paint('strong', row.task.id)}{_on(row)}\n"
                 yield from (f"  {visible(line)}\n" for line in lines_of(row))
+                if row.verdict.settled and (row.task.shown or row.not_followed):
+                    yield f"  {visible(rests_on(row))}\n"
                 yield "\n"
         return
     from torchrepro_lint.report.finding import drawn

@@ -34,10 +34,13 @@ ORDER = (
 )  # fmt: skip
 
 
-def manifest(variables: Mapping[str, str] = os.environ) -> dict[str, Any]:
-    """The environment of this process, most important first; its form is in `evidence.schema.json`."""
+def manifest(variables: Mapping[str, str] = os.environ, cuda: str | None = "cuda") -> dict[str, Any]:
+    """The environment of this process, most important first; its form is in `evidence.schema.json`.
+
+    `cuda` is the GPU to tell of; where it is None, none is asked for anything.
+    """
     found = {
-        **_nvidia(),
+        **(_nvidia() if cuda else {}),
         "variables": {name: variables[name] for name in VARIABLES if name in variables},
         "flags": {},
         "cpu": _cpu_model(),
@@ -47,7 +50,7 @@ def manifest(variables: Mapping[str, str] = os.environ) -> dict[str, Any]:
         "os": f"{platform.system()} {platform.release()} {platform.machine()}",
     }
     if find_spec("torch") is not None:
-        found.update(_torch(), flags=_flags())
+        found.update(_torch(cuda), flags=_flags())
     return {key: found.get(key, 0 if key == "gpus" else None) for key in ORDER}
 
 
@@ -64,7 +67,7 @@ def drift(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[tuple[s
             yield key, old, new
 
 
-def _torch() -> dict[str, Any]:
+def _torch(cuda: str | None) -> dict[str, Any]:
     import torch
 
     found: dict[str, Any] = {
@@ -74,14 +77,24 @@ def _torch() -> dict[str, Any]:
         "cpu_capability": torch.backends.cpu.get_cpu_capability(),
         "threads": torch.get_num_threads(),
     }
-    if torch.cuda.is_available():
-        found["gpu"] = torch.cuda.get_device_name(0)
-        found["gpus"] = torch.cuda.device_count()
-        found["compute_capability"] = ".".join(map(str, torch.cuda.get_device_capability(0)))
-        found["cudnn"] = _told(torch.backends.cudnn)
-        found["cublas"] = _cublas(torch.version.cuda)
-        if torch.distributed.is_available() and torch.distributed.is_nccl_available():
-            found["nccl"] = _told(torch.cuda.nccl)
+    try:
+        return found | (_gpu(torch.device(cuda).index or 0) if cuda and torch.cuda.is_available() else {})
+    except (RuntimeError, AssertionError):  # the GPU is there and cannot be used
+        return found
+
+
+def _gpu(index: int) -> dict[str, Any]:
+    import torch
+
+    found: dict[str, Any] = {
+        "gpu": torch.cuda.get_device_name(index),
+        "gpus": torch.cuda.device_count(),
+        "compute_capability": ".".join(map(str, torch.cuda.get_device_capability(index))),
+        "cudnn": _told(torch.backends.cudnn),
+        "cublas": _cublas(torch.version.cuda),
+    }
+    if torch.distributed.is_available() and torch.distributed.is_nccl_available():
+        found["nccl"] = _told(torch.cuda.nccl)
     return found
 
 
@@ -133,7 +146,7 @@ def _nvidia() -> dict[str, str | None]:
     while asked:
         command = ["nvidia-smi", f"--query-gpu={','.join(asked.values())}", "--format=csv,noheader"]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=20)
+            done = subprocess.run(command, capture_output=True, text=True, timeout=20)  # a broken driver may hang
         except (OSError, subprocess.SubprocessError):
             return {"driver": driver_of_kernel()}
         if done.returncode == 0:

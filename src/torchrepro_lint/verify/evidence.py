@@ -5,10 +5,13 @@ Counts, digests and times; never the contents of a tensor. Keys come in a fixed 
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import stat
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +25,16 @@ SCHEMA = 1
 _DIGITS = 4
 
 
-def evidence(session: Session) -> dict[str, Any]:
-    """The whole file."""
+def evidence(session: Session, kept: Iterable[Mapping[str, Any]] = ()) -> dict[str, Any]:
+    """The whole file; `kept` are rows of an earlier one."""
+    rows = [*(row_json(row) for row in ordered(session)), *kept]
     protocol = session.protocol
     return {
         "schema": SCHEMA,
         "tool": __version__,
         "settings": {"repeats": protocol.repeats, "processes": protocol.processes, "stress": protocol.stress},
         "environment": session.environment,
-        "rows": [row_json(row) for row in ordered(session)],
+        "rows": sorted(rows, key=_place) if kept else rows,
     }
 
 
@@ -39,18 +43,52 @@ def ordered(session: Session) -> list[Row]:
     return sorted(session.rows, key=lambda row: (*row.task.key, row.device or ""))
 
 
+def _place(row: Mapping[str, Any]) -> tuple[str, str, str]:
+    return row["id"], json.dumps(row["arguments"], sort_keys=True), row["device"] or ""
+
+
+def text(content: Mapping[str, Any]) -> str:
+    """The file as text."""
+    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
 def write(path: Path, content: Mapping[str, Any]) -> None:
-    """Write the file whole or not at all. Raises OSError."""
-    text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    """Write the whole file. Raises OSError."""
+    write_text(path, text(content))
+
+
+def write_text(path: Path, whole: str) -> None:
+    """Write a file whole or not at all, through links and to what is no file: a pipe, `/dev/stdout`. Raises OSError."""
+    if path.exists() and not path.is_file():
+        with path.open("w", encoding="utf-8", newline="\n") as file:
+            file.write(whole)
+        return
+    path = path.resolve()
+    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o644
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        Path(name).chmod(0o644)
+            file.write(whole)
+        Path(name).chmod(mode)
         Path(name).replace(path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def refuse_unwritable(path: Path) -> None:
+    """Raises OSError where `write` would, for what can be known before there is anything to write."""
+    folder, kind = path.resolve().parent, None
+    if path.is_dir():
+        kind = errno.EISDIR
+    elif path.exists() and not path.is_file():
+        kind = None if os.access(path, os.W_OK) else errno.EACCES
+    elif not folder.is_dir():
+        kind = errno.ENOTDIR if folder.exists() else errno.ENOENT
+    elif not os.access(folder, os.W_OK | os.X_OK):
+        kind = errno.EACCES
+    if kind is not None:
+        raise OSError(kind, os.strerror(kind))
 
 
 def row_json(row: Row) -> dict[str, Any]:
@@ -61,7 +99,8 @@ def row_json(row: Row) -> dict[str, Any]:
         "probe": row.task.probe,
         "device": row.device,
         "direction": row.task.direction,
-        "arguments": dict(sorted(row.task.arguments.items())),
+        "arguments": row.task.shown,
+        "not_followed": list(row.not_followed),
         "verdict": row.verdict.value,
         "reason": row.reason,
         "repeats": len(strongest.default.outputs) if strongest else 0,
@@ -95,6 +134,7 @@ def _experiment(measurement: Measurement) -> dict[str, Any]:
         "fraction": _rounded(difference.fraction) if difference else None,
         "max_ulp": _rounded(difference.max_ulp) if difference else None,
         "max_relative": _rounded(difference.max_relative) if difference else None,
+        "place": asdict(measurement.place) if measurement.place else None,
         "interval": [_rounded(low), _rounded(high)],
         "upper_bound": _bound(default),
         "digests": {"inputs": measurement.inputs, "outputs": dict(default.most_frequent)},

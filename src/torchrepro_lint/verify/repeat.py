@@ -17,7 +17,7 @@ import torch
 
 from torchrepro_lint.verify.bits import digest, first_different
 from torchrepro_lint.verify.difference import difference
-from torchrepro_lint.verify.failures import of_device, of_memory
+from torchrepro_lint.verify.failures import REFUSALS, in_short, of_determinism, of_device, of_memory
 from torchrepro_lint.verify.results import Arm, Difference
 from torchrepro_lint.verify.trial import Trial
 
@@ -54,14 +54,14 @@ def repeat(trial: Trial, effort: Effort, before: Callable[[], None]) -> Arm:
 
 
 def repeat_deterministically(trial: Trial, effort: Effort, before: Callable[[], None]) -> Arm:
-    """The same under the flag; what it raises there, though it ran without, is its alert."""
+    """The same under the flag: its alert, or what else it raises there though it ran without."""
     with deterministic():
         try:
             return repeat(trial, effort, before)
-        except RuntimeError as error:
+        except REFUSALS as error:
             if of_memory(error) or of_device(error):
                 raise
-            return Arm(alert=str(error).strip().partition("\n")[0].partition(", but you set")[0])
+            return Arm(alert=in_short(error)) if of_determinism(error) else Arm(failure=in_short(error))
 
 
 @contextmanager

@@ -22,12 +22,23 @@ class Difference:
 
 
 @dataclass(frozen=True)
+class Place:
+    """A submodule by its name in the module (empty for itself), its class, the pass, and the node of the graph."""
+
+    name: str
+    kind: str
+    direction: str
+    node: str | None = None
+
+
+@dataclass(frozen=True)
 class Arm:
     """Runs under the same settings: the digest of each outcome in order, and the first difference."""
 
     outputs: tuple[str, ...] = ()
     difference: Difference | None = None
-    alert: str | None = None  # what was raised, in short; then there are no outputs
+    alert: str | None = None  # that of the deterministic flag, in short; then there are no outputs
+    failure: str | None = None  # what else was raised
 
     @property
     def distinct(self) -> int:
@@ -50,7 +61,12 @@ class Arm:
         return dict(sorted(Counter(self.outputs).items(), key=lambda item: (-item[1], item[0]))[:4])
 
     def __add__(self, other: Arm) -> Arm:
-        return Arm(self.outputs + other.outputs, self.difference or other.difference, self.alert or other.alert)
+        return Arm(
+            self.outputs + other.outputs,
+            self.difference or other.difference,
+            self.alert or other.alert,
+            self.failure or other.failure,
+        )
 
 
 @dataclass(frozen=True)
@@ -74,6 +90,12 @@ class Measurement:
     deterministic: Arm | None = None  # None: not tried
     slowdown: Slowdown | None = None
     processes: int = 1
+    place: Place | None = None  # where the difference comes from, where there are submodules
+
+    @property
+    def failure(self) -> str | None:
+        """What kept it from being run under the flag."""
+        return self.deterministic.failure if self.deterministic else None
 
     def __add__(self, other: Measurement) -> Measurement:
         arms = [arm for arm in (self.deterministic, other.deterministic) if arm is not None]
@@ -82,15 +104,18 @@ class Measurement:
             default=self.default + other.default,
             deterministic=sum(arms[1:], start=arms[0]) if arms else None,
             processes=self.processes + other.processes,
+            place=self.place or other.place,
         )
 
 
 def joined(processes: Sequence[Sequence[Measurement]]) -> list[Measurement]:
     """The measurements of several processes, those of one experiment as one as long as its inputs were equal."""
-    experiments: dict[tuple[int, str, str], Measurement] = {}
+    experiments: dict[tuple[str, str, int], Measurement] = {}
     for measurements in processes:
-        for number, item in enumerate(measurements):
-            key = (number, item.summary, item.inputs)
+        seen: Counter[tuple[str, str]] = Counter()  # not their numbers: one that fails in one process shifts the rest
+        for item in measurements:
+            key = (item.summary, item.inputs, seen[item.summary, item.inputs])
+            seen[item.summary, item.inputs] += 1
             experiments[key] = experiments[key] + item if key in experiments else item
     return list(experiments.values())
 
@@ -110,9 +135,11 @@ def from_json(data: Mapping[str, Any]) -> Measurement:
         deterministic=_arm(data["deterministic"]) if data["deterministic"] else None,
         slowdown=Slowdown(**{**slowdown, "iqr": tuple(slowdown["iqr"])}) if slowdown else None,
         processes=data["processes"],
+        place=Place(**data["place"]) if data.get("place") else None,
     )
 
 
 def _arm(data: Mapping[str, Any]) -> Arm:
     difference = data["difference"]
-    return Arm(tuple(data["outputs"]), Difference(**difference) if difference else None, data["alert"])
+    found = Difference(**difference) if difference else None
+    return Arm(tuple(data["outputs"]), found, data["alert"], data["failure"])

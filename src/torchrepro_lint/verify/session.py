@@ -1,4 +1,5 @@
-"""Runs tasks in worker processes and collects their rows: one that hangs or crashes costs its row, not the run.
+"""Runs tasks in worker processes and collects their rows: one that hangs or crashes costs its row, not the run, and
+a run that is interrupted keeps what it has measured.
 
 Knows tasks, processes and the order of things; nothing of PyTorch, which only the workers import.
 """
@@ -10,23 +11,25 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from torchrepro_lint.verify.process import COMMAND, Died, Process
 from torchrepro_lint.verify.results import Measurement, from_json, joined
-from torchrepro_lint.verify.tasks import KINDS, Task, device_of
+from torchrepro_lint.verify.tasks import KINDS, MODULE, Task, device_of
 from torchrepro_lint.verify.verdicts import Row, Verdict, row_of
 
 Progress = Callable[[int, int], None]
+_UNLIKE = "its parameters, buffers or batch are not the same in every process: is all that makes them seeded?"
 _START = 180.0  # seconds in which a worker must be ready: PyTorch may be read from a slow disk
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """How the tasks are run: repeats over all processes, work beside them, seconds per task and process.
+    """How the tasks are run: repeats over all processes, work beside them, seconds per step of an experiment.
 
-    Once `limit` seconds have passed no more tasks are begun: rows then rest on fewer processes, or on none.
+    `devices` may name a GPU: `cuda:1`. Once `limit` seconds have passed no more tasks are begun: rows then rest on
+    fewer processes, or on none, and say so.
     """
 
     repeats: int = 20
@@ -38,6 +41,16 @@ class Protocol:
     devices: tuple[str, ...] = KINDS
     required: str | None = None
     command: Sequence[str] = COMMAND
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of device."""
+        return tuple(name.partition(":")[0] for name in self.devices)
+
+    @property
+    def worker(self) -> tuple[str, ...]:
+        """The command of a worker, which leaves other devices alone."""
+        return (*self.command, *self.devices)
 
 
 class Absent(Exception):
@@ -56,24 +69,54 @@ class Session:
 
 @dataclass
 class _Attempt:
-    """A task on a device and what its processes have answered so far."""
+    """A task on a device and what its processes have answered so far.
+
+    `reason` is why no more of it is run, `failures` what single experiments could not do.
+    """
 
     task: Task
     device: str
     processes: list[list[Measurement]] = field(default_factory=list)
     reason: str | None = None
     missing: bool = False
+    failures: dict[str, str] = field(default_factory=dict)
+    not_followed: tuple[str, ...] = ()
 
-    def row(self) -> Row:
+    def row(self, processes: int) -> Row:
         if self.missing:
             return Row(self.task, self.device, Verdict.NOT_EXERCISED, self.reason)
-        reason = self.reason if self.processes else self.reason or "no time was left for it"
-        return row_of(self.task, self.device, joined(self.processes), reason)
+        row = row_of(self.task, self.device, joined(self.processes), self._told(processes))
+        return replace(row, not_followed=self.not_followed)
+
+    def _told(self, processes: int) -> str | None:
+        if self.reason is not None:
+            return self.reason
+        if not self.processes:
+            return "no time was left for it"
+        failed = {m.summary: m.failure for found in self.processes for m in found if m.failure is not None}
+        failed = {**self.failures, **{name: f"under deterministic algorithms: {text}" for name, text in failed.items()}}
+        if failed:
+            (name, text), *others = failed.items()
+            alone = not others and not any(self.processes)
+            return text if alone else f"{name}: {text}" + (f"; so too {len(others)} more" if others else "")
+        if self.task.probe == MODULE and len({m.inputs for found in self.processes for m in found}) > 1:
+            return _UNLIKE
+        if len(self.processes) < processes:
+            return f"no time was left for more than {len(self.processes)} of {processes} processes"
+        return None
 
 
-def run(tasks: Sequence[Task], protocol: Protocol, progress: Progress = lambda done, total: None) -> Session:
-    """Run every task that this machine can run. Raises Died where not even a first worker starts, Absent."""
-    first = Process(protocol.command)
+def run(
+    tasks: Sequence[Task],
+    protocol: Protocol,
+    progress: Progress = lambda done, total: None,
+    after_round: Callable[[Session], None] = lambda session: None,
+) -> Session:
+    """Run every task that this machine can run. Raises Died where not even a first worker starts, Absent.
+
+    `after_round` gets what is known once each task was run in one more process, and where the run is interrupted.
+    """
+    first = Process(protocol.worker)
     try:
         hello = first.hello(_START)
         present, absent = tuple(hello["devices"]), hello.get("absent", {})
@@ -84,13 +127,29 @@ def run(tasks: Sequence[Task], protocol: Protocol, progress: Progress = lambda d
         raise
     rows: list[Row | _Attempt] = [_begun(task, protocol, present, absent) for task in tasks]
     attempts = [item for item in rows if isinstance(item, _Attempt)]
-    _Crew(protocol, first, progress, len(attempts) * protocol.processes).work(attempts)
-    done = tuple(item.row() if isinstance(item, _Attempt) else item for item in rows)
-    return Session(protocol, hello["environment"], present, done)
+
+    def session() -> Session:
+        done = tuple(row.row(protocol.processes) if isinstance(row, _Attempt) else row for row in rows)
+        return Session(protocol, hello["environment"], present, done)
+
+    crew = _Crew(protocol, first, progress, len(attempts) * protocol.processes)
+    try:
+        for _ in range(protocol.processes):
+            crew.work(attempts)
+            after_round(session())
+    except BaseException:  # an interruption
+        crew.stop()
+        after_round(session())
+        raise
+    finally:
+        crew.stop()
+    return session()
 
 
 def _begun(task: Task, protocol: Protocol, present: Sequence[str], absent: Mapping[str, str]) -> Row | _Attempt:
-    device, reason = device_of(task, protocol.devices, present, absent)
+    if task.unprobed is not None:
+        return Row(task, None, Verdict.UNSUPPORTED, task.unprobed)
+    device, reason = device_of(task, protocol.kinds, present, absent)
     if reason is not None or device is None:
         return Row(task, device, Verdict.NOT_EXERCISED, reason)
     if task.probe is None:
@@ -104,6 +163,7 @@ class _Crew:
     def __init__(self, protocol: Protocol, first: Process, progress: Progress, total: int) -> None:
         self._protocol = protocol
         self._progress = progress
+        self._threads: list[threading.Thread] = []
         self._spare: list[Process] = [first]
         self._alive: set[Process] = {first}
         self._lock = threading.Lock()
@@ -112,24 +172,26 @@ class _Crew:
         self._done, self._total = 0, total
 
     def work(self, attempts: Sequence[_Attempt]) -> None:
-        """One round per process that a task is to run in, and no process outlives its round.
+        """One round: every task in one more process, and no process outlives its round.
 
         What failed in one round is left out of the next.
         """
-        try:
-            for _ in range(self._protocol.processes):
-                sound = [attempt for attempt in attempts if attempt.reason is None]
-                self._done += len(attempts) - len(sound)
-                self._round(deque(sound))
-        finally:
-            self._stop()
-
-    def _round(self, queue: deque[_Attempt]) -> None:
+        sound = [attempt for attempt in attempts if attempt.reason is None]
+        self._done += len(attempts) - len(sound)
+        queue = deque(sound)
         jobs = min(self._protocol.jobs, len(queue))
-        threads = [threading.Thread(target=self._thread, args=(queue,), daemon=True) for _ in range(jobs)]
-        for thread in threads:
+        self._threads = [threading.Thread(target=self._thread, args=(queue,), daemon=True) for _ in range(jobs)]
+        for thread in self._threads:
             thread.start()
-        for thread in threads:
+        for thread in self._threads:
+            thread.join()
+
+    def stop(self) -> None:
+        """End every process, and wait for the threads that they leave alone."""
+        self._stopped = True
+        for process in list(self._alive):
+            self._end(process)
+        for thread in self._threads:
             thread.join()
 
     def _thread(self, queue: deque[_Attempt]) -> None:
@@ -159,19 +221,18 @@ class _Crew:
         }
         process = process or self._started()
         if process is None:
-            attempt.reason = "no worker process could be started"
+            attempt.reason = None if self._stopped else "no worker process could be started"
             return None
         measurements: list[Measurement] = []
         attempt.processes.append(measurements)
         try:
             for answer in process.ask(request, protocol.timeout):
-                if "measurement" in answer:
-                    measurements.append(from_json(answer["measurement"]))
-                else:
-                    attempt.missing = "missing" in answer
-                    attempt.reason = answer.get("missing") or answer["unsupported"]
+                _note(answer, attempt, measurements)
         except Died as death:
-            attempt.reason = str(death)
+            if self._stopped:  # it was ended from here, and its part is incomplete
+                attempt.processes.pop()
+            else:
+                attempt.reason = str(death)
             self._end(process)
             return None
         return process
@@ -182,7 +243,7 @@ class _Crew:
                 return None
             if self._spare:
                 return self._spare.pop()
-            process = Process(self._protocol.command)
+            process = Process(self._protocol.worker)
             self._alive.add(process)
         try:
             process.hello(_START)
@@ -197,7 +258,16 @@ class _Crew:
                 self._alive.remove(process)
                 process.kill()
 
-    def _stop(self) -> None:
-        self._stopped = True
-        for process in list(self._alive):
-            self._end(process)
+
+def _note(answer: Mapping[str, Any], attempt: _Attempt, measurements: list[Measurement]) -> None:
+    match answer:
+        case {"measurement": data}:
+            measurements.append(from_json(data))
+        case {"failed": experiment, "reason": reason}:
+            attempt.failures[experiment] = reason
+        case {"not_followed": names}:
+            attempt.not_followed = tuple(names)
+        case {"missing": reason}:
+            attempt.missing, attempt.reason = True, reason
+        case {"unsupported": reason}:
+            attempt.reason = reason

@@ -13,6 +13,7 @@ from typing import Any
 from torchrepro_lint import catalogue
 from torchrepro_lint.cards import rules_dir
 from torchrepro_lint.model import Finding
+from torchrepro_lint.verify.given import DTYPE, FOLDER, UNREAD, WRITTEN
 
 KINDS = ("cuda", "cpu")
 """The devices that operations are run on, the preferred one first."""
@@ -20,18 +21,41 @@ KINDS = ("cuda", "cpu")
 
 @dataclass(frozen=True)
 class Task:
-    """A row of the catalogue to run; `arguments` are those known at the flagged call, none for the row itself."""
+    """A row of the catalogue to run; `arguments` are those known at the flagged call, none for the row itself.
+
+    `unprobed` says why running it in one process can show nothing.
+    """
 
     id: str
     probe: str | None
     direction: str
     devices: tuple[str, ...]
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    unprobed: str | None = None
+
+    @property
+    def is_written(self) -> bool:
+        """Whether it is a call, and no row of the catalogue."""
+        return bool(self.arguments.get(WRITTEN))
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """The arguments by name, without what is said of them."""
+        return {name: value for name, value in sorted(self.arguments.items()) if name not in (WRITTEN, UNREAD, FOLDER)}
 
     @property
     def key(self) -> tuple[str, str]:
         """Equal for tasks that would run the same."""
         return self.id, json.dumps(self.arguments, sort_keys=True)
+
+
+MODULE = "module"
+"""In place of a probe: the user's own."""
+
+
+def module_task(module: str, inputs: str, folder: str) -> Task:
+    """The user's module: what makes it and what makes its batch, as `package.module:function`."""
+    return Task(module, MODULE, "both", KINDS, {"module": module, "inputs": inputs, FOLDER: folder})
 
 
 def all_tasks() -> list[Task]:
@@ -49,8 +73,17 @@ def tasks_of(findings: Iterable[Finding]) -> list[Task | None]:
 
 def _task_of(finding: Finding, rows: Mapping[str, Task]) -> Task | None:
     row = rows.get(str(finding.properties.get("operation")))
-    arguments = finding.properties.get("arguments")
-    return replace(row, arguments=arguments) if row is not None and isinstance(arguments, Mapping) else row
+    return replace(row, arguments=_as_written(finding.properties)) if row is not None else None
+
+
+def _as_written(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """What the call shows: its arguments, and the dtype of its input."""
+    arguments = {WRITTEN: True, **properties.get("arguments", {})}
+    if properties.get("unread"):
+        arguments[UNREAD] = sorted(properties["unread"])
+    if properties.get("dtype"):
+        arguments[DTYPE] = properties["dtype"]
+    return arguments
 
 
 def distinct(tasks: Iterable[Task]) -> list[Task]:
@@ -73,4 +106,4 @@ def device_of(
 
 
 def _task(row: Mapping[str, Any]) -> Task:
-    return Task(row["id"], row.get("probe"), row["direction"], tuple(row["devices"]))
+    return Task(row["id"], row.get("probe"), row["direction"], tuple(row["devices"]), unprobed=row.get("unprobed"))

@@ -19,6 +19,8 @@ from torchrepro_lint.verify.trial import Trial
 _WARM_UPS = 5
 _PAIRS = 20
 _LEAST_PAIRS = 5
+RUNS = 2 * (_WARM_UPS + _PAIRS)
+"""How often an experiment is run at most, with the flag and without, to compare its speeds."""
 _RESOLUTION = 0.0005  # milliseconds that two events of a GPU can tell apart; a kernel may take less
 
 Clock = Callable[[Callable[[], object]], float]

@@ -1,7 +1,7 @@
 """One run of an experiment: fresh copies of its inputs, generators as they were, everything it leaves behind.
 
-What is the same in every run is settled before the first: the state of the generators and the upstream gradients,
-which are random because gradients of one hide the order of a sum.
+What is the same in every run, and in every process, is settled before the first: the state of the generators and the
+upstream gradients, which are random because gradients of one hide the order of a sum.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from torchrepro_lint.verify.bits import Outcome, digest, same
 from torchrepro_lint.verify.experiment import Experiment
 from torchrepro_lint.verify.random_state import RandomState
 
+UPSTREAM_SEED = 2  # inputs have 0 and generators 1: a gradient that equals an input is no gradient of a program's
+
 
 @dataclass(frozen=True)
 class Trial:
@@ -27,9 +29,9 @@ class Trial:
     @staticmethod
     def of(experiment: Experiment, device: torch.device) -> Trial:
         """Runs the experiment once: to learn the shapes of its outputs, and to have it warmed up."""
-        state = RandomState.now(device)
+        state = RandomState.seeded(device)
         outputs = tensors(experiment.operation(*(_copy(item) for item in experiment.inputs)))
-        generator = torch.Generator(device=device).manual_seed(0)
+        generator = torch.Generator(device=device).manual_seed(UPSTREAM_SEED)
         upstream = tuple(_normal(output, generator) for output in outputs if output.requires_grad)
         ready = Trial(experiment, state, upstream)
         ready.run()
@@ -39,7 +41,8 @@ class Trial:
     def inputs(self) -> str:
         """The digest of all that a run is given."""
         given = {f"input {n}": tensor for n, tensor in enumerate(tensors(self.experiment.inputs), 1)}
-        return digest(given | {f"upstream {n}": tensor for n, tensor in enumerate(self.upstream, 1)})
+        upstream = {f"upstream {n}": tensor for n, tensor in enumerate(self.upstream, 1)}
+        return digest(given | upstream | self.state.tensors())
 
     def prepared(self) -> tuple[object, ...]:
         """Copies of the inputs; the generators are put back."""
@@ -62,10 +65,14 @@ class Trial:
         left = dict(zip(names, outputs, strict=True))
         for number, (given, used) in enumerate(zip(tensors(self.experiment.inputs), tensors(inputs), strict=True), 1):
             if used.is_leaf and used.grad is not None:
-                left[f"gradient of input {number}"] = used.grad
+                left[f"gradient of {self._name(number)}"] = used.grad
             if not any(used is output for output in outputs) and not same(given, used):
-                left[f"input {number}"] = used
+                left[self._name(number)] = used
         return {name: tensor.detach() for name, tensor in left.items()}
+
+    def _name(self, number: int) -> str:
+        names = self.experiment.names
+        return names[number - 1] if names else f"input {number}"
 
 
 def tensors(value: object) -> Iterator[torch.Tensor]:
@@ -92,4 +99,7 @@ def _copy(value: object) -> object:
 
 
 def _normal(like: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    return torch.randn(like.shape, dtype=like.dtype, device=like.device, generator=generator)
+    """Laid out in memory as the output is: some kernels are chosen by the strides of the gradient."""
+    if like.layout is not torch.strided:
+        return torch.randn(like.shape, dtype=like.dtype, device=like.device, generator=generator)
+    return torch.empty_like(like).normal_(generator=generator)

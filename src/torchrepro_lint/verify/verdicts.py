@@ -43,13 +43,15 @@ class Outcome(str, Enum):
 
 @dataclass(frozen=True)
 class Row:
-    """A task and what came of it. `reason`: why it was not run, or what cut it short."""
+    """A task and what came of it. `reason`: why it was not run, or what cut it short; `not_followed`: arguments of the
+    call that were not run as written."""
 
     task: Task
     device: str | None
     verdict: Verdict
     reason: str | None = None
     measurements: tuple[Measurement, ...] = ()
+    not_followed: tuple[str, ...] = ()
 
     @property
     def strongest(self) -> Measurement | None:
@@ -77,7 +79,7 @@ def row_of(task: Task, device: str, measurements: Sequence[Measurement], reason:
 def outcome_of(measurement: Measurement) -> Outcome | None:
     """What the flag made of one experiment; None where it was not tried."""
     strict = measurement.deterministic
-    if strict is None:
+    if strict is None or strict.failure is not None:
         return None
     if strict.alert is not None:
         return Outcome.RAISES
@@ -96,4 +98,4 @@ def _verdict(row: Row) -> Verdict:
         return Verdict.RAISES
     if row.outcome is Outcome.SWITCHES:
         return Verdict.SWITCHES
-    return Verdict.NOT_REPRODUCED if row.measurements else Verdict.UNSUPPORTED
+    return Verdict.NOT_REPRODUCED if any(m.failure is None for m in row.measurements) else Verdict.UNSUPPORTED

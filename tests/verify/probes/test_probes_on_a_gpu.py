@@ -8,14 +8,18 @@ from typing import Any
 import pytest
 
 from torchrepro_lint.verify.experiment import Missing, Unsupported
+from torchrepro_lint.verify.failures import of_kernel
+from torchrepro_lint.verify.given import Given
 
 torch = pytest.importorskip("torch")
 
 from torchrepro_lint.verify import probes  # noqa: E402
+from torchrepro_lint.verify.estimate import planned  # noqa: E402
 from torchrepro_lint.verify.probes.draws import Draws  # noqa: E402
 from torchrepro_lint.verify.probes.registry import PROBES  # noqa: E402
 
 probes.find("no such probe")  # reads every family
+NAMES = sorted(PROBES.keys() - {"nccl"})  # whose other ranks are processes
 MIB = 2**20
 
 
@@ -36,47 +40,43 @@ def size(value: object) -> float:
 def no_generator(monkeypatch: pytest.MonkeyPatch) -> None:
     """For devices that cannot draw."""
 
-    def without_generator(self: Draws, device: Any) -> None:
-        self.device, self.generator = device, None  # type: ignore[assignment]
+    def without_generator(self: Draws, device: Any, given: Any = None) -> None:
+        self.device, self.generator, self._given = device, None, Given({}) if given is None else given  # type: ignore[assignment]
 
     monkeypatch.setattr(Draws, "__init__", without_generator)
 
 
-@pytest.fixture
-def shapes_only(no_generator: None) -> Iterator[None]:
-    from torch._subclasses.fake_tensor import FakeTensorMode
-
-    with torch.no_grad(), FakeTensorMode(allow_non_fake_inputs=True):
-        yield
-
-
 @pytest.mark.skipif(torch.cuda.is_available(), reason="the real thing runs")
-@pytest.mark.usefixtures("shapes_only")
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("name", sorted(PROBES))
-def test_shapes_and_devices(name: str) -> None:
-    from torch._subclasses.fake_tensor import DynamicOutputShapeException
-
+@pytest.mark.parametrize("name", NAMES)
+def test_shapes_and_sizes(name: str) -> None:
+    """As a plan asks for them, which needs no GPU, nor a PyTorch that could use one."""
     try:
-        for experiment in PROBES[name](torch.device("cuda"), {}):
-            inputs = [t.detach().clone() for t in tensors(experiment.inputs)]
-            outputs = list(tensors(experiment.operation(*inputs)))
-            assert {t.device.type for t in (*inputs, *outputs)} == {"cuda"}
-            assert size(inputs) + size(outputs) < 128, experiment.summary
+        found = list(planned(PROBES[name], torch.device("cuda"), Given({}), 20))
     except (Unsupported, Missing) as reason:
         pytest.skip(str(reason))
-    except DynamicOutputShapeException:
-        pytest.skip("the size of the output depends on values")
-    except (RuntimeError, AssertionError) as error:
-        if "not linked with support for cuda" in str(error) or "not compiled with CUDA" in str(error):
-            pytest.skip("PyTorch asks for a GPU")
-        raise
+    assert found
+    assert max(item["bytes"] for item in found) < 1024 * MIB
+    told = " ".join(item["summary"] for item in found)
+    assert (" float16" in told) == (" bfloat16" in told) or name == "reduced-precision"
+
+
+def test_the_whole_table_takes_seven_minutes_at_most() -> None:
+    seconds = compiled = 0.0
+    for name in NAMES:
+        try:
+            found = list(planned(PROBES[name], torch.device("cuda"), Given({}), 20))
+        except (Unsupported, Missing):
+            continue
+        seconds += sum(item["seconds"] for item in found)
+        compiled += sum(item["compiles"] for item in found)
+    assert 3 * (8.0 + seconds) + 30.0 * max(compiled, 4) < 420
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="the real thing runs")
 @pytest.mark.usefixtures("no_generator")
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("name", sorted(PROBES))
+@pytest.mark.parametrize("name", NAMES)
 def test_gradients_of_inputs_as_large_as_on_a_gpu(name: str) -> None:
     """On a device of shapes alone, for which probes take a GPU's sizes, and which has gradients without being there."""
     try:
@@ -88,7 +88,7 @@ def test_gradients_of_inputs_as_large_as_on_a_gpu(name: str) -> None:
             torch.autograd.backward(smooth, [torch.randn_like(t) for t in smooth])
             gradients = [t.grad for t in inputs if t.grad is not None]
             assert bool(gradients) == experiment.backward, experiment.summary
-            assert size(inputs) + size(outputs) + size(gradients) < 256, experiment.summary
+            assert size(inputs) + size(outputs) + size(gradients) < 300, experiment.summary
     except (Unsupported, Missing) as reason:
         pytest.skip(str(reason))
     except NotImplementedError:
@@ -102,13 +102,18 @@ def test_gradients_of_inputs_as_large_as_on_a_gpu(name: str) -> None:
 @pytest.mark.cuda
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("name", sorted(PROBES))
+@pytest.mark.parametrize("name", NAMES)
 def test_it_runs_on_a_gpu(name: str) -> None:
     try:
         for experiment in PROBES[name](torch.device("cuda"), {}):
             torch.cuda.reset_peak_memory_stats()
             inputs = [t.detach().clone().requires_grad_(t.requires_grad) for t in tensors(experiment.inputs)]
-            outputs = list(tensors(experiment.operation(*inputs)))
+            try:
+                outputs = list(tensors(experiment.operation(*inputs)))
+            except RuntimeError as error:
+                if experiment.optional and of_kernel(error):
+                    continue
+                raise
             if experiment.backward:
                 smooth = [t for t in outputs if t.requires_grad]
                 torch.autograd.backward(smooth, [torch.randn_like(t) for t in smooth])

@@ -1,7 +1,8 @@
 """Probes: for each operation of the catalogue, inputs on which it would show that its result varies.
 
 A probe takes a device and the arguments that are known at the flagged site, and yields experiments of several sizes
-and dtypes; what is not known has the recipe's default. It knows nothing of repeats, verdicts or findings.
+and dtypes; what is not known has the recipe's default, and so has what the site leaves out unless PyTorch's default is
+another operation. It knows nothing of repeats, verdicts or findings.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ FAMILIES = (
     "vision",
     "graphs",
     "third_party",
+    "collectives",
 )
 
 

@@ -3,50 +3,45 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 
+from torchrepro_lint.verify.devices import capability
 from torchrepro_lint.verify.experiment import Experiment, Unsupported
+from torchrepro_lint.verify.given import Given
 from torchrepro_lint.verify.probes import known
 from torchrepro_lint.verify.probes.draws import Draws
 from torchrepro_lint.verify.probes.modules import applied
 from torchrepro_lint.verify.probes.packages import imported
 from torchrepro_lint.verify.probes.registry import probe
-from torchrepro_lint.verify.probes.sizes import floats, on, words
+from torchrepro_lint.verify.probes.sizes import on, words
 
-Arguments = Mapping[str, object]
+Arguments = Given
 Tensor = torch.Tensor
 
 
-def _query_key_value(device: torch.device, dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
-    draws = Draws(device)
-    shape = (2, 4, on(device, 128, 2048), 64)
-    return (
-        draws.normal(*shape, dtype=dtype, grad=True),
-        draws.normal(*shape, dtype=dtype, grad=True),
-        draws.normal(*shape, dtype=dtype, grad=True),
-    )
+def _query_key_value(
+    device: torch.device, arguments: Arguments, dtype: torch.dtype | None
+) -> tuple[Draws, list[Tensor]]:
+    """And the draws, of which there may be more."""
+    draws = Draws(device, arguments)
+    shape = known.shape(arguments, (2, 4, on(device, 128, 2048), 64))
+    return draws, [draws.normal(*shape, dtype=dtype, grad=True).contiguous() for _ in range(3)]
 
 
-@probe("sdpa")
+@probe("sdpa", halves=True)
 def sdpa(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
-    """As PyTorch chooses for each dtype, and each fused kernel by name."""
-    for dtype in floats(device):
-        yield _attention(device, arguments, dtype, F.scaled_dot_product_attention, "the backend that PyTorch chooses")
-    if device.type == "cuda":
-        for backend, dtype in _fused(device):
-            yield _attention(device, arguments, dtype, _on_backends(backend), backend)
-
-
-def _fused(device: torch.device) -> Iterator[tuple[str, torch.dtype]]:
-    """Backends that add with atomics, and dtypes that they take."""
-    if torch.cuda.get_device_capability(device) >= (8, 0):
-        yield "FLASH_ATTENTION", torch.float16
-    yield "EFFICIENT_ATTENTION", torch.float32
-    yield "EFFICIENT_ATTENTION", torch.float16
+    """As PyTorch chooses for each dtype, and each fused kernel by name: those that add with atomics."""
+    yield _attention(device, arguments, None, F.scaled_dot_product_attention, "the backend that PyTorch chooses")
+    if device.type != "cuda":
+        return
+    if arguments.dtype is not torch.float32 and capability(device) >= (8, 0):
+        yield _attention(device, arguments, None, _on_backends("FLASH_ATTENTION"), "FLASH_ATTENTION")
+    yield _attention(device, arguments, None, _on_backends("EFFICIENT_ATTENTION"), "EFFICIENT_ATTENTION")
 
 
 @probe("sdpa-cudnn")
@@ -55,54 +50,83 @@ def sdpa_cudnn(device: torch.device, arguments: Arguments) -> Iterator[Experimen
     if device.type != "cuda":
         raise Unsupported("cuDNN runs on CUDA only")
     operation = _on_backends("CUDNN_ATTENTION", "MATH")
-    yield _attention(device, arguments, torch.float16, operation, "CUDNN_ATTENTION first, else MATH")
+    for dtype in (torch.float16, torch.bfloat16):
+        yield _attention(device, arguments, dtype, operation, "CUDNN_ATTENTION first, else MATH")
 
 
 def _attention(
-    device: torch.device, arguments: Arguments, dtype: torch.dtype, operation: Callable[..., Any], backend: str
+    device: torch.device, arguments: Arguments, dtype: torch.dtype | None, operation: Callable[..., Any], backend: str
 ) -> Experiment:
-    causal, dropout = known.flag(arguments, "is_causal"), known.number(arguments, "dropout_p", 0.0)
-    query, key, value = _query_key_value(device, dtype)
+    options: dict[str, Any] = {
+        "dropout_p": known.number(arguments, "dropout_p", 0.0),
+        "is_causal": known.flag(arguments, "is_causal"),
+    }
+    if arguments.get("scale") is not None:
+        options["scale"] = known.number(arguments, "scale", 1.0)
+    _, (query, key, value) = _query_key_value(device, arguments, dtype)
+    told = ", ".join(f"{name}={value}" for name, value in options.items())
     return Experiment(
-        f"query, key, value {words(query)}, is_causal={causal}, {backend}; backward",
+        f"query, key, value {words(query)}, {told}, {backend}; backward",
         (query, key, value),
-        lambda query, key, value: operation(query, key, value, dropout_p=dropout, is_causal=causal),
+        lambda query, key, value: operation(query, key, value, **options),
         backward=True,
+        prelude=_alone(backend),
     )
 
 
+_SWITCHES = {
+    "FLASH_ATTENTION": "flash",
+    "EFFICIENT_ATTENTION": "mem_efficient",
+    "CUDNN_ATTENTION": "cudnn",
+    "MATH": "math",
+}
+
+
+def _alone(backend: str) -> tuple[str, ...]:
+    """Statements that leave these backends alone; none where PyTorch is to choose."""
+    kept = {switch for name, switch in _SWITCHES.items() if name in backend}
+    others = [switch for switch in _SWITCHES.values() if kept and switch not in kept]
+    return tuple(f"torch.backends.cuda.enable_{switch}_sdp(False)" for switch in others)
+
+
 def _on_backends(*names: str) -> Callable[..., Tensor]:
-    """Attention on these backends alone, in this order of preference."""
+    """Attention on these backends alone, in this order of preference. Raises Unsupported when it is run."""
+
+    def operation(query: Tensor, key: Tensor, value: Tensor, **options: Any) -> Tensor:
+        with _only(names):
+            return F.scaled_dot_product_attention(query, key, value, **options)
+
+    return operation
+
+
+def _only(names: Sequence[str]) -> AbstractContextManager[object]:
     try:
         from torch.nn.attention import SDPBackend, sdpa_kernel
     except ImportError as error:
         raise Unsupported("this PyTorch cannot choose a backend by name") from error
     if not all(hasattr(SDPBackend, name) for name in names):
         raise Unsupported(f"this PyTorch has no backend {' or '.join(names)}")
-    backends = [getattr(SDPBackend, name) for name in names]
-    in_order = {"set_priority": True} if len(backends) > 1 else {}
+    in_order = {"set_priority": True} if len(names) > 1 else {}
     if not in_order.keys() <= inspect.signature(sdpa_kernel).parameters.keys():
         raise Unsupported("this PyTorch cannot prefer one backend to another")
-
-    def operation(query: Tensor, key: Tensor, value: Tensor, **options: Any) -> Tensor:
-        with sdpa_kernel(backends, **in_order):
-            return F.scaled_dot_product_attention(query, key, value, **options)
-
-    return operation
+    return sdpa_kernel([getattr(SDPBackend, name) for name in names], **in_order)
 
 
-@probe("attention-module")
+@probe("attention-module", halves=True)
 def attention_module(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
     width, heads = _heads(arguments, "embed_dim", "num_heads")
     need_weights = known.flag(arguments, "need_weights", False)
-    for dtype in floats(device):
-        draws = Draws(device)
-        x = draws.normal(2, on(device, 64, 1024), width, dtype=dtype, grad=True)
-        module = torch.nn.MultiheadAttention(width, heads, batch_first=True, device="meta")
-        inputs, operation = applied(_SelfAttention(module, need_weights), draws, x)
-        yield Experiment(
-            f"x {words(x)}, {heads} heads, need_weights={need_weights}; backward", inputs, operation, backward=True
-        )
+    dropout = known.number(arguments, "dropout", 0.0)
+    draws = Draws(device, arguments)
+    x = draws.normal(2, on(device, 64, 1024), width, grad=True)
+    module = torch.nn.MultiheadAttention(width, heads, dropout, batch_first=True, device="meta")
+    inputs, operation = applied(_SelfAttention(module, need_weights), draws, x)
+    yield Experiment(
+        f"x {words(x)}, {heads} heads, dropout={dropout}, need_weights={need_weights}; backward",
+        inputs,
+        operation,
+        backward=True,
+    )
 
 
 def _heads(arguments: Arguments, width: str, heads: str) -> tuple[int, int]:
@@ -125,15 +149,14 @@ class _SelfAttention(torch.nn.Module):
         return output
 
 
-@probe("transformer-layer")
+@probe("transformer-layer", halves=True)
 def transformer_layer(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
     width, heads = _heads(arguments, "d_model", "nhead")
-    for dtype in floats(device):
-        draws = Draws(device)
-        x = draws.normal(2, on(device, 64, 1024), width, dtype=dtype, grad=True)
-        layer = torch.nn.TransformerEncoderLayer(width, heads, 2 * width, 0.0, batch_first=True, device="meta")
-        inputs, operation = applied(layer, draws, x)
-        yield Experiment(f"x {words(x)}, {heads} heads, without dropout; backward", inputs, operation, backward=True)
+    draws = Draws(device, arguments)
+    x = draws.normal(2, on(device, 64, 1024), width, grad=True)
+    layer = torch.nn.TransformerEncoderLayer(width, heads, 2 * width, 0.0, batch_first=True, device="meta")
+    inputs, operation = applied(layer, draws, x)
+    yield Experiment(f"x {words(x)}, {heads} heads, without dropout; backward", inputs, operation, backward=True)
 
 
 @probe("flex-attention")
@@ -146,9 +169,9 @@ def flex_attention(device: torch.device, arguments: Arguments) -> Iterator[Exper
     imported("triton")
     from torch.nn.attention.flex_attention import flex_attention as attention
 
-    query, key, value = _query_key_value(device, torch.float16)
+    draws, (query, key, value) = _query_key_value(device, arguments, torch.float16)
     length = query.shape[-2]
-    bias = Draws(device).normal(2 * length, grad=True)
+    bias = draws.normal(2 * length, grad=True)
 
     def biased(query: Tensor, key: Tensor, value: Tensor, bias: Tensor) -> Tensor:
         def score_mod(score: Tensor, batch: Tensor, head: Tensor, q: Tensor, k: Tensor) -> Tensor:
@@ -162,4 +185,5 @@ def flex_attention(device: torch.device, arguments: Arguments) -> Iterator[Exper
         (query, key, value, bias),
         torch.compile(biased),
         backward=True,
+        compiles=True,
     )

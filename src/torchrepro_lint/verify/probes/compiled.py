@@ -1,19 +1,20 @@
-"""Probes of what torch.compile and hand-written kernels make of an operation, and of sums over ranks."""
+"""Probes of what torch.compile and hand-written kernels make of an operation."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import torch
 import torch.nn.functional as F
 
 from torchrepro_lint.verify.experiment import Experiment, Unsupported
+from torchrepro_lint.verify.given import Given
 from torchrepro_lint.verify.probes.draws import Draws
 from torchrepro_lint.verify.probes.packages import imported
 from torchrepro_lint.verify.probes.registry import probe
 from torchrepro_lint.verify.probes.sizes import words
 
-Arguments = Mapping[str, object]
+Arguments = Given
 Tensor = torch.Tensor
 
 
@@ -35,12 +36,13 @@ def _pooled(x: Tensor) -> Tensor:
 def inductor_atomics(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
     """A write whose eager kernel sorts before it adds."""
     _require_triton(device)
-    draws = Draws(device)
+    draws = Draws(device, arguments)
     x, index, source = draws.normal(1_000), draws.index(2_000_000, below=1_000), draws.normal(2_000_000)
     yield Experiment(
         f"compiled index_put of {words(source)} into 1000 places, accumulate=True",
         (x, index, source),
         torch.compile(_added_at),
+        compiles=True,
     )
 
 
@@ -48,18 +50,14 @@ def inductor_atomics(device: torch.device, arguments: Arguments) -> Iterator[Exp
 def max_pool2d_compiled(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
     """Twenty-five windows over every pixel."""
     _require_triton(device)
-    x = Draws(device).normal(8, 32, 64, 64, grad=True)
+    x = Draws(device, arguments).normal(8, 32, 64, 64, grad=True)
     yield Experiment(
         f"compiled max_pool2d of {words(x)}, kernel 5, stride 1; backward",
         (x,),
         torch.compile(_pooled),
         backward=True,
+        compiles=True,
     )
-
-
-@probe("inductor-autotune")
-def inductor_autotune(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
-    raise Unsupported("the choice is made once per process, and stays the same in all repeats")
 
 
 @probe("triton-atomics")
@@ -67,11 +65,6 @@ def triton_atomics(device: torch.device, arguments: Arguments) -> Iterator[Exper
     _require_triton(device)
     from torchrepro_lint.verify.probes.triton_kernel import add_at
 
-    draws = Draws(device)
+    draws = Draws(device, arguments)
     x, index, source = draws.normal(1_000), draws.index(2_000_000, below=1_000), draws.normal(2_000_000)
-    yield Experiment(f"tl.atomic_add of {words(source)} into 1000 places", (x, index, source), add_at)
-
-
-@probe("nccl")
-def nccl(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
-    raise Unsupported("a sum over ranks needs several processes")
+    yield Experiment(f"tl.atomic_add of {words(source)} into 1000 places", (x, index, source), add_at, compiles=True)

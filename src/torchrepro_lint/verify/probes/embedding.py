@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 
 from torchrepro_lint.verify.experiment import Experiment
+from torchrepro_lint.verify.given import Given
 from torchrepro_lint.verify.probes import known
 from torchrepro_lint.verify.probes.draws import Draws
 from torchrepro_lint.verify.probes.registry import probe
 from torchrepro_lint.verify.probes.sizes import on, words
 
-Arguments = Mapping[str, object]
+Arguments = Given
 Tensor = torch.Tensor
 
 
@@ -22,20 +24,30 @@ def _table(device: torch.device, arguments: Arguments, rows: int, width: int, re
     """Index and weight; a table of the site's own size, as far as that is small."""
     rows = min(rows, known.integer(arguments, "num_embeddings", rows, largest=sys.maxsize))
     width = known.integer(arguments, "embedding_dim", width)
-    draws = Draws(device)
+    draws = Draws(device, arguments)
     return draws.index(readings, below=rows), draws.normal(rows, width, grad=True)
 
 
-@probe("embedding")
+@probe("embedding", halves=True)
 def embedding(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
-    """Few rows with very many readings, which newer CUDA versions add with atomics; many rows; few readings."""
-    scale = known.flag(arguments, "scale_grad_by_freq")
-    for rows, readings in ((8, on(device, 4_000, 100_000)), (4_000, on(device, 8_000, 100_000)), (100, 2_000)):
+    """Few rows with very many readings, which CUDA adds with atomics from 2.11 on, or 2.13; many rows, which it sorts
+    in every release; and so few readings that a block takes each.
+
+    The kernel with atomics is chosen where there are far more tenths of the readings than there are blocks of rows.
+    """
+    options: dict[str, Any] = {"scale_grad_by_freq": known.flag(arguments, "scale_grad_by_freq")}
+    padding = arguments.get("padding_idx")
+    many = on(device, 8_000, 100_000)
+    cases = ((8, many, "few rows"), (4_000, many, "many rows"), (100, 2_000, "few readings"))
+    for rows, readings, which in cases:
         index, weight = _table(device, arguments, rows, on(device, 32, 64), readings)
+        if padding is not None:
+            options["padding_idx"] = min(known.integer(arguments, "padding_idx", 0, smallest=0), len(weight) - 1)
+        told = ", ".join(f"{name}={value}" for name, value in options.items())
         yield Experiment(
-            f"weight {words(weight)}, {readings} rows read; backward",
+            f"weight {words(weight)}, {readings} rows read, {told}, {which}; backward",
             (index, weight),
-            lambda index, weight: F.embedding(index, weight, scale_grad_by_freq=scale),
+            lambda index, weight, options=dict(options): F.embedding(index, weight, **options),
             backward=True,
         )
 
@@ -51,7 +63,7 @@ def embedding_renorm(device: torch.device, arguments: Arguments) -> Iterator[Exp
     )
 
 
-@probe("embedding-bag-max")
+@probe("embedding-bag-max", halves=True)
 def embedding_bag_max(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
     return _bags(device, arguments, known.choice(arguments, "mode", ("max", "sum", "mean")))
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
 import torch
 
 from torchrepro_lint.verify.experiment import Experiment
+from torchrepro_lint.verify.given import Given
 from torchrepro_lint.verify.probes import known
 from torchrepro_lint.verify.probes.draws import Draws
 from torchrepro_lint.verify.probes.modules import applied
@@ -16,7 +17,7 @@ from torchrepro_lint.verify.probes.packages import imported
 from torchrepro_lint.verify.probes.registry import probe
 from torchrepro_lint.verify.probes.sizes import on, words
 
-Arguments = Mapping[str, object]
+Arguments = Given
 
 NODES, WIDTH = 100, 16
 SUMS = ("sum", "add", "mean")
@@ -28,6 +29,7 @@ def _edges(device: torch.device) -> int:
 
 def _messages(
     device: torch.device,
+    arguments: Arguments,
     name: str,
     operation: Callable[..., Any],
     *,
@@ -36,7 +38,7 @@ def _messages(
     ordered: bool = False,
 ) -> Experiment:
     """`operation(messages, node)`; `factors` are values whose products neither vanish nor overflow."""
-    draws, edges = Draws(device), _edges(device)
+    draws, edges = Draws(device, arguments), _edges(device)
     messages = (1 if factors else 0) + (0.01 if factors else 1) * draws.normal(edges, WIDTH)
     node = draws.index(edges, below=NODES)
     return Experiment(
@@ -51,21 +53,21 @@ def _messages(
 def torch_scatter(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
     reduce = known.choice(arguments, "reduce", SUMS)
     operation = partial(imported("torch_scatter").scatter, dim=0, dim_size=NODES, reduce=reduce)
-    yield _messages(device, f"scatter, reduce={reduce}", operation)
+    yield _messages(device, arguments, f"scatter, reduce={reduce}", operation)
 
 
 @probe("torch-scatter-mul")
 def torch_scatter_mul(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
     operation = partial(imported("torch_scatter").scatter, dim=0, dim_size=NODES, reduce="mul")
     for backward in (False, True):
-        yield _messages(device, "scatter, reduce=mul", operation, backward=backward, factors=True)
+        yield _messages(device, arguments, "scatter, reduce=mul", operation, backward=backward, factors=True)
 
 
 @probe("torch-segment-coo")
 def torch_segment_coo(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
     reduce = known.choice(arguments, "reduce", SUMS)
     operation = partial(imported("torch_scatter").segment_coo, dim_size=NODES, reduce=reduce)
-    yield _messages(device, f"segment_coo, reduce={reduce}", operation, ordered=True)
+    yield _messages(device, arguments, f"segment_coo, reduce={reduce}", operation, ordered=True)
 
 
 @probe("torch-geometric")
@@ -73,15 +75,15 @@ def torch_geometric(device: torch.device, arguments: Arguments) -> Iterator[Expe
     reduce = known.choice(arguments, "reduce", SUMS)
     utils = imported("torch_geometric.utils")
     operation = partial(utils.scatter, dim=0, dim_size=NODES, reduce=reduce)
-    yield _messages(device, f"scatter, reduce={reduce}", operation)
-    yield _messages(device, "softmax", partial(utils.softmax, num_nodes=NODES))
+    yield _messages(device, arguments, f"scatter, reduce={reduce}", operation)
+    yield _messages(device, arguments, "softmax", partial(utils.softmax, num_nodes=NODES))
 
 
 @probe("torch-geometric-layer")
 def torch_geometric_layer(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
     """A convolution over edges in no order."""
     layer = imported("torch_geometric.nn").GCNConv(WIDTH, WIDTH)
-    draws, edges = Draws(device), _edges(device)
+    draws, edges = Draws(device, arguments), _edges(device)
     x, edge_index = draws.normal(NODES, WIDTH, grad=True), draws.index(2, edges, below=NODES)
     inputs, operation = applied(layer, draws, x, edge_index)
     yield Experiment(f"GCNConv of {words(x)} over {edges} edges; backward", inputs, operation, backward=True)
@@ -90,7 +92,7 @@ def torch_geometric_layer(device: torch.device, arguments: Arguments) -> Iterato
 @probe("torch-sparse")
 def torch_sparse(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
     spmm = imported("torch_sparse").spmm
-    draws, edges = Draws(device), _edges(device)
+    draws, edges = Draws(device, arguments), _edges(device)
     dense = draws.normal(NODES, WIDTH)
     yield Experiment(
         f"spmm of {edges} values by {words(dense)}",
@@ -102,7 +104,7 @@ def torch_sparse(device: torch.device, arguments: Arguments) -> Iterator[Experim
 @probe("dgl")
 def dgl(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
     package = imported("dgl")
-    draws, edges = Draws(device), _edges(device)
+    draws, edges = Draws(device, arguments), _edges(device)
     graph = package.graph((draws.index(edges, below=NODES), draws.index(edges, below=NODES)), num_nodes=NODES)
     x = draws.normal(NODES, WIDTH, grad=True)
     yield Experiment(

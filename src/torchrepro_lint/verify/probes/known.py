@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from torchrepro_lint.verify.experiment import Unsupported
+from torchrepro_lint.verify.given import SHAPE
 
 LARGEST = 4096  # of a width, so that no site decides how much memory a probe takes
 LARGEST_SIDE = 2**16
@@ -27,6 +28,24 @@ def choice(arguments: Mapping[str, object], name: str, choices: Sequence[str]) -
     if value not in choices:
         raise _refused(name, value)
     return str(value)
+
+
+def fixed(arguments: Mapping[str, object], name: str, value: object) -> None:
+    """What the operation itself implies: the site may say it, or leave it out."""
+    given = _given(arguments, name, value)
+    if given != value:
+        raise _refused(name, given)
+
+
+def shape(arguments: Mapping[str, object], default: Sequence[int], rank: int | None = None) -> tuple[int, ...]:
+    """That of the main input, as the user wants it."""
+    value = arguments.get(SHAPE)
+    if value is None:
+        return tuple(default)
+    numbers = tuple(value) if isinstance(value, (list, tuple)) else (value,)
+    if not all(type(n) is int and n > 0 for n in numbers) or len(numbers) != (rank or len(default)):
+        raise Unsupported(f"no probe for inputs of shape {value!r}: it takes {rank or len(default)} dimensions")
+    return numbers
 
 
 def integer(arguments: Mapping[str, object], name: str, default: int, smallest: int = 1, largest: int = LARGEST) -> int:

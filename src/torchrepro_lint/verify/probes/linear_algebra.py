@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 
 from torchrepro_lint.verify.experiment import Experiment
+from torchrepro_lint.verify.given import Given
 from torchrepro_lint.verify.probes import known
 from torchrepro_lint.verify.probes.draws import Draws
 from torchrepro_lint.verify.probes.modules import applied
 from torchrepro_lint.verify.probes.registry import probe
-from torchrepro_lint.verify.probes.sizes import floats, on, words
+from torchrepro_lint.verify.probes.sizes import on, words
 
-Arguments = Mapping[str, object]
+Arguments = Given
 Tensor = torch.Tensor
 
 
-@probe("convolution")
+@probe("convolution", halves=True, channels_last=True)
 def convolution(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
     """Few channels on large images, whose weight gradients cuDNN may add with atomics; and the usual shapes."""
     large, usual, long = on(device, 32, 224), on(device, 12, 56), on(device, 256, 16_000)
@@ -33,40 +34,40 @@ def convolution(device: torch.device, arguments: Arguments) -> Iterator[Experime
         ("conv1d", F.conv1d, (batch, 1, long), (16, 1, 9), {}),
         ("conv3d", F.conv3d, (2, 4, volume, volume, volume), (8, 4, 3, 3, 3), {}),
     )
-    for dtype in floats(device):
-        for name, convolve, x_shape, weight_shape, options in cases:
-            draws = Draws(device)
-            x, weight = (
-                draws.normal(*x_shape, dtype=dtype, grad=True),
-                draws.normal(*weight_shape, dtype=dtype, grad=True),
-            )
-            yield Experiment(
-                f"{name} of {words(x)} with {weight_shape}; backward",
-                (x, weight),
-                lambda x, weight, convolve=convolve, options=options: convolve(x, weight, **options),
-                backward=True,
-            )
+    for name, convolve, x_shape, weight_shape, options in cases:
+        draws = Draws(device, arguments)
+        x, weight = draws.normal(*x_shape, grad=True), draws.normal(*weight_shape, grad=True)
+        yield Experiment(
+            f"{name} of {words(x)} with {weight_shape}; backward",
+            (x, weight),
+            lambda x, weight, convolve=convolve, options=options: convolve(x, weight, **options),
+            backward=True,
+        )
 
 
-@probe("cublas")
+@probe("cublas", halves=True)
 def cublas(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
     """A square product, a long inner dimension, a batch."""
     side, inner = on(device, 128, 2048), on(device, 4_096, 262_144)
     shapes = (((side, side), (side, side)), ((16, inner), (inner, 16)), ((8, 64, side), (8, side, 64)))
-    for dtype in floats(device):
-        for left, right in shapes:
-            draws = Draws(device)
-            a, b = draws.normal(*left, dtype=dtype, grad=True), draws.normal(*right, dtype=dtype, grad=True)
-            yield Experiment(f"{words(a)} by {words(b)}; backward", (a, b), torch.matmul, backward=True)
+    for left, right in shapes:
+        draws = Draws(device, arguments)
+        a, b = draws.normal(*left, grad=True), draws.normal(*right, grad=True)
+        yield Experiment(f"{words(a)} by {words(b)}; backward", (a, b), torch.matmul, backward=True)
 
 
 @probe("reduced-precision")
 def reduced_precision(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
     side = on(device, 128, 2048)
     for dtype in (torch.float32, torch.bfloat16):
-        draws = Draws(device)
+        draws = Draws(device, arguments)
         a, b = draws.normal(side, side, dtype=dtype), draws.normal(side, side, dtype=dtype)
-        yield Experiment(f"{words(a)} by {words(b)}, float32 matmul precision medium", (a, b), _rounded_product)
+        yield Experiment(
+            f"{words(a)} by {words(b)}, float32 matmul precision medium",
+            (a, b),
+            _rounded_product,
+            prelude=('torch.set_float32_matmul_precision("medium")',),
+        )
 
 
 def _rounded_product(a: Tensor, b: Tensor) -> Tensor:
@@ -78,12 +79,12 @@ def _rounded_product(a: Tensor, b: Tensor) -> Tensor:
         torch.set_float32_matmul_precision(before)
 
 
-@probe("rnn-cudnn")
+@probe("rnn-cudnn", halves=True)
 def rnn_cudnn(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
     usual = on(device, 16, 64)
     width, hidden = known.integer(arguments, "input_size", usual), known.integer(arguments, "hidden_size", usual)
     for kind in (torch.nn.LSTM, torch.nn.GRU, torch.nn.RNN):
-        draws = Draws(device)
+        draws = Draws(device, arguments)
         x = draws.normal(on(device, 8, 128), 8, width, grad=True)
         inputs, recurrent = applied(kind(width, hidden, num_layers=2, device="meta"), draws, x)
         yield Experiment(
@@ -98,7 +99,7 @@ def rnn_cudnn(device: torch.device, arguments: Arguments) -> Iterator[Experiment
 def bmm_sparse(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
     """Three hundred values in each row of a sparse matrix."""
     batch, side, width = 2, on(device, 100, 2_000), on(device, 16, 128)
-    draws = Draws(device)
+    draws = Draws(device, arguments)
     entries = batch * side * on(device, 30, 300)
     places = torch.stack([draws.index(entries, below=n) for n in (batch, side, side)])
     values, dense = draws.normal(entries), draws.normal(batch, side, width)

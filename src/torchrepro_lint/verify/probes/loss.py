@@ -2,35 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import torch
 import torch.nn.functional as F
 
 from torchrepro_lint.verify.experiment import Experiment
+from torchrepro_lint.verify.given import SHAPE, Given
 from torchrepro_lint.verify.probes import known
 from torchrepro_lint.verify.probes.draws import Draws
 from torchrepro_lint.verify.probes.registry import probe
 from torchrepro_lint.verify.probes.sizes import on, words
 
-Arguments = Mapping[str, object]
+Arguments = Given
 REDUCTIONS = ("mean", "sum", "none")
 
 
-@probe("nll-loss2d")
+@probe("nll-loss2d", halves=True)
 def nll_loss2d(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
     """The loss itself, of images and of sequences; of many, because CUDA may give each of them to one block."""
     reduction = known.choice(arguments, "reduction", REDUCTIONS)
-    smoothing = known.number(arguments, "label_smoothing", 0.0)
+    options = {"reduction": reduction, "label_smoothing": known.number(arguments, "label_smoothing", 0.0)}
+    if arguments.get("ignore_index") is not None:
+        options["ignore_index"] = known.integer(arguments, "ignore_index", -100, smallest=-(2**31), largest=2**31)
+    told = ", ".join(f"{name}={value}" for name, value in options.items())
     batch, side = on(device, 4, 64), on(device, 48, 96)
     for positions in ((side, side), (side * side,)):
-        draws = Draws(device)
-        logits = draws.normal(batch, 19, *positions)
-        target = draws.index(batch, *positions, below=19)
+        draws = Draws(device, arguments)
+        shape = (batch, 19, *positions)
+        if SHAPE in arguments:
+            if len(positions) == 1:
+                return
+            shape = known.shape(arguments, shape, len(arguments.get(SHAPE) or ()))  # type: ignore[arg-type]
+        logits = draws.normal(*shape)
+        target = draws.index(shape[0], *shape[2:], below=shape[1])
         yield Experiment(
-            f"logits {words(logits)}, reduction={reduction}",
+            f"logits {words(logits)}, {told}",
             (logits, target),
-            lambda logits, target: F.cross_entropy(logits, target, reduction=reduction, label_smoothing=smoothing),
+            lambda logits, target: F.cross_entropy(logits, target, **options),  # type: ignore[arg-type]
         )
 
 
@@ -44,7 +53,7 @@ def ctc_loss(device: torch.device, arguments: Arguments) -> Iterator[Experiment]
     blank = known.integer(arguments, "blank", 0, smallest=0)
     zero_infinity = known.flag(arguments, "zero_infinity")
     classes, time, length = max(12, blank + 1), on(device, 60, 500), on(device, 20, 100)
-    draws = Draws(device)
+    draws = Draws(device, arguments)
     log_probs = draws.normal(time, 4, classes).log_softmax(2).requires_grad_()
     targets = draws.index(4, length, below=classes - 1)
     targets = torch.where(targets >= blank, targets + 1, targets)
@@ -55,7 +64,8 @@ def ctc_loss(device: torch.device, arguments: Arguments) -> Iterator[Experiment]
         return F.ctc_loss(log_probs, targets, times, lengths, blank, reduction, zero_infinity)
 
     yield Experiment(
-        f"log_probs {words(log_probs)}, targets {words(targets)}, reduction={reduction}; backward",
+        f"log_probs {words(log_probs)}, targets {words(targets)}, blank={blank}, reduction={reduction}, "
+        f"zero_infinity={zero_infinity}; backward",
         (log_probs, targets),
         operation,
         backward=True,

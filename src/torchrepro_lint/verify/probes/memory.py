@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import torch
 
 from torchrepro_lint.verify.experiment import Experiment, Unsupported
+from torchrepro_lint.verify.given import Given
 from torchrepro_lint.verify.probes.draws import Draws
 from torchrepro_lint.verify.probes.registry import probe
 from torchrepro_lint.verify.probes.sizes import on, words
 
-Arguments = Mapping[str, object]
+Arguments = Given
 
 
 @probe("empty")
@@ -30,7 +31,10 @@ def empty(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
         return torch.empty_like(like)
 
     yield Experiment(
-        f"empty_like of ({size},) float32 after other work", (torch.zeros(size, device=device),), operation
+        f"empty_like of ({size},) float32 after other work",
+        (torch.zeros(size, device=device),),
+        operation,
+        prelude=None,
     )
 
 
@@ -43,7 +47,7 @@ def resize_quantized(device: torch.device, arguments: Arguments) -> Iterator[Exp
         quantized = torch.quantize_per_tensor(x, 0.1, 0, torch.qint8)
         return quantized.resize_((2 * len(x),)).int_repr()
 
-    x = Draws(device).normal(1_000)
+    x = Draws(device, arguments).normal(1_000)
     yield Experiment(f"x {words(x)}, quantized and doubled in length", (x,), operation)
 
 
@@ -51,7 +55,7 @@ def resize_quantized(device: torch.device, arguments: Arguments) -> Iterator[Exp
 def overlapping_writes(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
     """Windows that share all but one element, each written from a row of its own."""
     rows, width = on(device, 20_000, 100_000), 32
-    draws = Draws(device)
+    draws = Draws(device, arguments)
     memory, source = draws.normal(rows + width), draws.normal(rows, width)
     yield Experiment(
         f"{words(source)} into overlapping windows of {words(memory)}",

@@ -6,36 +6,43 @@ or in a vector that is hardly longer than its padding.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import torch
 import torch.nn.functional as F
 
 from torchrepro_lint.verify.experiment import Experiment, Unsupported
+from torchrepro_lint.verify.given import SHAPE, Given
 from torchrepro_lint.verify.probes import known
 from torchrepro_lint.verify.probes.draws import Draws
-from torchrepro_lint.verify.probes.registry import Probe, probe
+from torchrepro_lint.verify.probes.registry import Recipe, probe
 from torchrepro_lint.verify.probes.sizes import on, planes, words
 
-Arguments = Mapping[str, object]
+Arguments = Given
 
 
 WIDE = {1: 1_000, 2: 40, 3: 10}  # padding over several blocks of a GPU, by rank
 
 
-def _padded(mode: str, rank: int) -> Probe:
+def _padded(mode: str, rank: int) -> Recipe:
     def pad(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+        known.fixed(arguments, "mode", mode)
         narrow, wide = _paddings(arguments, rank)
         usual = {1: on(device, 256, 2048), 2: on(device, 24, 64), 3: on(device, 8, 16)}[rank]
         for padding, side in (narrow, max(usual, 2 * max(narrow) + 1)), (wide, max(wide) + 1):
-            yield _experiment(device, padding, side, mode)
+            yield _experiment(device, arguments, padding, side, mode)
+            if SHAPE in arguments:
+                return
 
     return pad
 
 
-def _experiment(device: torch.device, padding: tuple[int, ...], side: int, mode: str) -> Experiment:
+def _experiment(
+    device: torch.device, arguments: Arguments, padding: tuple[int, ...], side: int, mode: str
+) -> Experiment:
     rank = len(padding) // 2
-    x = Draws(device).normal(2, planes(device, *[side + 2 * max(padding)] * rank), *[side] * rank, grad=True)
+    shape = (2, planes(device, *[side + 2 * max(padding)] * rank), *[side] * rank)
+    x = Draws(device, arguments).normal(*known.shape(arguments, shape), grad=True)
     return Experiment(
         f"x {words(x)} padded by {padding}, mode={mode}; backward",
         (x,),
@@ -56,8 +63,8 @@ def _paddings(arguments: Arguments, rank: int) -> tuple[tuple[int, ...], tuple[i
 
 
 for _rank in (1, 2, 3):
-    probe(f"reflection-pad{_rank}d")(_padded("reflect", _rank))
-    probe(f"replication-pad{_rank}d")(_padded("replicate", _rank))
+    probe(f"reflection-pad{_rank}d", halves=True)(_padded("reflect", _rank))
+    probe(f"replication-pad{_rank}d", halves=True)(_padded("replicate", _rank))
 
 
 @probe("replication-pad")
@@ -73,14 +80,17 @@ def replication_pad(device: torch.device, arguments: Arguments) -> Iterator[Expe
 @probe("stft-reflect")
 def stft_reflect(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
     """Frames that overlap fourfold."""
+    known.fixed(arguments, "center", True)
+    known.fixed(arguments, "pad_mode", "reflect")
     size = known.integer(arguments, "n_fft", 256)
     hop = known.integer(arguments, "hop_length", max(1, size // 4))
-    draws = Draws(device)
-    x = draws.normal(4, size * on(device, 16, 128), grad=True)
-    window = torch.hann_window(size, device=device)
+    draws = Draws(device, arguments)
+    x = draws.normal(*known.shape(arguments, (4, size * on(device, 16, 128))), grad=True)
+    long = known.integer(arguments, "win_length", size)
+    window = torch.hann_window(long, device=device)
     yield Experiment(
-        f"x {words(x)}, n_fft={size}, hop_length={hop}, centred with reflection; backward",
+        f"x {words(x)}, n_fft={size}, hop_length={hop}, win_length={long}, centred with reflection; backward",
         (x, window),
-        lambda x, window: torch.view_as_real(torch.stft(x, size, hop, window=window, return_complex=True)),
+        lambda x, window: torch.view_as_real(torch.stft(x, size, hop, long, window=window, return_complex=True)),
         backward=True,
     )

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import torch
 
 from torchrepro_lint.verify.experiment import Experiment, Unsupported
+from torchrepro_lint.verify.given import SHAPE, Given
 from torchrepro_lint.verify.probes import known
 from torchrepro_lint.verify.probes.draws import Draws
 from torchrepro_lint.verify.probes.registry import probe
-from torchrepro_lint.verify.probes.sizes import floats, on, words
+from torchrepro_lint.verify.probes.sizes import on, words
 
-Arguments = Mapping[str, object]
+Arguments = Given
 Tensor = torch.Tensor
 
 
@@ -51,25 +52,40 @@ def _rows(
     arguments: Arguments,
     *,
     index_per_element: bool = False,
-    half: bool = False,
     factors: bool = False,
 ) -> Iterator[_Rows]:
-    """Few places and many; in half precision too where the operation has a kernel for it.
+    """Few places and many, or as many as the source has entries where its shape is given.
 
     `factors` are values whose products neither vanish nor overflow.
     """
     dim = _dimension(arguments)
     centre, spread = (1.0, 0.01) if factors else (0.0, 1.0)
-    for dtype in floats(device) if half else (torch.float32,):
-        for length, places, width in ((on(device, 10_000, 400_000), 50, 4), (on(device, 1_500, 40_000), 100, 32)):
-            draws = Draws(device)
-            shape = _along(dim, length, width)
-            yield _Rows(
-                (centre + spread * draws.normal(*_along(dim, places, width))).to(dtype),
-                dim,
-                draws.index(*(shape if index_per_element else (length,)), below=places),
-                (centre + spread * draws.normal(*shape)).to(dtype),
-            )
+    sizes = ((on(device, 10_000, 400_000), 50, 4), (on(device, 1_500, 40_000), 100, 32))
+    shapes = [(_along(dim, length, width), places) for length, places, width in sizes]
+    if SHAPE in arguments:
+        shape = known.shape(arguments, (), len(_shape_of(arguments)))
+        shapes = [(shape, max(1, _entries(shape, dim) // 10))]
+    for shape, places in shapes:
+        draws = Draws(device, arguments)
+        x_shape = list(shape)
+        x_shape[dim] = places
+        yield _Rows(
+            centre + spread * draws.normal(*x_shape),
+            dim,
+            draws.index(*(shape if index_per_element else (shape[dim],)), below=places),
+            centre + spread * draws.normal(*shape),
+        )
+
+
+def _shape_of(arguments: Arguments) -> tuple[object, ...]:
+    value = arguments.get(SHAPE)
+    return tuple(value) if isinstance(value, (list, tuple)) else (value,)
+
+
+def _entries(shape: tuple[int, ...], dim: int) -> int:
+    if not -len(shape) <= dim < len(shape):
+        raise Unsupported(f"inputs of shape {list(shape)} have no dimension {dim}")
+    return shape[dim]
 
 
 def _dimension(arguments: Arguments) -> int:
@@ -89,9 +105,9 @@ def _along(dim: int, length: int, width: int) -> tuple[int, ...]:
     return tuple(shape)
 
 
-@probe("index-add")
+@probe("index-add", halves=True)
 def index_add(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
-    for rows in _rows(device, arguments, half=True):
+    for rows in _rows(device, arguments):
         yield rows.writes(torch.index_add)
 
 
@@ -109,9 +125,9 @@ def index_reduce(device: torch.device, arguments: Arguments) -> Iterator[Experim
         yield rows.writes(lambda x, dim, i, src: torch.index_reduce(x, dim, i, src, reduce, include_self=include_self))
 
 
-@probe("scatter-add")
+@probe("scatter-add", halves=True)
 def scatter_add(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
-    for rows in _rows(device, arguments, index_per_element=True, half=True):
+    for rows in _rows(device, arguments, index_per_element=True):
         yield rows.writes(torch.scatter_add)
 
 
@@ -123,17 +139,19 @@ def scatter_tensor(device: torch.device, arguments: Arguments) -> Iterator[Exper
 
 @probe("scatter-add-kwarg")
 def scatter_add_kwarg(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+    known.fixed(arguments, "reduce", "add")
     for rows in _rows(device, arguments, index_per_element=True):
         yield rows.writes(lambda x, dim, index, src: torch.scatter(x, dim, index, src, reduce="add"))
 
 
 @probe("scatter-multiply")
 def scatter_multiply(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+    known.fixed(arguments, "reduce", "multiply")
     for rows in _rows(device, arguments, index_per_element=True, factors=True):
         yield rows.writes(lambda x, dim, index, src: torch.scatter(x, dim, index, src, reduce="multiply"))
 
 
-@probe("scatter-reduce-sum")
+@probe("scatter-reduce-sum", halves=True)
 def scatter_reduce_sum(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
     return _scatter_reduce(device, arguments, known.choice(arguments, "reduce", ("sum", "mean")))
 
@@ -156,13 +174,13 @@ def _scatter_reduce(device: torch.device, arguments: Arguments, reduce: str) -> 
         )
 
 
-@probe("index-select")
+@probe("index-select", halves=True)
 def index_select(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
-    for rows in _rows(device, arguments, half=True):
+    for rows in _rows(device, arguments):
         yield rows.reads(torch.index_select)
 
 
-@probe("gather")
+@probe("gather", halves=True)
 def gather(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
     for rows in _rows(device, arguments, index_per_element=True):
         yield rows.reads(torch.gather)
@@ -171,7 +189,7 @@ def gather(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
 @probe("repeat-interleave")
 def repeat_interleave(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
     dim = _dimension(arguments)
-    draws = Draws(device)
+    draws = Draws(device, arguments)
     length, times = on(device, 200, 4_000), 64
     x = draws.normal(*_along(dim, length, 16), grad=True)
     repeats = draws.index(length, below=times)
@@ -197,22 +215,22 @@ class _Flat:
         return f"{words(self.source)}, index into {places} places, each named about {elements // places} times"
 
 
-def _flat(device: torch.device) -> _Flat:
-    draws = Draws(device)
-    length = on(device, 300_000, 2_000_000)  # long enough for the threads of a busy CPU to meet
+def _flat(device: torch.device, arguments: Arguments) -> _Flat:
+    draws = Draws(device, arguments)
+    (length,) = known.shape(arguments, (on(device, 300_000, 2_000_000),))  # the threads of a busy CPU are to meet
     return _Flat(draws.normal(1_000), draws.index(length, below=1_000), draws.normal(length))
 
 
 def _accumulates(arguments: Arguments) -> tuple[bool, ...]:
-    """What the site says; both where it says nothing."""
-    if "accumulate" not in arguments:
+    """What the site says: PyTorch's default where it passes nothing; both for no site."""
+    if "accumulate" not in arguments and not arguments.leaves_out("accumulate"):
         return (False, True)
     return (known.flag(arguments, "accumulate"),)
 
 
-@probe("put")
+@probe("put", halves=True)
 def put(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
-    flat = _flat(device)
+    flat = _flat(device, arguments)
     for accumulate in _accumulates(arguments):
         yield Experiment(
             f"{flat.summary}, accumulate={accumulate}",
@@ -221,29 +239,33 @@ def put(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
         )
 
 
-@probe("take")
+@probe("take", halves=True)
 def take(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
-    flat = _flat(device)
+    flat = _flat(device, arguments)
     yield Experiment(f"{flat.summary}; backward", (flat.x.requires_grad_(), flat.index), torch.take, backward=True)
 
 
 @probe("index-put")
 def index_put(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
-    flat = _flat(device)
+    known.fixed(arguments, "accumulate", False)
+    flat = _flat(device, arguments)
     yield Experiment(flat.summary, (flat.x, flat.index, flat.source), lambda x, i, source: x.index_put_((i,), source))
 
 
-@probe("index-put-accumulate")
+@probe("index-put-accumulate", halves=True)
 def index_put_accumulate(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
-    flat = _flat(device)
+    known.fixed(arguments, "accumulate", True)
+    flat = _flat(device, arguments)
     yield Experiment(
         f"{flat.summary}, accumulate=True",
         (flat.x, flat.index, flat.source),
         lambda x, index, source: x.index_put_((index,), source, accumulate=True),
     )
-    draws = Draws(device)
+    if SHAPE in arguments:
+        return
+    draws = Draws(device, arguments)
     table = draws.normal(100, 64, grad=True)
-    rows = draws.index(on(device, 8_000, 50_000), below=100)
+    rows = draws.index(on(device, 20_000, 50_000), below=100)  # so long that two threads of a busy CPU meet
     yield Experiment(
         f"table {words(table)}, {rows.numel()} rows read; backward", (table, rows), lambda x, i: x[i], backward=True
     )
@@ -251,28 +273,47 @@ def index_put_accumulate(device: torch.device, arguments: Arguments) -> Iterator
 
 @probe("bincount")
 def bincount(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
-    flat = _flat(device)
-    yield Experiment(f"{flat.summary}, as weights", (flat.index, flat.source), torch.bincount)
+    flat, least = _flat(device, arguments), known.integer(arguments, "minlength", 0, smallest=0)
+    yield Experiment(
+        f"{flat.summary}, as weights, minlength={least}",
+        (flat.index, flat.source),
+        lambda index, weights: torch.bincount(index, weights, least),
+    )
 
 
 @probe("bincount-unweighted")
 def bincount_unweighted(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
-    flat = _flat(device)
-    yield Experiment(f"{words(flat.index)} into 1000 bins", (flat.index,), torch.bincount)
+    flat, least = _flat(device, arguments), known.integer(arguments, "minlength", 0, smallest=0)
+    yield Experiment(
+        f"{words(flat.index)} into 1000 bins, minlength={least}",
+        (flat.index,),
+        lambda index: torch.bincount(index, minlength=least),
+    )
 
 
 @probe("histc")
 def histc(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+    """So many values in one bin that a float counts them no more: below 2**24 sums of ones are exact in any order."""
     bins = known.integer(arguments, "bins", 100)
-    values = _flat(device).source
-    yield Experiment(f"{words(values)} into {bins} bins", (values,), lambda x: torch.histc(x, bins))
+    low, high = known.number(arguments, "min", 0.0), known.number(arguments, "max", 0.0)
+    (length,) = known.shape(arguments, (on(device, 300_000, 2**26),))
+    values = Draws(device, arguments).normal(length)
+    if low == high:
+        values = values.clamp_(-1.0, 60.0 * bins)  # a few bins at the lower end take all
+        values.narrow(0, 0, 1).fill_(60.0 * bins)
+    most = "beyond 2**24 in a bin, where counts are rounded" if length > 2**25 else "counts are exact"
+    yield Experiment(
+        f"{words(values)} into {bins} bins, min={low}, max={high}, {most}",
+        (values,),
+        lambda x: torch.histc(x, bins, low, high),
+    )
 
 
 @probe("histogramdd")
 def histogramdd(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
     if device.type == "cuda":
         raise Unsupported("histogramdd has no kernel for CUDA")
-    draws = Draws(device)
+    draws = Draws(device, arguments)
     points, weights = draws.normal(on(device, 10_000, 1_000_000), 2), draws.uniform(on(device, 10_000, 1_000_000))
     yield Experiment(
         f"points {words(points)} with weights into 10 x 10 bins",

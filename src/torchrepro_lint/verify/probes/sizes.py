@@ -20,14 +20,15 @@ def on(device: torch.device, cpu: int, gpu: int) -> int:
     return cpu if device.type == "cpu" else gpu
 
 
-def floats(device: torch.device) -> tuple[torch.dtype, ...]:
-    """The dtypes of kernels that exist in half precision too: on CUDA those have atomics of their own."""
-    return (torch.float32, torch.float16) if device.type == "cuda" else (torch.float32,)
-
-
 def words(tensor: torch.Tensor) -> str:
-    """A tensor's shape and dtype: `(64, 1000) float32`."""
-    return f"{tuple(tensor.shape)} {str(tensor.dtype).removeprefix('torch.')}"
+    """A tensor's shape and dtype: `(64, 1000) float32`, and that its channels come last."""
+    layout = " channels_last" if _is_channels_last(tensor) else ""
+    return f"{tuple(tensor.shape)} {str(tensor.dtype).removeprefix('torch.')}{layout}"
+
+
+def _is_channels_last(tensor: torch.Tensor) -> bool:
+    layout = {4: torch.channels_last, 5: torch.channels_last_3d}.get(tensor.dim())
+    return layout is not None and not tensor.is_contiguous() and tensor.is_contiguous(memory_format=layout)
 
 
 def planes(device: torch.device, *shape: int) -> int:

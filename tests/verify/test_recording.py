@@ -1,0 +1,79 @@
+"""`scripts/record-evidence`: whole after every round and where it is interrupted, and resumed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from torchrepro_lint.verify.session import Protocol, Session, run
+from torchrepro_lint.verify.tasks import Task
+
+pytest.importorskip("torch")
+
+ROOT = Path(__file__).parents[2]
+SCRIPT = str(ROOT / "scripts" / "record-evidence")
+FAKE = (sys.executable, str(Path(__file__).with_name("fake_worker.py")))
+OPERATIONS = ("--op", "max-unpool2d", "--op", "max-unpool3d")
+
+
+def test_what_is_known_is_told_after_every_round() -> None:
+    told: list[Session] = []
+    tasks = [Task("steady", "fake-steady", "forward", ("cpu",))]
+    done = run(tasks, Protocol(repeats=6, processes=3, command=FAKE), after_round=told.append)
+    assert [session.rows[0].reason for session in told] == [
+        "no time was left for more than 1 of 3 processes",
+        "no time was left for more than 2 of 3 processes",
+        None,
+    ]
+    assert [len(session.rows[0].measurements[0].default.outputs) for session in told] == [2, 4, 6]
+    assert told[-1] == done
+    assert not told[0].rows[0].conclusive
+
+
+def test_an_interruption_keeps_what_was_measured() -> None:
+    told: list[Session] = []
+
+    def interrupt(done: int, total: int) -> None:
+        if done == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    tasks = [Task(name, f"fake-{name}", "forward", ("cpu",)) for name in ("steady", "varying")]
+    with pytest.raises(KeyboardInterrupt):
+        run(tasks, Protocol(repeats=6, processes=3, command=FAKE), interrupt, told.append)
+    assert {row.task.id: row.verdict.value for row in told[-1].rows} == {
+        "steady": "NOT_REPRODUCED", "varying": "STILL_DIFFERS_IN_DET_MODE",
+    }  # fmt: skip
+    assert all("SIGKILL" not in (row.reason or "") for row in told[-1].rows)
+
+
+def test_a_recording_is_kept_when_it_is_ended_and_goes_on_where_it_was(tmp_path: Path) -> None:
+    command = [sys.executable, SCRIPT, str(tmp_path), *OPERATIONS]
+    first = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    end = time.monotonic() + 120
+    while not list(tmp_path.glob("*.json")) and time.monotonic() < end and first.poll() is None:
+        time.sleep(0.02)
+    first.send_signal(signal.SIGTERM)
+    told, _ = first.communicate(timeout=60)
+    assert first.returncode == 130
+    (file,) = tmp_path.glob("*.json")
+    rows = json.loads(file.read_text())["rows"]
+    assert {row["verdict"] for row in rows} <= {"RAISES_IN_DET_MODE"}
+    assert all(row["reason"].startswith("no time was left for more than") for row in rows)
+    assert str(file) in told
+    content = json.loads(file.read_text())
+    content["rows"][0]["reason"] = None  # one of them was complete
+    content["rows"][0]["processes"] = 77
+    file.write_text(json.dumps(content))
+    again = subprocess.run([*command, "--resume"], capture_output=True, text=True, timeout=200, check=True)
+    rows = json.loads(file.read_text())["rows"]
+    assert [(row["id"], row["processes"], row["reason"]) for row in rows] == [
+        ("max-unpool2d", 77, None), ("max-unpool3d", 3, None),
+    ]  # fmt: skip
+    assert "2 RAISES_IN_DET_MODE" in again.stdout
