@@ -15,7 +15,7 @@ from torchrepro_lint.cli import streams
 from torchrepro_lint.cli.help import Epilog
 
 # Each a module beside this one, imported when it is asked for.
-COMMANDS = ("check", "explain", "rule", "ops", "verify", "env")
+COMMANDS = ("check", "explain", "rule", "ops", "verify", "rerun", "env")
 INTERRUPTED = 130  # as a shell reports a program that Ctrl-C ended
 _OWN = ("--help", "-h", "--version", "-V")
 
@@ -28,6 +28,7 @@ Examples:
   torchrepro-lint explain train.py     what is believed about a program's seeds
   torchrepro-lint ops scatter_add_     what an operation does, where, since when
   torchrepro-lint verify train.py      run the operations that were flagged
+  torchrepro-lint rerun train.py       run it twice, and say where the runs part
   torchrepro-lint env --save env.json  what results depend on besides the program
 
 A bare path goes to check; a path that is named like a command is given as ./rule.

@@ -62,9 +62,7 @@ def environment(settings: Path, pins: Sequence[str], deterministic: bool) -> dic
     return {**os.environ, **changed}
 
 
-def run(
-    command: Sequence[str], root: Path, folder: Path, settings: Mapping[str, Any], timeout: float | None
-) -> Run:
+def run(command: Sequence[str], root: Path, folder: Path, settings: Mapping[str, Any], timeout: float | None) -> Run:
     """Run a command in `root` to its end, or for `timeout` seconds; streams and output go below `folder`."""
     (folder / "streams").mkdir(parents=True)
     path = folder / "settings.json"

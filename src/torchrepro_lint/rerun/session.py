@@ -55,7 +55,7 @@ class Session:
     plan: Plan
     tell: Tell
     runs: int = 0
-    seconds: float = 0.0
+    streams: list[Streams] = field(default_factory=list)
 
     def run(self, mode: str, why: str, **settings: Any) -> Run:
         """One run of the program. Raises ProgramFailed."""
@@ -68,7 +68,7 @@ class Session:
         found = launching.run(
             self.plan.command, root, folder, {"mode": mode, "listing": listing, **shown, **settings}, self.plan.timeout
         )
-        self.seconds = max(self.seconds, found.seconds)
+        self.streams.append(streams_of(found))
         if found.timed_out:
             raise ProgramFailed(f"the program did not end within {self.plan.timeout:g} seconds\n{found.tail()}")
         if found.status != 0:
@@ -128,9 +128,9 @@ def streams_of(run: Run) -> Streams:
     return Streams(run.streams, run.root)
 
 
-def rerun(plan: Plan, tell: Tell = lambda line: None) -> Outcome:
+def rerun(session: Session) -> Outcome:
     """Run the program as often as it takes, and say what came of it."""
-    session = Session(plan, tell)
+    plan = session.plan
     outcome = Outcome(Verdict.INCONCLUSIVE, plan.command)
     try:
         outcome = _plain(session, outcome)

@@ -151,7 +151,9 @@ class Generators:
             args, kwargs = (self._made,), {}
         made = original(*args, **kwargs)
         if unseeded:
-            self.note_draw("numpy", "np.random.default_rng()", self._recorder.digests.text(str(made.bit_generator.state)))
+            self.note_draw(
+                "numpy", "np.random.default_rng()", self._recorder.digests.text(str(made.bit_generator.state))
+            )
         return made
 
     def _instance_seeding(self, owner: Any) -> Callable[..., Any]:

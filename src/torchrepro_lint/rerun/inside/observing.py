@@ -12,6 +12,7 @@ from typing import Any
 
 from torchrepro_lint.rerun.inside.imports import AfterImport
 from torchrepro_lint.rerun.inside.recorder import Recorder, wrap
+from torchrepro_lint.rerun.inside.sites import is_users
 
 
 def observe(settings: Mapping[str, Any]) -> None:
@@ -41,6 +42,11 @@ def _torch(recorder: Recorder, imports: AfterImport, torch: ModuleType) -> None:
         tracing.install(recorder)
 
 
+def _users_files() -> list[str]:
+    files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    return sorted({os.path.abspath(path) for path in files if isinstance(path, str) and is_users(path)})
+
+
 def _at_exit(recorder: Recorder) -> None:
     """Write what is left, however the process ends. A process without records writes no stream."""
     lines = None
@@ -56,6 +62,8 @@ def _at_exit(recorder: Recorder) -> None:
             if lines is not None and threading.get_ident() == own:
                 lines.write(recorder)
             if not stream.is_empty:
+                for path in _users_files() if lines is None else ():
+                    stream.write({"k": "file", "path": path})
                 stream.write({"k": "end"})
             stream.flush()
 

@@ -135,7 +135,9 @@ class Tracer(TorchDispatchMode):
         thread = threading.current_thread()
         name = "" if thread is threading.main_thread() else thread.name
         if (process_name(), name) == (keep["process"], keep["thread"]):
-            torch.save([tensor.detach().cpu().clone() for tensor in left], self._recorder.settings["folder"] + "/kept.pt")
+            torch.save(
+                [tensor.detach().cpu().clone() for tensor in left], self._recorder.settings["folder"] + "/kept.pt"
+            )
 
     def _write(
         self, op: Operation, site: int, taken: list[Any], scalars: list[str], left: list[Any], state: str | None
