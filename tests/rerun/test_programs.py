@@ -36,18 +36,21 @@ class Expected:
     def of(cls, path: Path) -> Expected:
         text = path.read_text(encoding="utf-8")
         told = [shlex.split(line) for line in re.findall(r"^# expect: (.*)$", text, re.M)]
-        lines = {found[1]: n for n, line in enumerate(text.splitlines(), 1) if (found := re.search(r"# cause (\d)", line))}
-        causes = [] if told[0][0] in WHOLE else [
-            {"verdict": first, **dict(word.split("=", 1) for word in rest), **({"line": str(lines[str(n)])} if str(n) in lines else {})}
-            for n, (first, *rest) in enumerate(told, 1)
-        ]  # fmt: skip
+        whole = told[0][0] in WHOLE
         return cls(
-            causes,
-            "PARTED" if causes else told[0][0],
+            [] if whole else [_cause(number, words, text) for number, words in enumerate(told, 1)],
+            told[0][0] if whole else "PARTED",
             _words(text, "options", ""),
             _words(text, "command", "{file}"),
             "".join(_words(text, "needs", "")),
         )
+
+
+def _cause(number: int, words: list[str], text: str) -> dict[str, str]:
+    """What is told of a cause, and the line that is marked for it."""
+    lines = [str(at) for at, line in enumerate(text.splitlines(), 1) if line.endswith(f"# cause {number}")]
+    told = dict(word.split("=", 1) for word in words[1:])
+    return {"verdict": words[0], **told, **({"line": lines[0]} if lines else {})}
 
 
 def _words(text: str, name: str, default: str) -> list[str]:
@@ -67,10 +70,12 @@ def rerun(folder: Path, options: list[str], command: list[str]) -> tuple[int, di
     return done.returncode, json.loads(done.stdout) if done.stdout else {}, done.stderr
 
 
-@pytest.mark.parametrize(
-    "name",
-    [name if name in FAST else pytest.param(name, marks=pytest.mark.slow) for name in sorted(p.stem for p in PROGRAMS.glob("*.py"))],
-)
+def programs() -> list[Any]:
+    names = sorted(path.stem for path in PROGRAMS.glob("*.py"))
+    return [name if name in FAST else pytest.param(name, marks=pytest.mark.slow) for name in names]
+
+
+@pytest.mark.parametrize("name", programs())
 def test_the_verdict_the_line_and_the_rule(name: str, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     expected = Expected.of(PROGRAMS / f"{name}.py")
@@ -81,7 +86,10 @@ def test_the_verdict_the_line_and_the_rule(name: str, tmp_path: Path) -> None:
     command = [word.replace("{file}", "train.py") for word in expected.command]
     status, report, errors = rerun(tmp_path, expected.options, command)
     assert report, errors
-    assert (report["verdict"], status) == (expected.verdict, EXIT[expected.verdict]), (report["reason"], report["causes"])
+    assert (report["verdict"], status) == (expected.verdict, EXIT[expected.verdict]), (
+        report["reason"],
+        report["causes"],
+    )
     assert len(report["causes"]) == len(expected.causes), report["causes"]
     for cause, wanted in zip(report["causes"], expected.causes, strict=True):
         told = {key: str(cause[key]) for key in wanted if key != "rule"}

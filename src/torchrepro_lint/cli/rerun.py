@@ -184,10 +184,7 @@ def _folder(given: Path | None) -> Iterator[Path]:
 def _ended_by_signals() -> Iterator[None]:
     """SIGTERM ends us as Ctrl-C does, so that no process of the program is left behind."""
 
-    def interrupt(number: int, frame: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
     finally:

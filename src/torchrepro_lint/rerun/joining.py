@@ -98,10 +98,10 @@ def _predicts(finding: Finding, cause: Cause, base: Path, root: Path) -> bool:
         return True
     if cause.generator is not None and finding.code in _WHOLE_PROGRAM and families:
         return True
-    return any(_spans(place, finding, base, cause, root) for place in _places(finding))
+    return any(_spans(place, base, cause, root) for place in _places(finding))
 
 
-def _spans(place: Location, finding: Finding, base: Path, cause: Cause, root: Path) -> bool:
+def _spans(place: Location, base: Path, cause: Cause, root: Path) -> bool:
     """Whether one of the lines that led to the cause lies in a place of the finding."""
     path, span = base / place.path, place.range
     return any(root / frame.path == path and span.start.line <= frame.line <= span.end.line for frame in cause.frames)

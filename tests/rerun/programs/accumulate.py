@@ -3,7 +3,7 @@ import torch
 from torch import nn
 
 torch.manual_seed(0)
-torch.set_num_threads(2)
+torch.set_num_threads(8)
 weight = nn.Parameter(torch.randn(300_000))
 index = torch.randint(0, 1000, (300_000,))
 optimizer = torch.optim.SGD([weight], lr=0.1)

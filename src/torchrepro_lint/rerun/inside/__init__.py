@@ -19,7 +19,7 @@ def install() -> None:
     if not path:
         return
     try:
-        with open(path, encoding="utf-8") as file:  # noqa: PTH123 - at the start of every process of the program
+        with open(path, encoding="utf-8") as file:
             settings = json.load(file)
     except FileNotFoundError:  # a process that outlived its run
         return

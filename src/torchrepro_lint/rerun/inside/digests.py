@@ -71,7 +71,7 @@ class Digests:
             return _hex(self._dense(tensor.detach(), start))
         from torchrepro_lint.verify.bits import parts
 
-        for part in [tensor.values(), tensor.offsets()] if tensor.is_nested else parts(tensor):
+        for part in _nested(tensor) if tensor.is_nested else parts(tensor):
             start = self._dense(part, start)
         return _hex(start)
 
@@ -248,6 +248,10 @@ def _leaves(value: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
 def finite(number: float) -> float | str:
     """A number as JSON may hold it."""
     return number if math.isfinite(number) else str(number)
+
+
+def _nested(tensor: Any) -> list[torch.Tensor]:
+    return [tensor.values(), tensor.offsets()] if hasattr(tensor, "offsets") else list(tensor.unbind())
 
 
 def _memory(address: int, size: int) -> Any:

@@ -6,18 +6,18 @@ Worked out once per operator. Knows schemas and tags; nothing of streams, tensor
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 # In-place operators that never look at what they write over. `out=` arguments are such by their nature.
-_OVERWRITE = frozenset(
-    "copy_ fill_ zero_ uniform_ normal_ random_ bernoulli_ exponential_ geometric_ log_normal_ cauchy_ set_ "
-    "_foreach_copy_ _foreach_zero_ resize_ resize_as_".split()
-)
-_UNINITIALISED = frozenset(
-    "empty empty_like empty_strided empty_permuted new_empty new_empty_strided empty_quantized "
-    "_empty_affine_quantized resize_".split()
-)
+_OVERWRITE = frozenset((
+    "copy_", "fill_", "zero_", "uniform_", "normal_", "random_", "bernoulli_", "exponential_", "geometric_",
+    "log_normal_", "cauchy_", "set_", "_foreach_copy_", "_foreach_zero_", "resize_", "resize_as_",
+))  # fmt: skip
+_UNINITIALISED = frozenset((
+    "empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided", "empty_quantized",
+    "_empty_affine_quantized", "resize_",
+))  # fmt: skip
 _COLLECTIVE = ("c10d", "_c10d_functional", "c10d_functional", "_c10d_functional_autograd")
 
 
@@ -36,7 +36,7 @@ class Operation:
     collective: bool
 
 
-@lru_cache(maxsize=None)
+@cache
 def operation(overload: Any) -> Operation:
     """What is known of an `OpOverload`."""
     import torch

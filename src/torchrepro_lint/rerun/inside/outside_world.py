@@ -76,7 +76,7 @@ class _Scandir:
 
 
 def _list_in_order(rank: Callable[[Any], bytes]) -> None:
-    os.listdir = _List(os.listdir, rank)  # type: ignore[assignment]
+    os.listdir = _List(os.listdir, rank)
     os.scandir = _Scandir(os.scandir, rank)  # type: ignore[assignment]
 
 
@@ -102,4 +102,4 @@ def _known_entropy() -> None:
     for name in ("random", "secrets"):
         module = sys.modules.get(name)
         if module is not None and hasattr(module, "_urandom"):
-            module._urandom = urandom
+            setattr(module, "_urandom", urandom)  # noqa: B010 - private: type checkers know no such name

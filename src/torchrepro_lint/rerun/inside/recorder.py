@@ -30,7 +30,7 @@ class Recorder:
         header = {"digest": self.digests.kind, "mode": settings["mode"]}
         self.stream = Stream(settings["folder"], header, self.digests.resolve)
         self.sites = Sites(self.stream.write)
-        self.stream.on_fork = self._forked
+        self.stream.after_fork = self._forked
         self.step = 0
         self.in_child = False
         self.backward_site = 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from types import CodeType, FrameType
 from typing import Any
 
@@ -17,7 +17,7 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__fil
 _STANDARD = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 
 
-@lru_cache(maxsize=None)
+@cache
 def is_users(filename: str) -> bool:
     """Whether a file is the user's own: not of the standard library, an installed package, or this one."""
     if filename.startswith("<"):

@@ -31,6 +31,7 @@ class Stream:
         self._thread = ""
         self._forks = 0
         self.broken = False
+        self.after_fork: Callable[[], None] = lambda: None  # what else is to start afresh in a child
         os.register_at_fork(after_in_child=self._forked)
 
     def write(self, record: Any) -> None:
@@ -102,10 +103,7 @@ class Stream:
             os.close(self._file)
         self._file, self._thread = None, ""
         self._forks += 1
-        self.on_fork()
-
-    def on_fork(self) -> None:
-        """What else is to start afresh in a child; set by whoever keeps state beside the stream."""
+        self.after_fork()
 
 
 def process_name(forks: int = 0) -> str:

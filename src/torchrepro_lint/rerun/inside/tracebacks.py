@@ -30,8 +30,8 @@ def leave_out_our_frames() -> None:
         kept = (args.exc_type, args.exc_value, _cleaned(args.exc_traceback), args.thread)
         plain_thread_hook(threading.ExceptHookArgs(kept))
 
-    def walk(trace: TracebackType | None) -> Iterator[tuple[FrameType, int]]:
-        return plain_walk(_cleaned(trace))
+    def walk(tb: TracebackType | None) -> Iterator[tuple[FrameType, int]]:
+        return plain_walk(_cleaned(tb))
 
     sys.excepthook = hook
     threading.excepthook = thread_hook

@@ -220,7 +220,7 @@ class Tracer(TorchDispatchMode):
         # The first operation after a node was made is the node's own; later ones may have no node at all.
         if len(self._forwards) > _SEQUENCES:
             self._forwards.clear()
-        self._forwards.setdefault(torch.autograd._get_sequence_nr() - 1, here)
+        self._forwards.setdefault(torch._C._autograd._get_sequence_nr() - 1, here)
         return here
 
 
