@@ -12,11 +12,14 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from .preloaded import Interpreters
 
 PROGRAMS = Path(__file__).parent / "programs"
 FAST = ("seeded", "unseeded", "accumulate", "fails", "no_torch")  # the others are marked slow
@@ -62,6 +65,14 @@ def is_missing(need: str) -> bool:
     return shutil.which("g++") is None if need == "compiler" else importlib.util.find_spec(need) is None
 
 
+@pytest.fixture(scope="module")
+def interpreters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Interpreters]:
+    pytest.importorskip("torch")
+    started = Interpreters(tmp_path_factory.mktemp("interpreters"))
+    yield started
+    started.stop()
+
+
 def rerun(folder: Path, options: list[str], command: list[str]) -> tuple[int, dict[str, Any], str]:
     launcher = {"torchrun": [sys.executable, "-m", "torch.distributed.run"]}
     words = [*launcher.get(command[0], [command[0]]), *command[1:]]
@@ -76,14 +87,15 @@ def programs() -> list[Any]:
 
 
 @pytest.mark.parametrize("name", programs())
-def test_the_verdict_the_line_and_the_rule(name: str, tmp_path: Path) -> None:
-    pytest.importorskip("torch")
+def test_the_verdict_the_line_and_the_rule(name: str, tmp_path: Path, interpreters: Interpreters) -> None:
     expected = Expected.of(PROGRAMS / f"{name}.py")
     if expected.needs and is_missing(expected.needs):
         pytest.skip(f"needs {expected.needs}")
     (tmp_path / "pyproject.toml").write_text("")
     shutil.copy(PROGRAMS / f"{name}.py", tmp_path / "train.py")
     command = [word.replace("{file}", "train.py") for word in expected.command]
+    if command == ["train.py"] and sys.platform == "linux":
+        command = interpreters.command(*command)
     status, report, errors = rerun(tmp_path, expected.options, command)
     assert report, errors
     assert (report["verdict"], status) == (expected.verdict, EXIT[expected.verdict]), (

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from torchrepro_lint.engine import Result
     from torchrepro_lint.rerun.results import Outcome
     from torchrepro_lint.rerun.session import Plan, Session
+    from torchrepro_lint.settings import SettingsResolver
 
 IDENTICAL, PARTED, USAGE, INCONCLUSIVE, FAILED, NO_DEVICE = range(6)
 _PINS = ("rng", "hash", "listing", "time", "entropy")
@@ -217,9 +218,73 @@ def _show_command(plan: Plan) -> None:
 
 
 def _done(plan: Plan, options: dict[str, Any]) -> int:
+    if options["record"] is not None:
+        return _recorded(plan, options["record"])
+    plan, drifted = _with_recording(plan, options["against"])
     outcome, session = _outcome(plan)
+    outcome = replace(outcome, notes=(*outcome.notes, *drifted))
     outcome = _joined(outcome, session, options)
     _show(outcome, options)
+    return _proved(plan, outcome, session, options) if options["prove"] else _exit_code(outcome)
+
+
+def _recorded(plan: Plan, path: Path) -> int:
+    """Run once and keep the streams."""
+    from torchrepro_lint.cli.streams import Failure, complain
+    from torchrepro_lint.rerun import recording
+    from torchrepro_lint.rerun.session import ProgramFailed, Session, nothing_seen
+    from torchrepro_lint.verify.environment import manifest
+
+    session = Session(plan, _teller())
+    try:
+        session.run("plain", "to be recorded", pins=plan.pins)
+    except ProgramFailed as failed:
+        complain(str(failed))
+        return FAILED
+    streams = session.streams[0]
+    reason = nothing_seen(streams)
+    if reason is not None:
+        complain(reason)
+        return INCONCLUSIVE
+    try:
+        recording.write(path, streams, plan.command, manifest())
+    except OSError as error:
+        raise Failure(f"--record: cannot write {path}: {error.strerror}") from None
+    complain(f"recorded in {path}")
+    return IDENTICAL
+
+
+def _with_recording(plan: Plan, path: Path | None) -> tuple[Plan, tuple[str, ...]]:
+    """The plan with a recorded run to compare with, and what is not the same any more since it was recorded."""
+    if path is None:
+        return plan, ()
+    from torchrepro_lint.cli.streams import Failure
+    from torchrepro_lint.rerun import recording
+    from torchrepro_lint.rerun.streams import StreamError
+    from torchrepro_lint.verify.environment import drift, manifest
+
+    try:
+        recorded = recording.read(path, plan.folder / "recorded")
+    except StreamError as error:
+        raise Failure(f"--against: {error}") from None
+    changed = [f"since the recording {n} went from {a} to {b}" for n, a, b in drift(recorded.environment, manifest())]
+    return replace(plan, against=recorded.streams), tuple(changed)
+
+
+def _proved(plan: Plan, before: Outcome, session: Session, options: dict[str, Any]) -> int:
+    """Rerun a copy with the safe fixes, and show both outcomes beside each other."""
+    from torchrepro_lint.cli import streams
+    from torchrepro_lint.report import rerun_text
+    from torchrepro_lint.rerun.joining import files_that_ran
+    from torchrepro_lint.rerun.proving import fixed_copy
+
+    files = sorted(files_that_ran(session.streams, plan.root))
+    fixed = fixed_copy(plan.root, files, plan.folder / "fixed", _resolver(options))
+    outcome, again = _outcome(replace(plan, root=fixed.root, folder=plan.folder / "after"))
+    outcome = _joined(outcome, again, options)
+    streams.write(
+        rerun_text.comparison(before, outcome, fixed.fixed, fixed.root, streams.wants_color(options["color"]))
+    )
     return _exit_code(outcome)
 
 
@@ -255,22 +320,31 @@ def _joined(outcome: Outcome, session: Session, options: dict[str, Any]) -> Outc
 
 
 def _checked(paths: tuple[Path, ...], options: dict[str, Any]) -> Result:
-    from torchrepro_lint import cards
     from torchrepro_lint.cli.streams import Failure
     from torchrepro_lint.engine import Request, check
-    from torchrepro_lint.settings import SettingsError, SettingsResolver
+    from torchrepro_lint.settings import SettingsError
 
     try:
-        resolver = SettingsResolver(cards.codes(), isolated=options["isolated"], config=options["config"])
-        return check(Request(paths, resolver), None)
+        return check(Request(paths, _resolver(options)), None)
     except SettingsError as error:
         raise Failure(str(error)) from None
+
+
+def _resolver(options: dict[str, Any]) -> SettingsResolver:
+    from torchrepro_lint import cards
+    from torchrepro_lint.settings import SettingsResolver
+
+    return SettingsResolver(cards.codes(), isolated=options["isolated"], config=options["config"])
 
 
 def _show(outcome: Outcome, options: dict[str, Any]) -> None:
     from torchrepro_lint.cli import streams
     from torchrepro_lint.report import rerun_json, rerun_text
 
+    if options["html"] is not None:
+        from torchrepro_lint.report import rerun_html
+
+        streams.write_file(options["html"], rerun_html.render(outcome, Path.cwd()), "--html")
     if options["output_format"] == "json":
         streams.as_utf8()
         streams.write(rerun_json.render(outcome))

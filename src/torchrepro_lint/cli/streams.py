@@ -91,13 +91,13 @@ def give_up(error: OSError) -> None:
     complain("the current folder does not exist any more" if gone else f"cannot write the output: {error.strerror}")
 
 
-def write_file(path: Path, chunks: Iterable[str]) -> None:
-    """Write a report to a file, in UTF-8."""
+def write_file(path: Path, chunks: Iterable[str], option: str = "--output-file") -> None:
+    """Write a report to the file that an option names, in UTF-8."""
     try:
         with path.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
             file.writelines(chunks)
     except OSError as error:
-        raise Failure(f"--output-file: cannot write {path}: {error.strerror}") from None
+        raise Failure(f"{option}: cannot write {path}: {error.strerror}") from None
 
 
 def _batches(chunks: Iterable[str]) -> Iterable[str]:

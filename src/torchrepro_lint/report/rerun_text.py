@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from torchrepro_lint.report.rerun_words import compared, findings_line, headline, lines_of, title
+from torchrepro_lint.report.rerun_words import compared, findings_line, headline, lines_of, recall, title
+from torchrepro_lint.report.summary import counted
 from torchrepro_lint.report.terminal import Paint, visible
 
 if TYPE_CHECKING:
@@ -34,6 +35,33 @@ def render(outcome: Outcome, root: Path, color: bool) -> Iterator[str]:
         yield f"  {visible(compared(outcome))}\n"
     if outcome.findings or outcome.causes:
         yield f"  linter: {findings_line(outcome)}\n"
+
+
+def comparison(before: Outcome, after: Outcome, fixed: int, root: Path, color: bool) -> Iterator[str]:
+    """What the safe fixes change: a table, and what still parts."""
+    rows = [
+        ("", "as it is", f"with {counted(fixed, 'safe fix').replace('fixs', 'fixes')}"),
+        ("verdict", before.verdict.value, after.verdict.value),
+        ("first different step", *(_step(outcome) for outcome in (before, after))),
+        ("causes", *(_kinds(outcome) for outcome in (before, after))),
+        ("causes predicted", *(f"{recall(outcome)[0]} of {recall(outcome)[1]}" for outcome in (before, after))),
+    ]
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    yield "\n"
+    for row in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n"
+    if after.causes:
+        yield "\nWhat still parts:\n"
+        for number, cause in enumerate(after.causes[:_CAUSES], 1):
+            yield from _cause(number, cause, root, Paint(color))
+
+
+def _step(outcome: Outcome) -> str:
+    return "-" if outcome.first_step is None else str(outcome.first_step)
+
+
+def _kinds(outcome: Outcome) -> str:
+    return ", ".join(dict.fromkeys(cause.kind.value for cause in outcome.causes)) or "-"
 
 
 def _cause(number: int, cause: Cause, root: Path, paint: Paint) -> Iterator[str]:

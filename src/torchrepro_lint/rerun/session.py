@@ -146,7 +146,7 @@ def _plain(session: Session, outcome: Outcome) -> Outcome:
     plan = session.plan
     settings = {"pins": plan.pins}
     reference = plan.against or streams_of(session.run("plain", "as it is", **settings))
-    reason = _nothing_seen(reference)
+    reason = nothing_seen(reference)
     if reason is not None:
         return replace(outcome, reason=reason)
     counted = curves.compared(reference)
@@ -167,7 +167,7 @@ def _plain(session: Session, outcome: Outcome) -> Outcome:
     )  # fmt: skip
 
 
-def _nothing_seen(streams: Streams) -> str | None:
+def nothing_seen(streams: Streams) -> str | None:
     """Why there is nothing to compare."""
     if not streams.names():
         return (

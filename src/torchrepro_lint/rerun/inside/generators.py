@@ -43,12 +43,15 @@ class Generators:
 
     def states(self) -> dict[str, str]:
         """The state of each generator that was seeded or drawn from, as a digest."""
-        found = {name: state() for name, state in self._state.items()}
+        found = {name: self.state(name) for name in self._state}
         return {name: s for name, s in found.items() if s and (name in self._seeded or s != self._first.get(name))}
 
     def state(self, name: str) -> str:
         """The state of one generator."""
-        return self._state[name]() if name in self._state else ""
+        if name not in self._state:
+            return ""
+        with self._recorder.paused():  # to read a state takes operations
+            return self._state[name]()
 
     def watch_torch(self, torch: ModuleType) -> None:
         digests = self._recorder.digests.text
@@ -94,7 +97,7 @@ class Generators:
 
     def _watch(self, name: str, state: Callable[[], str]) -> None:
         self._state[name] = state
-        self._first[name] = state()
+        self._first[name] = self.state(name)
 
     def _seeding(self, name: str, call: str) -> Callable[..., Any]:
         def around(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

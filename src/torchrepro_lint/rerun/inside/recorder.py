@@ -33,7 +33,6 @@ class Recorder:
         self.stream.after_fork = self._forked
         self.step = 0
         self.in_child = False
-        self.backward_site = 0
         self._local = threading.local()
 
     @property

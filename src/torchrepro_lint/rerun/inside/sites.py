@@ -62,6 +62,14 @@ class Sites:
         number = self._numbers.get(key)
         return number if number is not None else self._new(key)
 
+    def is_users_since(self, frame: FrameType | None, function: str) -> bool:
+        """Whether code of the user's runs that a library's `function` has called, rather than only what calls it."""
+        while frame is not None and frame.f_code.co_name != function:
+            if is_users(frame.f_code.co_filename):
+                return True
+            frame = frame.f_back
+        return False
+
     def forget(self) -> None:
         """Number from 1 again: this process writes another stream."""
         self._numbers.clear()

@@ -23,6 +23,7 @@ from torchrepro_lint.rerun.inside.streams import process_name
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 _NO_BYTES = ("FakeTensor", "FunctionalTensor")
 _MANY = 8  # tensors of a list that are told one by one: more are told as one digest
+_ENGINE = "_engine_run_backward"  # PyTorch's function that starts the backward pass
 _SEQUENCES = 200_000  # forward lines that are kept for the backward pass
 
 
@@ -213,9 +214,10 @@ class Tracer(TorchDispatchMode):
 
     def _site(self) -> int:
         """The line of the user's code, for a backward operation that of its forward."""
-        here = self._recorder.sites.of(sys._getframe(2))
+        frame, sites = sys._getframe(2), self._recorder.sites
+        here = sites.of(frame)
         node = torch._C._current_autograd_node()
-        if node is not None and here in (0, self._recorder.backward_site):  # else code of the user's runs in it
+        if node is not None and not sites.is_users_since(frame, _ENGINE):
             return self._forwards.get(node._sequence_nr(), here)
         # The first operation after a node was made is the node's own; later ones may have no node at all.
         if len(self._forwards) > _SEQUENCES:

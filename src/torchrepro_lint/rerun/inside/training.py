@@ -27,7 +27,6 @@ def _losses(recorder: Recorder, name: str) -> Callable[..., Any]:
         tensors = args[0] if args else kwargs.get("tensors", kwargs.get("outputs"))
         if not recorder.is_paused and tensors is not None:
             with recorder.paused():
-                recorder.backward_site = recorder.sites.here()
                 _note_loss(recorder, name, tensors)
         return original(*args, **kwargs)
 
