@@ -17,12 +17,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from .preloaded import Interpreters
 
 PROGRAMS = Path(__file__).parent / "programs"
 FAST = ("seeded", "unseeded", "accumulate", "fails", "no_torch")  # the others are marked slow
+SCHEMA = json.loads((Path(__file__).parents[2] / "docs/schemas/rerun.schema.json").read_text(encoding="utf-8"))
 WHOLE = ("IDENTICAL", "HIDDEN_BY_TRACING", "PROGRAM_FAILED", "INCONCLUSIVE")
 EXIT = {"IDENTICAL": 0, "PARTED": 1, "HIDDEN_BY_TRACING": 3, "INCONCLUSIVE": 3, "PROGRAM_FAILED": 4}
 
@@ -98,6 +100,7 @@ def test_the_verdict_the_line_and_the_rule(name: str, tmp_path: Path, interprete
         command = interpreters.command(*command)
     status, report, errors = rerun(tmp_path, expected.options, command)
     assert report, errors
+    jsonschema.validate(report, SCHEMA)
     assert (report["verdict"], status) == (expected.verdict, EXIT[expected.verdict]), (
         report["reason"],
         report["causes"],

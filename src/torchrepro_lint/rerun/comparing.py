@@ -54,9 +54,11 @@ class Parting:
         return self.event.place
 
     @property
-    def key(self) -> tuple[str, str, int, What]:
-        """What stays the same when two other runs part at the same point."""
-        return (self.process, self.thread, self.index, self.what)
+    def key(self) -> tuple[object, ...]:
+        """What stays the same when two other runs part for the same cause. Not how many operations came before: a
+        loop may turn another number of times in each run."""
+        sides = frozenset((e.kind, e.frames, e.data[2] if e.kind == "o" else "") for e in (self.one, self.other) if e)
+        return (self.process, self.thread, self.what, self.step, sides)
 
     @property
     def is_inherited(self) -> bool:

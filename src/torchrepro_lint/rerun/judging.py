@@ -119,7 +119,7 @@ def _detail(parting: Parting) -> str:
         return f"{_told(event)} in one run, nothing more in the other"
     if event.kind == "o":
         return f"{what.value} of {event.data[2]} differs" if what is not What.OUTPUT else what.value
-    names = {"batch": "the batch", "loss": "the loss", "arrival": "what comes in from NumPy", "fetch": "a sample"}
+    names = {"batch": "the batch", "loss": "the loss", "arrival": "what becomes a tensor here", "fetch": "a sample"}
     words = {"grads": "the gradients", "params": "the parameters"}
     return f"{words.get(parting.flag) or names.get(event.kind, event.kind)} differ{'s' * (parting.flag == 'd')}"
 

@@ -1,4 +1,4 @@
-# expect: DATA_ORDER source=listing shown_by=listing rule=TRP204
+# expect: DATA_ORDER source=listing shown_by=listing
 # options: --shuffle-listing
 import os
 from pathlib import Path

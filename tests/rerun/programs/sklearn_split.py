@@ -1,4 +1,4 @@
-# expect: UNSEEDED generator=numpy shown_by=numpy rule=TRP111
+# expect: UNSEEDED generator=numpy shown_by=numpy rule=TRP101
 # needs: sklearn
 import numpy as np
 import torch

@@ -20,6 +20,7 @@ from torchrepro_lint.rerun.inside.operations import Operation, operation
 from torchrepro_lint.rerun.inside.recorder import Recorder, wrap
 from torchrepro_lint.rerun.inside.streams import process_name
 
+_MADE_OF_NUMBERS = torch.ops.aten.lift_fresh.default  # what torch.tensor leaves of itself
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 _NO_BYTES = ("FakeTensor", "FunctionalTensor")
 _MANY = 8  # tensors of a list that are told one by one: more are told as one digest
@@ -47,12 +48,17 @@ def _arrivals(recorder: Recorder, name: str) -> Any:
 
     def around(original: Any, *args: Any, **kwargs: Any) -> Any:
         made = original(*args, **kwargs)
-        if recorder.in_window and not recorder.is_paused and type(made) is torch.Tensor:
-            with recorder.paused():
-                recorder.note("arrival", call=f"torch.{name}", d=recorder.digests.tensor(made))
+        if not recorder.is_paused and type(made) is torch.Tensor:
+            _note_arrival(recorder, name, made)
         return made
 
     return around
+
+
+def _note_arrival(recorder: Recorder, name: str, made: torch.Tensor) -> None:
+    """In every step, whatever is traced: only so can the same values in another order be told from others."""
+    with recorder.paused():
+        recorder.note("arrival", call=f"torch.{name}", d=recorder.digests.tensor(made))
 
 
 class Storages:
@@ -100,7 +106,12 @@ class Tracer(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         recorder = self._recorder
-        if recorder.is_paused or not recorder.in_window:
+        if recorder.is_paused:
+            return func(*args, **kwargs)
+        if func is _MADE_OF_NUMBERS and type(args[0]) is torch.Tensor:
+            _note_arrival(recorder, "tensor", args[0])
+            return func(*args, **kwargs)
+        if not recorder.in_window:
             return func(*args, **kwargs)
         for kind in types:
             if kind not in _PLAIN:
