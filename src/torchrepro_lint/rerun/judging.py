@@ -58,7 +58,7 @@ def _cause(parting: Parting, kind: Kind) -> Cause:
         process=parting.process,
         rank=_rank(parting.process),
         operation=event.data[2] if event.kind == "o" else None,
-        detail=_detail(parting),
+        detail=detail(parting),
     )
 
 
@@ -111,7 +111,8 @@ def _name(event: Event) -> str:
     return str(event.data[2]) if event.kind == "o" else ""
 
 
-def _detail(parting: Parting) -> str:
+def detail(parting: Parting) -> str:
+    """What differs, in words."""
     event, what = parting.event, parting.what
     if what is What.FLOW and parting.one is not None and parting.other is not None:
         return f"{_told(parting.one)} in one run, {_told(parting.other)} in the other"

@@ -16,7 +16,7 @@ from typing import Any
 from torchrepro_lint.rerun import curves, launching
 from torchrepro_lint.rerun.comparing import Parting, What, before, partings, steps
 from torchrepro_lint.rerun.extents import extents
-from torchrepro_lint.rerun.judging import GENERATORS, Pair, Suspect, suspects
+from torchrepro_lint.rerun.judging import GENERATORS, Pair, Suspect, detail, suspects
 from torchrepro_lint.rerun.launching import Run
 from torchrepro_lint.rerun.results import Cause, Extent, Kind, Outcome, Verdict
 from torchrepro_lint.rerun.streams import Streams
@@ -134,7 +134,9 @@ def rerun(session: Session) -> Outcome:
     outcome = Outcome(Verdict.INCONCLUSIVE, plan.command)
     try:
         outcome = _plain(session, outcome)
-        if outcome.verdict is Verdict.PARTED:
+        if outcome.verdict is Verdict.PARTED and plan.against is not None:
+            outcome = _since(session, outcome)
+        elif outcome.verdict is Verdict.PARTED:
             outcome = _explained(session, outcome)
     except ProgramFailed as failed:
         outcome = replace(outcome, verdict=Verdict.PROGRAM_FAILED, reason=str(failed))
@@ -165,6 +167,18 @@ def _plain(session: Session, outcome: Outcome) -> Outcome:
         outcome, verdict=Verdict.IDENTICAL, curve=curves.curve(reference, reference), comparisons=plan.pairs,
         notes=tuple(curves.notes(reference)),
     )  # fmt: skip
+
+
+def _since(session: Session, outcome: Outcome) -> Outcome:
+    """The run differs from a recorded one. Do two runs of today differ too? Then the cause can be looked for."""
+    today = session.streams[-1]
+    found = partings(today, streams_of(session.run("plain", "to compare with today's", pins=session.plan.pins)))
+    if found:
+        return _explained(session, replace(outcome, first_step=min(p.step for p in found)))
+    parting = partings(session.plan.against or today, today)[0]
+    where = f" at {parting.place.path}:{parting.place.line}" if parting.place else ""
+    agree = "the runs here agree with each other: the code, the data or the environment has changed"
+    return replace(outcome, notes=(*outcome.notes, f"first different: {detail(parting)}{where}", agree))
 
 
 def nothing_seen(streams: Streams) -> str | None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 from types import CodeType, FrameType
 from typing import Any
 
 from torchrepro_lint.rerun.inside.recorder import Recorder
-from torchrepro_lint.rerun.inside.sites import is_users
+from torchrepro_lint.rerun.inside.sites import absolute, is_users
 
 
 class Lines:
@@ -29,7 +28,7 @@ class Lines:
         sys.settrace(None)
         files: dict[str, set[int]] = {}
         for code, lines in list(self._lines.items()):
-            files.setdefault(os.path.abspath(code.co_filename), set()).update(lines)
+            files.setdefault(absolute(code.co_filename), set()).update(lines)
         for path in sorted(files):
             recorder.stream.write({"k": "lines", "path": path, "lines": sorted(files[path])})
         self._lines.clear()

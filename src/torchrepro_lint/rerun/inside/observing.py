@@ -12,7 +12,7 @@ from typing import Any
 
 from torchrepro_lint.rerun.inside.imports import AfterImport
 from torchrepro_lint.rerun.inside.recorder import Recorder, wrap
-from torchrepro_lint.rerun.inside.sites import is_users
+from torchrepro_lint.rerun.inside.sites import absolute, is_users
 
 
 def observe(settings: Mapping[str, Any]) -> None:
@@ -44,7 +44,7 @@ def _torch(recorder: Recorder, imports: AfterImport, torch: ModuleType) -> None:
 
 def _users_files() -> list[str]:
     files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
-    return sorted({os.path.abspath(path) for path in files if isinstance(path, str) and is_users(path)})
+    return sorted({absolute(path) for path in files if isinstance(path, str) and is_users(path)})
 
 
 def _at_exit(recorder: Recorder) -> None:

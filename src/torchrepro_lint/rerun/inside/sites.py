@@ -14,6 +14,7 @@ from typing import Any
 
 _DEPTH = 5  # frames that are told: enough to leave two helpers and reach the training loop
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
+_START = os.getcwd()
 _STANDARD = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 
 
@@ -22,9 +23,14 @@ def is_users(filename: str) -> bool:
     """Whether a file is the user's own: not of the standard library, an installed package, or this one."""
     if filename.startswith("<"):
         return False
-    path = os.path.abspath(filename)
+    path = absolute(filename)
     installed = f"{os.sep}site-packages{os.sep}" in path or f"{os.sep}dist-packages{os.sep}" in path
     return not (installed or path.startswith((_STANDARD, _PACKAGE)))
+
+
+def absolute(filename: str) -> str:
+    """A file's path from where the process started: the program may have gone elsewhere, and deleted its folder."""
+    return os.path.normpath(os.path.join(_START, filename))
 
 
 def is_ours(filename: str) -> bool:
@@ -76,6 +82,6 @@ class Sites:
 
     def _new(self, key: tuple[tuple[CodeType, int], ...]) -> int:
         number = self._numbers[key] = len(self._numbers) + 1
-        frames = [[os.path.abspath(code.co_filename), line, code.co_name] for code, line in key]
+        frames = [[absolute(code.co_filename), line, code.co_name] for code, line in key]
         self._write({"k": "site", "n": number, "frames": frames})
         return number
