@@ -32,6 +32,7 @@ class Suspect:
     cause: Cause
     pin: str | None = None
     reseed: tuple[int, ...] = ()
+    is_recorded: bool = False  # that it differs was seen, not only that the runs agree without it
 
 
 def suspects(pair: Pair, parting: Parting, sources: tuple[str, ...]) -> list[Suspect]:
@@ -140,12 +141,14 @@ def _unseeded(pair: Pair, parting: Parting, generator: str, plain: Cause) -> Sus
     if differing:
         event = differing[0]
         detail = f"{event.data['call']} is given a value that is new in every run"
-        return Suspect(replace(cause, place=event.place, frames=event.frames, detail=detail), generator, numbers)
+        seeded = replace(cause, place=event.place, frames=event.frames, detail=detail)
+        return Suspect(seeded, generator, numbers, is_recorded=True)
     first = next((a for a, b in zip(*draws, strict=False) if a.data["state"] != b.data["state"]), None)
     if first is not None:
         cause = replace(cause, place=first.place, frames=first.frames, operation=first.data["call"])
     what = cause.operation or "a library"
-    return Suspect(replace(cause, detail=f"never seeded before {what} draws from it"), generator)
+    seen = first is not None or parting.what is What.STATE
+    return Suspect(replace(cause, detail=f"never seeded before {what} draws from it"), generator, is_recorded=seen)
 
 
 def _drawn_from(pair: Pair, parting: Parting) -> list[str]:

@@ -238,11 +238,20 @@ def _settled(session: Session, arm: _Arm, pair: Pair, parting: Parting) -> tuple
             after, found = session.traced(trial, f"with {suspect.pin} pinned")
         except ProgramFailed:
             continue
-        if not found or found[0].key != parting.key:
+        if _is_elsewhere(found, parting) and (suspect.is_recorded or _again(session, trial, parting)):
             return replace(suspect.cause, shown_by=suspect.pin), (trial, after, found)
         if suspect.cause.kind is Kind.UNSEEDED and parting.event.kind == "o" and parting.event.data[8]:
             return suspect.cause, None  # the state did differ; another generator object than the one that was pinned
     raise AssertionError("suspects end with one that needs no pin")
+
+
+def _is_elsewhere(found: list[Parting], parting: Parting) -> bool:
+    return not found or found[0].key != parting.key
+
+
+def _again(session: Session, trial: _Arm, parting: Parting) -> bool:
+    """Whether the runs agree once more under a pin that nothing but that speaks for: it may have been chance."""
+    return _is_elsewhere(session.traced(trial, f"once more with {trial.pins[-1]} pinned")[1], parting)
 
 
 def _without_pin(

@@ -1,4 +1,4 @@
-# expect: OPERATION operation=aten::index_put_ deterministic=agrees rule=TRP502
+# expect: OPERATION operation=aten::index_put_ deterministic=agrees
 import torch
 from torch import nn
 

@@ -1,4 +1,4 @@
-# expect: OPERATION deterministic=agrees rule=TRP502
+# expect: OPERATION deterministic=agrees
 import torch
 from torch import nn
 

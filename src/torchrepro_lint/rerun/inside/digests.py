@@ -57,6 +57,7 @@ class Digests:
     def __init__(self, on_device: bool = False) -> None:
         self.kind, self._hash = ("multilinear", host_hash()[1]) if on_device else host_hash()
         self._on_device = on_device
+        self._strided: Any = None  # PyTorch is not there yet
         self._starts: dict[Any, int] = {}
         self._buffers: dict[Any, _Buffer] = {}
 
@@ -67,7 +68,11 @@ class Digests:
         if self._on_device or tensor.device.type != "cpu":
             return self._late(tensor)
         start = self._start(tensor)
-        if tensor.layout is _strided() and not tensor.is_quantized and not tensor.is_nested:
+        if self._strided is None:
+            import torch
+
+            self._strided = torch.strided
+        if tensor.layout is self._strided and not tensor.is_quantized and not tensor.is_nested:
             return _hex(self._dense(tensor.detach(), start))
         from torchrepro_lint.verify.bits import parts
 
@@ -114,7 +119,7 @@ class Digests:
         sizes = {tensor.shape[0] if tensor.dim() else 0 for tensor in tensors}
         if len(sizes) != 1 or not 0 < (size := sizes.pop()) <= 1024:
             return []
-        if self._on_device or any(t.device.type != "cpu" or t.layout is not _strided() for t in tensors):
+        if self._on_device or any(t.device.type != "cpu" or t.layout is not torch.strided for t in tensors):
             return []
         dense = [tensor.detach().contiguous() for tensor in tensors]
         result = [0] * size
@@ -144,7 +149,13 @@ class Digests:
     def _dense(self, tensor: torch.Tensor, start: int) -> int:
         if tensor.is_conj() or tensor.is_neg():
             tensor = tensor.resolve_conj().resolve_neg()
-        tensor = tensor.contiguous()
+        if not tensor.is_contiguous():
+            strides = tensor.stride()
+            span = 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, strides, strict=True))
+            if span == tensor.numel():  # a transposed one: its memory without a gap, in the order that it has
+                start = self._hash(str(strides).encode(), start)
+            else:
+                tensor = tensor.contiguous()
         size = tensor.numel() * tensor.element_size()
         return self._hash(_memory(tensor.data_ptr(), size), start) if size else start
 
@@ -264,9 +275,3 @@ def _hex(bits: int) -> str:
 
 def _signed(bits: int) -> int:
     return bits - (1 << 64) if bits >= 1 << 63 else bits
-
-
-def _strided() -> Any:
-    import torch
-
-    return torch.strided

@@ -61,12 +61,16 @@ class Stream:
             self._lines, self._size = [], 0
 
     def _add(self, record: Any) -> None:
-        if self._pending or _waits(record):
+        try:
+            line = "" if self._pending else _dumps(record)
+        except _NotYet:
+            line = ""
+        if not line:
             self._pending.append(record)
-        else:
-            self._take(_dumps(record))
-            if self._size > _BUFFER:
-                self.flush()
+            return
+        self._take(line)
+        if self._size > _BUFFER:
+            self.flush()
 
     def _take(self, line: str) -> None:
         self._lines.append(line)
@@ -123,16 +127,11 @@ def _dumps(record: Any) -> str:
     return json.dumps(record, separators=(",", ":"), default=_late, ensure_ascii=False) + "\n"
 
 
+class _NotYet(Exception):
+    """A record holds what is known only after `resolve`."""
+
+
 def _late(value: Any) -> Any:
+    if value.text is None:
+        raise _NotYet
     return value.text
-
-
-def _waits(record: Any) -> bool:
-    """Whether a record holds something that is not known yet."""
-    if isinstance(record, (str, int, float)) or record is None:
-        return False
-    if isinstance(record, (list, tuple)):
-        return any(map(_waits, record))
-    if isinstance(record, dict):
-        return any(map(_waits, record.values()))
-    return True

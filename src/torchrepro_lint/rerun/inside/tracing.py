@@ -69,7 +69,10 @@ class Storages:
         self._sweep = 4096
 
     def mark(self, tensor: torch.Tensor, what: str) -> None:
-        """That the memory is `made` by an operation, `empty`, or `busy` with a collective."""
+        """That the memory is `made` by an operation, `empty`, or `busy` with a collective. What processes share is
+        none of these for long: another process may write it."""
+        if tensor.device.type == "cpu" and tensor.is_shared():
+            return
         try:
             storage = tensor.untyped_storage()
         except (NotImplementedError, RuntimeError):  # sparse tensors have none
