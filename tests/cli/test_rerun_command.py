@@ -61,7 +61,7 @@ BAD = {
     "leaves at once": "step()\nimport os\nos._exit(0)\n",
     "forks": "import os\nstep()\nif os.fork():\n    os.wait()\nelse:\n    step()\n    os._exit(0)\n",
     "changes its folder": "import os, tempfile\nos.chdir(tempfile.mkdtemp())\nstep()\n",
-    "deletes its folder": "import os, shutil, tempfile\nd = tempfile.mkdtemp()\nos.chdir(d)\nshutil.rmtree(d)\nstep()\n",
+    "deletes its folder": "import os, tempfile\nd = tempfile.mkdtemp()\nos.chdir(d)\nos.rmdir(d)\nstep()\n",
 }
 
 

@@ -128,7 +128,9 @@ def _of_operation(a: Event, b: Event) -> tuple[What, str] | None:
             return What.INPUT, flag.strip(".")
     if state != state2:
         return What.STATE, ""
-    return (What.OUTPUT, "") if outs != outs2 else None
+    if outs != outs2:
+        return (What.INPUT, "u") if "u" in flags else (What.OUTPUT, "")
+    return None
 
 
 def before(streams: Streams, parting: Parting) -> Iterator[Event]:

@@ -41,6 +41,8 @@ def suspects(pair: Pair, parting: Parting, sources: tuple[str, ...]) -> list[Sus
     plain = _cause(parting, kind)
     if kind in (Kind.OPERATION, Kind.COMPILED, Kind.RANK, Kind.CONCURRENT):
         return [Suspect(plain)]
+    if parting.flag == "u":
+        return [Suspect(replace(plain, detail=f"{parting.event.data[2]} reads memory that nothing has written"))]
     if parting.what is What.STATE:
         generator = "cuda" if "cuda" in parting.event.data[2] else "torch"
         return [_unseeded(pair, parting, generator, plain)]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from torchrepro_lint.rerun.inside import VARIABLE
 
 _BOOT = Path(__file__).parent / "inside" / "boot"
 _GRACE = 5.0  # seconds for a program to end by itself once it was asked to
+_LEFT_OUT = shutil.ignore_patterns("__pycache__", ".git", ".venv", ".mypy_cache", ".ruff_cache", ".pytest_cache")
 _TAIL = 4000  # characters of output that are shown of a program that failed
 
 
@@ -42,6 +44,11 @@ class Run:
         """The end of what the program printed."""
         data = (self.folder / "output.txt").read_bytes()[-4 * _TAIL :]
         return data.decode("utf-8", "replace")[-_TAIL:]
+
+
+def copied(folder: Path, to: Path) -> Path:
+    """A copy of a folder, without caches, environments and git's own files."""
+    return Path(shutil.copytree(folder, to, ignore=_LEFT_OUT, symlinks=True))
 
 
 def command_of(words: Sequence[str]) -> list[str]:

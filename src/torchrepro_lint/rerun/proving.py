@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,9 +9,8 @@ from pathlib import Path
 from torchrepro_lint.discover import project_root
 from torchrepro_lint.engine import Request
 from torchrepro_lint.repair import fix
+from torchrepro_lint.rerun.launching import copied
 from torchrepro_lint.settings import SettingsResolver
-
-_LEFT_OUT = shutil.ignore_patterns("__pycache__", ".git", ".venv", ".mypy_cache", ".ruff_cache", ".pytest_cache")
 
 
 @dataclass(frozen=True)
@@ -27,7 +25,7 @@ class Fixed:
 def fixed_copy(root: Path, files: Sequence[Path], folder: Path, resolver: SettingsResolver) -> Fixed:
     """Copy the project that `root` lies in below `folder` and apply the safe fixes to the copies of `files`."""
     project = project_root([root])
-    copy = Path(shutil.copytree(project, folder, ignore=_LEFT_OUT, symlinks=True))
+    copy = copied(project, folder)
     paths = tuple(copy / path.relative_to(project) for path in files if path.is_relative_to(project))
     result = fix(Request(paths, resolver), unsafe=False, write=True)
     return Fixed(copy / root.relative_to(project), result.fixed, result.diffs)

@@ -7,7 +7,6 @@ is left to remove, or what is left cannot be pinned. So the causes come in order
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,7 +21,6 @@ from torchrepro_lint.rerun.results import Cause, Extent, Kind, Outcome, Verdict
 from torchrepro_lint.rerun.streams import Streams
 
 MAX_CAUSES = 8
-_LEFT_OUT = shutil.ignore_patterns("__pycache__", ".git", ".venv", ".mypy_cache", ".ruff_cache", ".pytest_cache")
 Tell = Callable[[str], None]
 
 
@@ -76,25 +74,29 @@ class Session:
             raise ProgramFailed(f"the program ended with {ended}\n{found.tail()}")
         return found
 
-    def pair(self, mode: str, why: str, **settings: Any) -> Pair:
-        """Two runs with the same settings."""
-        one, other = (self.run(mode, f"{why}, {nth}", **settings) for nth in ("first", "second"))
-        return streams_of(one), streams_of(other)
-
-    def traced(self, arm: _Arm, why: str, **extra: Any) -> tuple[Pair, list[Parting]]:
+    def traced(self, arm: _Arm, why: str) -> tuple[Pair, list[Parting]]:
         """A traced pair, and where it parts; traced once more where that lies outside of the window."""
-        pair = self.pair("traced", why, **arm.settings, **extra)
-        found = partings(*pair)
-        if found and arm.window and found[0].step > arm.window[1]:
-            arm.window = around(found[0])
-            pair = self.pair("traced", f"{why}, at step {found[0].step}", **arm.settings, **extra)
-            found = partings(*pair)
+        pair, found = self._until_it_parts(arm, why)
+        if found and arm.window and not arm.window[0] <= found[0].step <= arm.window[1]:
+            arm.window = around(found[0].step)
+            pair, found = self._until_it_parts(arm, f"{why}, at step {found[0].step}")
         return pair, found
+
+    def _until_it_parts(self, arm: _Arm, why: str) -> tuple[Pair, list[Parting]]:
+        """A traced run and as many others as were asked for, or up to the first that parts from it."""
+        one = streams_of(self.run("traced", why, **arm.settings))
+        other, found = one, []
+        for _ in range(self.plan.pairs):
+            other = streams_of(self.run("traced", f"{why}, again", **arm.settings))
+            found = partings(one, other)
+            if found:
+                break
+        return (one, other), found
 
     def _root(self, folder: Path) -> Path:
         if not self.plan.copy:
             return self.plan.root
-        return Path(shutil.copytree(self.plan.root, folder / "copy", ignore=_LEFT_OUT, symlinks=True))
+        return launching.copied(self.plan.root, folder / "copy")
 
 
 @dataclass
@@ -198,15 +200,14 @@ def _kind(streams: Streams) -> str | None:
     return str(streams.head(names[0])["digest"]) if names else None
 
 
-def around(parting: Parting) -> tuple[int, int]:
+def around(step: int) -> tuple[int, int]:
     """The last equal step and the first different one."""
-    return (max(parting.step - 1, 0), parting.step)
+    return (max(step - 1, 0), step)
 
 
 def _explained(session: Session, outcome: Outcome) -> Outcome:
     """The causes, one behind the other."""
-    first = outcome.first_step or 0
-    arm = _Arm(session.plan.pins, (max(first - 1, 0), first))
+    arm = _Arm(session.plan.pins, around(outcome.first_step or 0))
     pair, found = session.traced(arm, "every operation traced")
     if not found:
         reason = "the plain runs part, the traced ones do not: tracing slows the program down and serialises it"
