@@ -153,7 +153,7 @@ class Generators:
             self._made += 1
             args, kwargs = (self._made,), {}
         made = original(*args, **kwargs)
-        if unseeded:
+        if unseeded and is_users(sys._getframe(2).f_code.co_filename):  # libraries make some when they are imported
             self.note_draw(
                 "numpy", "np.random.default_rng()", self._recorder.digests.text(str(made.bit_generator.state))
             )
