@@ -49,6 +49,15 @@ def test_a_run_that_goes_on_where_the_other_has_ended_parts(tmp_path: Path) -> N
     assert parting.what.name == "END"
 
 
+def test_a_process_that_only_one_run_has_parts(tmp_path: Path) -> None:
+    one, other = write(tmp_path / "a", "x"), write(tmp_path / "b", "x")
+    (other.folder / "main.jsonl").rename(other.folder / "rank0.jsonl")
+    assert {(parting.process, parting.what.name) for parting in partings(one, other)} == {
+        ("main", "END"),
+        ("rank0", "END"),
+    }
+
+
 def test_digests_of_different_kinds_are_not_compared(tmp_path: Path) -> None:
     with pytest.raises(StreamError, match="crc32 and xxh3"):
         partings(write(tmp_path / "a", "x", kind="crc32"), write(tmp_path / "b", "x"))

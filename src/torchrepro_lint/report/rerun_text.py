@@ -24,7 +24,7 @@ def render(outcome: Outcome, root: Path, color: bool) -> Iterator[str]:
     style = "help" if outcome.verdict.value == "IDENTICAL" else "error"
     word, _, rest = headline(outcome).partition(" ")
     yield f"{paint('help' if style == 'help' else 'error', word)} {visible(rest)}\n"
-    if outcome.verdict.value == "PROGRAM_FAILED":
+    if outcome.reason and outcome.verdict.value in ("PROGRAM_FAILED", "PARTED"):
         yield from (f"  | {visible(line)}\n" for line in (outcome.reason or "").splitlines()[1:][-_TAIL:])
     for number, cause in enumerate(outcome.causes[:_CAUSES], 1):
         yield from _cause(number, cause, root, paint)

@@ -73,11 +73,13 @@ def partings(one: Streams, other: Streams) -> list[Parting]:
     """Where each process first differs, those first that did not get the difference from another process."""
     check_kinds(one, other)
     found: list[Parting] = []
-    for name in (n for n in one.names() if n in other.names()):
+    for name in one.names():
         for thread in (t for t in one.threads(name) if t in other.threads(name)):
             parting = _first(name, thread, one, other)
             if parting is not None:
                 found.append(parting)
+    found += [Parting(*start, What.END, event, None) for start, event in _alone(one, other)]
+    found += [Parting(*start, What.END, None, event) for start, event in _alone(other, one)]
     return sorted(found, key=lambda p: (p.is_inherited, p.step, p.index, p.process, p.thread))
 
 
@@ -98,6 +100,14 @@ def _first(name: str, thread: str, one: Streams, other: Streams) -> Parting | No
         if difference is not None:
             return Parting(name, thread, index, difference[0], a, b, difference[1])
     return None
+
+
+def _alone(one: Streams, other: Streams) -> Iterator[tuple[tuple[str, str, int], Event]]:
+    """The first value of each thread of each process that the other run does not have, workers of loaders aside."""
+    for name in one.names():
+        for thread in one.threads(name):
+            if thread not in other.threads(name) and not _is_loader_worker(one, name):
+                yield (name, thread, 0), next(one.values(name, thread))
 
 
 def _is_loader_worker(streams: Streams, name: str) -> bool:

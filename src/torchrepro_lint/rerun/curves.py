@@ -59,6 +59,10 @@ def notes(streams: Streams) -> Iterator[str]:
         if event.data.get("drawn") and (line := _late(event)) not in told:
             told.add(line)
             yield line
+    for name in streams.names():
+        kinds = {event.kind for event in streams.events(name)}
+        if not kinds & {"end", "ask"}:
+            yield f"{name} was cut off: it is compared up to its last whole step"
 
 
 def _late(event: Event) -> str:

@@ -208,7 +208,10 @@ def around(step: int) -> tuple[int, int]:
 def _explained(session: Session, outcome: Outcome) -> Outcome:
     """The causes, one behind the other."""
     arm = _Arm(session.plan.pins, around(outcome.first_step or 0))
-    pair, found = session.traced(arm, "every operation traced")
+    try:
+        pair, found = session.traced(arm, "every operation traced")
+    except ProgramFailed as failed:
+        return replace(outcome, reason=f"no cause was found, because the traced program fails: {failed}")
     if not found:
         reason = "the plain runs part, the traced ones do not: tracing slows the program down and serialises it"
         return replace(outcome, verdict=Verdict.HIDDEN_BY_TRACING, reason=reason)

@@ -67,7 +67,9 @@ class Streams:
         return dict(head)
 
     def threads(self, name: str) -> list[str]:
-        """The threads of a process that wrote values; the main thread is the empty text."""
+        """The threads of a process that wrote values, none where there is no such process; the main one is ''."""
+        if name not in self.names():
+            return []
         return sorted({event.thread for event in self.events(name) if event.kind in VALUES})
 
     def events(self, name: str) -> Iterator[Event]:
