@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+np = pytest.importorskip("numpy")
 torch = pytest.importorskip("torch")
 
 from torchrepro_lint.rerun.comparing import What, partings  # noqa: E402
@@ -51,10 +52,13 @@ def test_a_storage_that_lies_where_a_freed_one_was_is_a_new_one(tmp_path: Path) 
 
 
 def test_a_view_of_a_foreign_tensor_is_as_foreign(tmp_path: Path) -> None:
-    outside = [torch.arange(6.0), torch.arange(6.0) + 1]
-
     def body(number: int) -> None:
-        outside[number].view(2, 3)[1].add(1)
+        view = outside[number].view(2, 3)
+        memory[number][5] = number  # behind the tracer's back
+        view[1].add(1)
+
+    memory = [np.arange(6.0), np.arange(6.0)]
+    outside = [torch.from_numpy(array) for array in memory]
 
     parting = compared(tmp_path, body)
     assert parting is not None

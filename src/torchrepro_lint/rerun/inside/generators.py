@@ -61,9 +61,10 @@ class Generators:
         if "torch" in self._pins:
             torch.manual_seed(0)
             self._first["torch"] = ""
+        known = torch.manual_seed
         for owner in (torch, torch.random):
             wrap(owner, "manual_seed", self._seeding("torch", "torch.manual_seed"))
-            wrap(owner, "seed", self._seeding("torch", "torch.seed"))
+            wrap(owner, "seed", self._seeding("torch", "torch.seed", known))
             wrap(owner, "set_rng_state", self._restoring("torch", "torch.set_rng_state"))
 
     def watch_numpy(self, module: ModuleType) -> None:
@@ -99,13 +100,15 @@ class Generators:
         self._state[name] = state
         self._first[name] = self.state(name)
 
-    def _seeding(self, name: str, call: str) -> Callable[..., Any]:
+    def _seeding(self, name: str, call: str, known: Callable[..., Any] | None = None) -> Callable[..., Any]:
+        """Around a function that seeds; `known` seeds with a given number where the function itself takes none."""
+
         def around(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
             if self._recorder.is_paused:
                 return original(*args, **kwargs)
             number = self._seeded.get(name, 0)
-            if number in self._recorder.settings.get("reseed", {}).get(name, ()) and call != "torch.seed":
-                args, kwargs = (number,), {}
+            if number in self._recorder.settings.get("reseed", {}).get(name, ()):
+                original, args, kwargs = known or original, (number,), {}
             drawn = number == 0 and self.state(name) != self._first[name]
             with self._recorder.paused():  # a seeder that calls another one is one seed
                 result = original(*args, **kwargs)
