@@ -218,8 +218,8 @@ def _explained(session: Session, outcome: Outcome) -> Outcome:
     causes: list[Cause] = []
     notes = list(outcome.notes)
     while found and len(causes) < MAX_CAUSES:
-        cause, following = _settled(session, arm, pair, found[0])
-        causes.append(cause)
+        several, following = _settled(session, arm, pair, found[0])
+        causes += several
         if following is None:
             notes.append("what lies behind the last cause was not looked at: it cannot be pinned")
             break
@@ -230,32 +230,46 @@ def _explained(session: Session, outcome: Outcome) -> Outcome:
 _Following = tuple[_Arm, Pair, list[Parting]]
 
 
-def _settled(session: Session, arm: _Arm, pair: Pair, parting: Parting) -> tuple[Cause, _Following | None]:
-    """The cause of a parting, and the runs without it."""
-    for suspect in suspects(pair, parting, _sources(session.plan, arm)):
-        if suspect.pin is None:
-            return _without_pin(session, arm, suspect.cause, pair, parting)
-        if suspect.pin in arm.pins and not suspect.reseed:
-            continue
-        trial = arm.without(suspect)
-        try:
-            after, found = session.traced(trial, f"with {suspect.pin} pinned")
-        except ProgramFailed:
-            continue
-        if _is_elsewhere(found, parting) and (suspect.is_recorded or _again(session, trial, parting)):
-            return replace(suspect.cause, shown_by=suspect.pin), (trial, after, found)
-        if suspect.cause.kind is Kind.UNSEEDED and parting.event.kind == "o" and parting.event.data[8]:
-            return suspect.cause, None  # the state did differ; another generator object than the one that was pinned
-    raise AssertionError("suspects end with one that needs no pin")
+def _settled(session: Session, arm: _Arm, pair: Pair, parting: Parting) -> tuple[list[Cause], _Following | None]:
+    """The cause of a parting, or several that only together explain it, and the runs without them."""
+    possible = suspects(pair, parting, _sources(session.plan, arm))
+    pinned = [s for s in possible if s.pin is not None and (s.reseed or s.pin not in arm.pins)]
+    for suspect in pinned:
+        found = _tried(session, arm, [suspect], parting)
+        if found is not None and (suspect.is_recorded or _tried(session, arm, [suspect], parting) is not None):
+            return [replace(suspect.cause, shown_by=suspect.pin)], found
+    together = _together(session, arm, pinned, parting) if len(pinned) > 1 else None
+    if together is not None:
+        return together
+    cause, following = _without_pin(session, arm, possible[-1].cause, pair, parting)
+    return [cause], following
+
+
+def _together(
+    session: Session, arm: _Arm, pinned: list[Suspect], parting: Parting
+) -> tuple[list[Cause], _Following] | None:
+    """Those suspects without each of which the runs still part at this point, if they agree without all of them."""
+    if _tried(session, arm, pinned, parting) is None:
+        return None
+    needed = [s for s in pinned if _tried(session, arm, [o for o in pinned if o is not s], parting) is None]
+    following = _tried(session, arm, needed, parting) if needed else None
+    return None if following is None else ([replace(s.cause, shown_by=s.pin) for s in needed], following)
+
+
+def _tried(session: Session, arm: _Arm, without: list[Suspect], parting: Parting) -> _Following | None:
+    """The runs without these suspects; None where they part at the same point, or the program fails under the pins."""
+    for suspect in without:
+        arm = arm.without(suspect)
+    arm = replace(arm)  # its window is its own
+    try:
+        pair, found = session.traced(arm, f"with {', '.join(str(s.pin) for s in without)} pinned")
+    except ProgramFailed:
+        return None
+    return (arm, pair, found) if _is_elsewhere(found, parting) else None
 
 
 def _is_elsewhere(found: list[Parting], parting: Parting) -> bool:
     return not found or found[0].key != parting.key
-
-
-def _again(session: Session, trial: _Arm, parting: Parting) -> bool:
-    """Whether the runs agree once more under a pin that nothing but that speaks for: it may have been chance."""
-    return _is_elsewhere(session.traced(trial, f"once more with {trial.pins[-1]} pinned")[1], parting)
 
 
 def _without_pin(
