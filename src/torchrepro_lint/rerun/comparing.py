@@ -139,7 +139,9 @@ def _of_operation(a: Event, b: Event) -> tuple[What, str] | None:
     if state != state2:
         return What.STATE, ""
     if outs != outs2:
-        return (What.INPUT, "u") if "u" in flags else (What.OUTPUT, "")
+        # Garbage, or memory that another process may have written since its digest was taken.
+        unsure = next((flag for flag in "us" if flag in flags), "")
+        return (What.INPUT if unsure else What.OUTPUT), unsure
     return None
 
 

@@ -1,4 +1,4 @@
-# expect: EXTERNAL source=hash shown_by=hash
+# expect: EXTERNAL source=hash shown_by=hash rule=TRP205
 # expect: EXTERNAL source=listing shown_by=listing
 # options: --shuffle-listing
 import os
@@ -13,11 +13,12 @@ folder.mkdir(exist_ok=True)
 for number in range(9):
     (folder / f"{number}.txt").write_text(str(number))
 names = os.listdir(folder)
-words = list({"ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen", "ibis"})
-model = nn.Linear(1, 1)
+lengths = [len(word) for word in {"a", "be", "cat", "door", "eight", "finger", "gardens", "homeless"}]
+numbers = [int(name.removesuffix(".txt")) for name in names]
+x = torch.tensor(numbers + lengths, dtype=torch.float32).reshape(1, -1)  # cause 1
+model = nn.Linear(17, 1)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.0001)
-for name, word in zip(names, words):
-    x = torch.tensor([float((folder / name).read_text()) + len(word)])
+for _ in range(4):
     loss = model(x).pow(2).mean()
     optimizer.zero_grad()
     loss.backward()

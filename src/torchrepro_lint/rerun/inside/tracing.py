@@ -197,7 +197,7 @@ class Tracer(TorchDispatchMode):
         name = type(tensor.grad_fn).__name__ if tensor.grad_fn is not None else ""
         if "CompiledFunction" in name:
             return digest, "c"
-        return digest, "s" if tensor.is_shared() and tensor.device.type == "cpu" else "x"
+        return digest, "s" if tensor.device.type == "cpu" and tensor.is_shared() else "x"
 
     def _left(self, op: Operation, result: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[torch.Tensor]:
         """What an operation leaves that has a meaning: its results, and what it wrote into."""
