@@ -4,8 +4,8 @@
     .venv/bin/python benchmarks/rerun.py cnn --steps 40
 
 Each run is a process of its own with one thread, and tells the processor time of its steps, which other work on the
-machine disturbs least; the modes take turns. The targets: observers at most 1.15 times where a step takes 20 ms or more, a traced step at most 3 times,
-and a stream at most 1 MB for 1,000 operations.
+machine disturbs least; the modes take turns. The targets: observers at most 1.15 times where a step takes 20 ms or
+more, a traced step at most 3 times, and a stream at most 1 MB for 1,000 operations.
 """
 
 from __future__ import annotations
