@@ -21,9 +21,8 @@ _TAIL = 20  # lines of the output of a program that failed
 def render(outcome: Outcome, root: Path, color: bool) -> Iterator[str]:
     """The whole report; source lines are read below `root`."""
     paint = Paint(color)
-    style = "help" if outcome.verdict.value == "IDENTICAL" else "error"
     word, _, rest = headline(outcome).partition(" ")
-    yield f"{paint('help' if style == 'help' else 'error', word)} {visible(rest)}\n"
+    yield f"{paint('help' if outcome.verdict.value == 'IDENTICAL' else 'error', word)} {visible(rest)}\n"
     if outcome.reason and outcome.verdict.value in ("PROGRAM_FAILED", "PARTED"):
         yield from (f"  | {visible(line)}\n" for line in (outcome.reason or "").splitlines()[1:][-_TAIL:])
     for number, cause in enumerate(outcome.causes[:_CAUSES], 1):

@@ -69,10 +69,7 @@ class Storages:
         self._sweep = 4096
 
     def mark(self, tensor: torch.Tensor, what: str) -> None:
-        """That the memory is `made` by an operation, `empty`, or `busy` with a collective. What processes share is
-        none of these for long: another process may write it."""
-        if tensor.device.type == "cpu" and tensor.is_shared():
-            return
+        """That the memory is `made` by an operation, `empty`, or `busy` with a collective."""
         try:
             storage = tensor.untyped_storage()
         except (NotImplementedError, RuntimeError):  # sparse tensors have none
@@ -190,6 +187,8 @@ class Tracer(TorchDispatchMode):
         if what == "empty" or _has_no_bytes(tensor):
             return "", "u"
         digest = self._recorder.digests.tensor(tensor)
+        if tensor.device.type == "cpu" and tensor.is_shared():
+            return digest, "s"  # whoever made it: another process may have written it since
         if what == "made":
             return digest, ""
         if what == "busy":
@@ -197,7 +196,7 @@ class Tracer(TorchDispatchMode):
         name = type(tensor.grad_fn).__name__ if tensor.grad_fn is not None else ""
         if "CompiledFunction" in name:
             return digest, "c"
-        return digest, "s" if tensor.device.type == "cpu" and tensor.is_shared() else "x"
+        return digest, "x"
 
     def _left(self, op: Operation, result: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[torch.Tensor]:
         """What an operation leaves that has a meaning: its results, and what it wrote into."""
