@@ -76,7 +76,7 @@ def interpreters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Interpret
 
 
 def rerun(folder: Path, options: list[str], command: list[str]) -> tuple[int, dict[str, Any], str]:
-    launcher = {"torchrun": [sys.executable, "-m", "torch.distributed.run"]}
+    launcher = {"torchrun": [sys.executable, "-m", "torch.distributed.run"], "python": [sys.executable]}
     words = [*launcher.get(command[0], [command[0]]), *command[1:]]
     line = [sys.executable, "-m", "torchrepro_lint", "rerun", "--output-format", "json", *options, "--", *words]
     done = subprocess.run(line, cwd=folder, capture_output=True, text=True, timeout=550, check=False)

@@ -1,4 +1,5 @@
 # expect: DATA_ORDER
+# command: python {file}
 import multiprocessing
 import os
 import time

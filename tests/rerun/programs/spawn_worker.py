@@ -1,4 +1,5 @@
 # expect: EXTERNAL source=entropy shown_by=entropy rule=TRP105
+# command: python {file}
 import random
 
 import torch

@@ -1,4 +1,4 @@
-# expect: EXTERNAL source=hash shown_by=hash rule=TRP205
+# expect: EXTERNAL source=hash shown_by=hash
 # expect: EXTERNAL source=listing shown_by=listing
 # options: --shuffle-listing
 import os
