@@ -1,4 +1,4 @@
-# expect: OPERATION operation=lab::seldom deterministic="still differs"
+# expect: OPERATION operation=lab::seldom
 # options: --pairs 20
 import os
 
