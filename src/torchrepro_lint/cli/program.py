@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 # Each a module beside this one, imported when it is asked for.
-COMMANDS = ("check", "explain", "rule", "ops", "verify", "env", "completion")
+COMMANDS = ("check", "explain", "rule", "ops", "verify", "rerun", "env", "completion")
 COMPLETE = "_TORCHREPRO_LINT_COMPLETE"  # by which a shell asks for what completes a word
 INTERRUPTED = 130  # as a shell reports a program that Ctrl-C ended
 _OWN = ("--help", "-h", "--version", "-V")
@@ -32,6 +32,7 @@ Examples:
   torchrepro-lint explain train.py     what was found out about a program's seeds
   torchrepro-lint ops scatter_add_     what an operation does, where, since when
   torchrepro-lint verify train.py      run the operations that were flagged
+  torchrepro-lint rerun train.py       run it twice, and say where the runs part
   torchrepro-lint env --save env.json  what results depend on besides the program
 
 A bare path goes to check; a path that is named like a command is given as ./rule.

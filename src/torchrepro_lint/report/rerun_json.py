@@ -1,0 +1,67 @@
+"""What a rerun found, as JSON whose form is fixed by `docs/schemas/rerun.schema.json`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from torchrepro_lint.report.rerun_words import bound, recall
+
+if TYPE_CHECKING:
+    from torchrepro_lint.rerun.results import Cause, Outcome
+
+SCHEMA = 1
+
+
+def render(outcome: Outcome) -> Iterator[str]:
+    """The whole document."""
+    yield json.dumps(as_json(outcome), indent=2, ensure_ascii=False) + "\n"
+
+
+def as_json(outcome: Outcome) -> dict[str, Any]:
+    """The document as data."""
+    predicted, causes = recall(outcome)
+    return {
+        "schema": SCHEMA,
+        "verdict": outcome.verdict.value,
+        "reason": outcome.reason,
+        "command": list(outcome.command),
+        "steps": outcome.steps,
+        "first_different_step": outcome.first_step,
+        "causes": [_cause(cause) for cause in outcome.causes],
+        "findings": [asdict(finding) for finding in outcome.findings],
+        "predicted": {"causes": causes, "predicted": predicted},
+        "curve": [{"step": s.number, "losses": list(s.losses), "equal": s.equal} for s in outcome.curve],
+        "compared": dict(outcome.compared),
+        "notes": list(outcome.notes),
+        "statistics": {
+            "runs": outcome.runs,
+            "comparisons": outcome.comparisons,
+            "differing": outcome.differing,
+            "upper_bound": bound(outcome),
+        },
+        "digest": outcome.digest,
+        "environment": dict(outcome.environment),
+    }
+
+
+def _cause(cause: Cause) -> dict[str, Any]:
+    return {
+        "verdict": cause.kind.value,
+        "generator": cause.generator,
+        "operation": cause.operation,
+        "source": cause.source,
+        "detail": cause.detail,
+        "path": cause.place.path if cause.place else None,
+        "line": cause.place.line if cause.place else None,
+        "frames": [asdict(frame) for frame in cause.frames],
+        "process": cause.process,
+        "rank": cause.rank,
+        "step": cause.step,
+        "shown_by": cause.shown_by,
+        "deterministic": cause.deterministic,
+        "results": [asdict(extent) for extent in cause.extents],
+        "predicted_by": [{"code": p.code, "path": p.path, "line": p.line} for p in cause.predicted_by],
+    }

@@ -1,0 +1,62 @@
+"""What an operator's schema says about recording it: which arguments it writes, reads, or neither.
+
+Worked out once per operator. Knows schemas and tags; nothing of streams, tensors or the user's code.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+# In-place operators that never look at what they write over. `out=` arguments are such by their nature.
+_OVERWRITE = frozenset((
+    "copy_", "fill_", "zero_", "uniform_", "normal_", "random_", "bernoulli_", "exponential_", "geometric_",
+    "log_normal_", "cauchy_", "set_", "_foreach_copy_", "_foreach_zero_", "resize_", "resize_as_",
+))  # fmt: skip
+_UNINITIALISED = frozenset((
+    "empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided", "empty_quantized",
+    "_empty_affine_quantized", "resize_",
+))  # fmt: skip
+_COLLECTIVE = ("c10d", "_c10d_functional", "c10d_functional", "_c10d_functional_autograd")
+
+
+@dataclass(frozen=True)
+class Operation:
+    """How an operator is recorded. `reads` has, for each positional argument, whether its bytes are an input."""
+
+    name: str
+    reads: tuple[bool, ...]
+    writes: tuple[bool, ...]
+    unread: frozenset[str]  # keyword arguments that are only written, such as out=
+    written: frozenset[str]
+    is_view: bool  # its result shares memory with an argument, and nothing is written
+    draws: bool
+    uninitialised: bool
+    collective: bool
+
+
+@cache
+def operation(overload: Any) -> Operation:
+    """What is known of an `OpOverload`."""
+    import torch
+
+    schema = overload._schema
+    base = schema.name.partition("::")[2]
+    namespace = schema.name.partition("::")[0]
+    arguments = schema.arguments
+    writes = [a.alias_info is not None and a.alias_info.is_write for a in arguments]
+    overwrites = base in _OVERWRITE
+    unread = {a.name for a, written in zip(arguments, writes, strict=True) if written and (a.kwarg_only or overwrites)}
+    aliases = any(a.alias_info is not None for a in schema.returns)
+    return Operation(
+        name=f"{namespace}::{base}",
+        reads=tuple(a.name not in unread for a in arguments),
+        writes=tuple(writes),
+        unread=frozenset(unread),
+        written=frozenset(a.name for a, written in zip(arguments, writes, strict=True) if written),
+        is_view=aliases and not any(writes),
+        draws=torch.Tag.nondeterministic_seeded in overload.tags,
+        uninitialised=base in _UNINITIALISED,
+        collective=namespace in _COLLECTIVE,
+    )

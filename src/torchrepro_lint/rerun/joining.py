@@ -1,0 +1,121 @@
+"""Lays what the runs showed beside what the linter says: which finding predicted a cause, which one nothing confirmed.
+
+A finding predicts a cause when its rule is about such causes, and it names a line that led there, or the generator or
+the outside source that a pin has shown to be the cause. Findings come from the check engine, as a user would see them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from torchrepro_lint.rerun.results import Cause, Kind, Outcome, Predicted, Seen
+from torchrepro_lint.rerun.streams import Streams
+
+if TYPE_CHECKING:
+    from torchrepro_lint.engine import Result
+    from torchrepro_lint.model import Finding, Location
+
+_RULES: Mapping[Kind, tuple[str, ...]] = {
+    Kind.UNSEEDED: ("TRP1", "TRP2", "TRP3", "TRP6", "TRP7"),
+    Kind.EXTERNAL: ("TRP1", "TRP2"),
+    Kind.DATA_ORDER: ("TRP1", "TRP2", "TRP3", "TRP6"),
+    Kind.CONTROL_FLOW: ("TRP1", "TRP2"),
+    Kind.OPERATION: ("TRP4", "TRP5"),
+    Kind.COMPILED: ("TRP4", "TRP5"),
+    Kind.RANK: ("TRP1", "TRP3", "TRP4", "TRP5"),
+    Kind.CONCURRENT: (),
+}
+_OF_SOURCE = {
+    "hash": ("TRP109", "TRP205", "TRP206"),
+    "listing": ("TRP204",),
+    "time": ("TRP102", "TRP105"),
+    "entropy": ("TRP102", "TRP105"),
+}
+_WHOLE_PROGRAM = ("TRP101", "TRP103", "TRP110", "TRP601", "TRP602", "TRP603")
+Lines = Mapping[Path, frozenset[int] | None]
+"""The user's files that ran, each with the lines that ran; None where only the file is known."""
+
+
+def files_that_ran(runs: Sequence[Streams], root: Path) -> Lines:
+    """What the processes of all runs told; files of a copy count as those they are copies of."""
+    found: dict[Path, set[int] | None] = {}
+    for streams in runs:
+        for _, event in streams.all("lines", "file"):
+            path = root / streams.relative(event.data["path"])
+            if event.kind == "lines":
+                found[path] = (found.get(path) or set()) | set(event.data["lines"])
+            else:
+                found.setdefault(path, None)
+    return {path: None if lines is None else frozenset(lines) for path, lines in found.items()}
+
+
+def joined(outcome: Outcome, result: Result, lines: Lines, root: Path) -> Outcome:
+    """The outcome, its causes with the findings that predicted them, and the findings with what the runs say."""
+    causes = tuple(
+        replace(cause, predicted_by=tuple(_told(f) for f in result.findings if _predicts(f, cause, result.root, root)))
+        for cause in outcome.causes
+    )
+    observed = {(p.code, p.path, p.line) for cause in causes for p in cause.predicted_by}
+    seen = tuple(_seen(finding, observed, lines, result.root) for finding in result.findings)
+    return replace(outcome, causes=causes, findings=seen)
+
+
+def _told(finding: Finding) -> Predicted:
+    where = finding.location
+    return Predicted(finding.code, where.path, where.range.start.line, finding.fix.title if finding.fix else "")
+
+
+def _seen(finding: Finding, observed: set[tuple[str, str, int]], lines: Lines, base: Path) -> Seen:
+    where = finding.location
+    line = where.range.start.line
+    if (finding.code, where.path, line) in observed:
+        status = "observed"
+    elif (ran := lines.get(base / where.path)) is not None and not _reached(finding, ran):
+        status = "not reached"
+    else:
+        status = "not observed"
+    return Seen(finding.code, where.path, line, finding.message, status)
+
+
+def _reached(finding: Finding, ran: frozenset[int]) -> bool:
+    """Whether any line of a finding ran; what is said of the whole program is reached with it."""
+    span = finding.location.range
+    return finding.code in _WHOLE_PROGRAM or any(line in ran for line in range(span.start.line, span.end.line + 1))
+
+
+def _predicts(finding: Finding, cause: Cause, base: Path, root: Path) -> bool:
+    if not finding.code.startswith(_RULES[cause.kind]):
+        return False
+    families = _families(finding)
+    if cause.generator is not None and families and _family(cause.generator) not in families:
+        return False
+    if cause.source is not None and finding.code not in _OF_SOURCE[cause.source]:
+        return False
+    if cause.source is not None and cause.shown_by is not None:
+        return True
+    if cause.generator is not None and finding.code in _WHOLE_PROGRAM and families:
+        return True
+    return any(_spans(place, base, cause, root) for place in _places(finding))
+
+
+def _spans(place: Location, base: Path, cause: Cause, root: Path) -> bool:
+    """Whether one of the lines that led to the cause lies in a place of the finding."""
+    path, span = base / place.path, place.range
+    return any(root / frame.path == path and span.start.line <= frame.line <= span.end.line for frame in cause.frames)
+
+
+def _places(finding: Finding) -> Iterator[Location]:
+    yield finding.location
+    yield from (item.location for item in finding.related)
+
+
+def _families(finding: Finding) -> frozenset[str]:
+    given = finding.properties.get("families", finding.properties.get("family"))
+    return frozenset([given] if isinstance(given, str) else map(str, given) if isinstance(given, (list, tuple)) else ())
+
+
+def _family(generator: str) -> str:
+    return "torch" if generator == "cuda" else generator

@@ -1,0 +1,117 @@
+"""What a rerun found: frozen records of verdicts, causes and what was compared. Knows no torch and no streams."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from torchrepro_lint.rerun.streams import Place
+
+
+class Verdict(str, Enum):
+    """What came of the runs."""
+
+    IDENTICAL = "IDENTICAL"
+    PARTED = "PARTED"
+    HIDDEN_BY_TRACING = "HIDDEN_BY_TRACING"
+    PROGRAM_FAILED = "PROGRAM_FAILED"
+    INCONCLUSIVE = "INCONCLUSIVE"
+
+
+class Kind(str, Enum):
+    """What makes two runs part."""
+
+    UNSEEDED = "UNSEEDED"
+    EXTERNAL = "EXTERNAL"
+    OPERATION = "OPERATION"
+    CONTROL_FLOW = "CONTROL_FLOW"
+    DATA_ORDER = "DATA_ORDER"
+    RANK = "RANK"
+    CONCURRENT = "CONCURRENT"
+    COMPILED = "COMPILED"
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How the results of an operation differ: `of` is its shape and dtype."""
+
+    of: str
+    fraction: float | None = None
+    max_ulp: float | None = None
+    max_relative: float | None = None
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """A finding of the linter that a cause confirms."""
+
+    code: str
+    path: str
+    line: int
+    help: str = ""
+
+
+@dataclass(frozen=True)
+class Cause:
+    """One thing that made the runs part. `source` says which outside source it is: hash, listing, time, entropy.
+
+    `shown_by` is the pin under which the runs agree here, which makes the cause more than a suspicion.
+    """
+
+    kind: Kind
+    place: Place | None
+    frames: tuple[Place, ...] = ()
+    step: int = 0
+    process: str = "main"
+    rank: int | None = None
+    generator: str | None = None
+    operation: str | None = None
+    source: str | None = None
+    detail: str = ""
+    shown_by: str | None = None
+    deterministic: str | None = None  # what deterministic algorithms make of it
+    extents: tuple[Extent, ...] = ()
+    predicted_by: tuple[Predicted, ...] = ()
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of both runs, for the curves: the losses, and whether all that was compared agreed."""
+
+    number: int
+    losses: tuple[float | None, float | None]
+    equal: bool
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A finding of the linter and what the runs say of it: observed, not observed, or not reached."""
+
+    code: str
+    path: str
+    line: int
+    message: str
+    status: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Everything that a rerun came to."""
+
+    verdict: Verdict
+    command: tuple[str, ...]
+    reason: str | None = None
+    steps: int = 0
+    first_step: int | None = None
+    causes: tuple[Cause, ...] = ()
+    curve: tuple[Step, ...] = ()
+    findings: tuple[Seen, ...] = ()
+    compared: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    runs: int = 0
+    differing: int = 0
+    comparisons: int = 0
+    digest: str | None = None
+    environment: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,140 @@
+"""Reads what the processes of a run wrote, one event at a time, up to the last whole record.
+
+Knows the format of streams; nothing of how runs are started, or of what a difference means.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+FORMAT = 1
+VALUES = frozenset(("o", "arrival", "batch", "ask", "fetch", "loss", "step"))
+"""Kinds of events that hold values of the program, and so are compared in order."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of code; `path` is relative to the program's folder where it lies in it."""
+
+    path: str
+    line: int
+    function: str = ""
+
+
+@dataclass(frozen=True)
+class Event:
+    """One record: its kind, the step it is in, the lines that led to it (innermost first), the thread."""
+
+    kind: str
+    step: int
+    frames: tuple[Place, ...]
+    thread: str
+    data: Any = field(repr=False)
+
+    @property
+    def place(self) -> Place | None:
+        """The innermost line of the user's code."""
+        return self.frames[0] if self.frames else None
+
+
+class StreamError(Exception):
+    """Streams that cannot be read, or not compared with each other; the message says why."""
+
+
+@dataclass(frozen=True)
+class Streams:
+    """The streams of one run: a folder with a file for each process, and the folder that the program ran in."""
+
+    folder: Path
+    root: Path
+
+    def names(self) -> list[str]:
+        """The processes that wrote anything, in order."""
+        return sorted(path.stem for path in self.folder.glob("*.jsonl"))
+
+    def head(self, name: str) -> Mapping[str, Any]:
+        """What a process said of itself."""
+        with (self.folder / f"{name}.jsonl").open(encoding="utf-8", errors="replace") as file:
+            head = _record(file.readline())
+        if head is None or head.get("k") != "head":
+            raise StreamError(f"{self.folder / name}.jsonl is no stream")
+        if head["format"] != FORMAT:
+            raise StreamError(f"{name}: its format is {head['format']}, this version reads {FORMAT}")
+        return dict(head)
+
+    def threads(self, name: str) -> list[str]:
+        """The threads of a process that wrote values, none where there is no such process; the main one is ''."""
+        if name not in self.names():
+            return []
+        return sorted({event.thread for event in self.events(name) if event.kind in VALUES})
+
+    def events(self, name: str) -> Iterator[Event]:
+        """All events of a process in order."""
+        sites: dict[int, tuple[Place, ...]] = {0: ()}
+        thread = ""
+        for record in self._records(name):
+            if isinstance(record, list):
+                yield Event("o", record[1], sites.get(record[3], ()), thread, record)
+                continue
+            match record["k"]:
+                case "site":
+                    sites[record["n"]] = tuple(self._place(*frame) for frame in record["frames"])
+                case "thread":
+                    thread = record["name"]
+                case "head":
+                    pass
+                case kind:
+                    yield Event(kind, record.get("step", 0), sites.get(record.get("site", 0), ()), thread, record)
+
+    def values(self, name: str, thread: str) -> Iterator[Event]:
+        """The events of a thread that are to be compared."""
+        return (event for event in self.events(name) if event.thread == thread and event.kind in VALUES)
+
+    def all(self, *kinds: str) -> Iterator[tuple[str, Event]]:
+        """The events of these kinds of all processes, each with its process."""
+        for name in self.names():
+            for event in self.events(name):
+                if event.kind in kinds:
+                    yield name, event
+
+    def ended(self, name: str) -> bool:
+        """Whether the process came to its end, rather than being cut off."""
+        return any(event.kind == "end" for event in self.events(name))
+
+    def _records(self, name: str) -> Iterator[Any]:
+        with (self.folder / f"{name}.jsonl").open(encoding="utf-8", errors="replace") as file:
+            for line in file:
+                record = _record(line)
+                if record is None:
+                    return
+                yield record
+
+    def _place(self, path: str, line: int, function: str) -> Place:
+        return Place(self.relative(path), line, function)
+
+    def relative(self, path: str) -> str:
+        """A path as it is told: from the program's folder where it lies in it."""
+        found = Path(path)
+        return found.relative_to(self.root).as_posix() if found.is_relative_to(self.root) else found.as_posix()
+
+
+def _record(line: str) -> Any:
+    """A whole line's record; None for one that was cut off."""
+    if not line.endswith("\n"):
+        return None
+    try:
+        return json.loads(line)
+    except ValueError:
+        return None
+
+
+def check_kinds(one: Streams, other: Streams) -> None:
+    """Raise StreamError where the digests of two runs are of different kinds."""
+    kinds = [{str(streams.head(name)["digest"]) for name in streams.names()} for streams in (one, other)]
+    if kinds[0] and kinds[1] and kinds[0] != kinds[1]:
+        told = " and ".join("/".join(sorted(kind)) for kind in kinds)
+        raise StreamError(f"the streams hold digests of different kinds ({told}) and cannot be compared")

@@ -1,0 +1,15 @@
+# expect: EXTERNAL source=time shown_by=time
+import time
+
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+model = nn.Linear(8, 1)
+x = torch.full((4, 8), time.time() % 10)  # cause 1
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(4):
+    loss = model(x).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
