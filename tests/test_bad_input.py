@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 import socket
 import subprocess
@@ -11,6 +12,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from torchrepro_lint.source import SourceError, source_from_bytes
 
 GOOD = "import torch\ntorch.backends.cudnn.benchmark = True\n"
 
@@ -176,3 +179,150 @@ def test_a_crash_of_a_check_is_one_finding_not_the_end(tmp_path: Path) -> None:
     assert "TRP402" in done.stdout
     assert "oops" in done.stdout
     assert "good.py:2:1: TRP401" in done.stdout
+
+
+# -- files that are not files -----------------------------------------------------------------------------------
+LISTS = [".gitignore", ".git/info/exclude", "requirements.txt", "requirements-dev.txt", "environment.yml"]
+CONFIGURATIONS = ["pyproject.toml", "torchrepro-lint.toml"]
+
+
+def special(path: Path, kind: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    else:
+        with path.open("wb") as file:
+            file.truncate(3_000_000_000)  # takes no room
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "large"])
+@pytest.mark.parametrize("name", LISTS)
+def test_a_list_that_is_no_file_is_told_and_the_rest_goes_on(name: str, kind: str, tmp_path: Path) -> None:
+    special(tmp_path / name, kind)
+    (tmp_path / "good.py").write_text(GOOD)
+    done = lint("check", ".", "--output-format", "concise", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "good.py:2:1: TRP401" in done.stdout
+    reason = "larger than 1 MB" if kind == "large" else "not a regular file"
+    assert done.stderr == f"torchrepro-lint: {tmp_path / name}: cannot be read: {reason}\n"
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "large"])
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_a_configuration_that_is_no_file(name: str, kind: str, tmp_path: Path) -> None:
+    special(tmp_path / name, kind)
+    (tmp_path / "good.py").write_text(GOOD)
+    done = lint("check", ".", cwd=tmp_path)
+    reason = "larger than 1 MB" if kind == "large" else "not a regular file"
+    assert (done.returncode, done.stdout, done.stderr) == (
+        2, "", f"torchrepro-lint: {name}: cannot be read: {reason}\n"
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "large"])
+@pytest.mark.parametrize(
+    ("text", "key"), [("evidence = 'odd'\n", "evidence"), ("extend = 'odd'\n", "odd"), ("", "--evidence")]
+)
+def test_what_a_configuration_names_is_no_file(text: str, key: str, kind: str, tmp_path: Path) -> None:
+    special(tmp_path / "odd", kind)
+    (tmp_path / "good.py").write_text(GOOD)
+    (tmp_path / "torchrepro-lint.toml").write_text(text)
+    done = lint("check", ".", *(["--evidence", "odd"] if not text else []), cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert key in done.stderr
+    assert "larger than" in done.stderr if kind == "large" else "not a regular file" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["big.py", "big.ipynb"])
+def test_a_file_above_the_limit_is_told_with_the_setting(name: str, tmp_path: Path) -> None:
+    times = 10 if name.endswith("ipynb") else 1
+    with (tmp_path / name).open("wb") as file:
+        file.truncate(10_000_000 * times + 1)
+    assert reported(tmp_path)[1][0] == (
+        name, "TRP001", 1, f"cannot be read: larger than {10 * times} MB; the setting max-file-size allows more"
+    )  # fmt: skip
+
+
+def test_the_limit_of_a_file_is_a_setting(tmp_path: Path) -> None:
+    (tmp_path / "long.py").write_text(GOOD + "#" * 1_100_000)
+    (tmp_path / "torchrepro-lint.toml").write_text("max-file-size = 1\n")
+    assert ("long.py", "TRP001") in [row[:2] for row in reported(tmp_path)[1]]
+    (tmp_path / "torchrepro-lint.toml").write_text("max-file-size = 2\n")
+    assert ("long.py", "TRP401") in [row[:2] for row in reported(tmp_path)[1]]
+
+
+# -- configuration that is meant to break things ------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("extend = '~nosuchuser/x'\n", "torchrepro-lint.toml extend: '~nosuchuser/x' names the folder of a user"),
+        ('src = ["a\\u0000b"]\n', "torchrepro-lint.toml src: 'a\\x00b' has a null character"),
+        ('evidence = "a\\u0000b"\n', "torchrepro-lint.toml evidence: 'a\\x00b' has a null character"),
+        ('extend = "a\\u0000b"\n', "torchrepro-lint.toml extend: 'a\\x00b' has a null character"),
+        ("select = " + "[" * 5000 + "]" * 5000 + "\n", "torchrepro-lint.toml: broken TOML"),
+        ("a." * 5000 + "b = 1\n", "torchrepro-lint.toml"),
+        ("seed = " + "9" * 5000 + "\n", "torchrepro-lint.toml"),
+        ("seed = 1e400\n", "torchrepro-lint.toml seed: must be a whole number"),
+        ("torch = '" + "9" * 5000 + "'\n", "torchrepro-lint.toml torch"),
+        ("max-file-size = 0\n", "torchrepro-lint.toml max-file-size: must be a whole number of megabytes"),
+        ("extend = '/dev/zero'\n", "/dev/zero: cannot be read: not a regular file"),
+    ],
+)
+def test_a_hostile_configuration_gets_one_line_with_file_and_key(text: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "torchrepro-lint.toml").write_text(text)
+    (tmp_path / "good.py").write_text(GOOD)
+    done = lint("check", ".", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert len(done.stderr) < 500
+
+
+def test_a_chain_of_thousands_of_configurations(tmp_path: Path) -> None:
+    for number in range(2000):
+        (tmp_path / f"{number}.toml").write_text(f"extend = '{number + 1}.toml'\n")
+    (tmp_path / "2000.toml").write_text("")
+    (tmp_path / "good.py").write_text(GOOD)
+    done = lint("check", ".", "--config", "0.toml", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "torchrepro-lint: 32.toml extend: more than 32 files in a row\n"
+
+
+HOSTILE_LISTS = {
+    "requirements.txt": "torch>=1" + " " * 20_000 + "x\n" + "torch" + " " * 20_000 + "'\n" + "torch==" + "9" * 20_000,
+    "environment.yml": "- " + "a" * 20_000 + "'x\n" + "- torch=" + "9" * 20_000 + "\n",
+    "pyproject.toml": "[tool.poetry.dependencies]\ntorch = '^" + "1" * 20_000 + "x'\n[project]\n"
+    "dependencies = ['torch @ " + "a" * 20_000 + "']\n",
+    ".gitignore": "*a*a*a*a*a*ab\n" + "**/a/" * 12 + "b\n" + "a" + " " * 50_000 + "b\n",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE_LISTS)
+def test_text_that_is_slow_to_match_does_not_stall_a_run(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(HOSTILE_LISTS[name])
+    folder = tmp_path.joinpath(*["a"] * 40, "c")
+    folder.mkdir(parents=True)
+    (folder / ("a" * 200 + ".py")).write_text("import torch\n")
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "good.py").write_text(GOOD)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    done = lint("check", ".", "--output-format", "concise", cwd=tmp_path)
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < 3
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+ALIASES = sorted(
+    set(__import__("encodings.aliases").aliases.aliases.values()) | {"idna", "punycode", "undefined", "mbcs"}
+)
+
+
+def test_every_codec_that_python_has_reads_a_file_or_refuses_it(tmp_path: Path) -> None:
+    body = bytes(range(1, 256)).replace(b"\r", b"") + b"x" * 100 + b"\\u00e9+AOk-\xff"
+    for name in ALIASES:
+        try:
+            source_from_bytes(f"# coding: {name}\n".encode() + body, tmp_path / "a.py", "a.py")
+        except SourceError as error:
+            assert len(error.message) > 10

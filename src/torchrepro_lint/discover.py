@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from torchrepro_lint.globs import Globs, gitignore_patterns
+from torchrepro_lint.reading import read_regular
 from torchrepro_lint.settings import Settings
 
 SUFFIXES = (".py", ".pyi", ".ipynb")
@@ -53,7 +54,9 @@ def discover(paths: Sequence[Path], settings_for: SettingsFor, *, force_exclude:
             walk.folder(path)
         else:
             walk.add(str(path), is_link=os.path.islink(path))
-    return Discovery(walk.files(), tuple(sorted(set(missing))), tuple(sorted(walk.unreadable)), project_root(paths))
+    return Discovery(
+        walk.files(), tuple(sorted(set(missing))), tuple(sorted(set(walk.unreadable))), project_root(paths)
+    )
 
 
 def python_files(root: Path, settings: Settings) -> tuple[Path, ...]:
@@ -96,7 +99,7 @@ class _Walk:
         """Everything found, sorted; looks into linked folders last."""
         while self._linked_folders:
             name = min(self._linked_folders)
-            self._descend(name, self._linked_folders.pop(name))
+            self._descend(name, os.path.realpath(name), self._linked_folders.pop(name))
         found = dict(self._real)
         for name, target in sorted(self._links.items()):
             found.setdefault(target, name)
@@ -111,7 +114,7 @@ class _Walk:
 
     def excludes(self, path: Path) -> bool:
         """Whether `path` or a folder above it, as far as settings and `.gitignore` reach, is left out."""
-        excluded, ignores = self._excludes_of(path.parent), _gitignores_above(path)
+        excluded, ignores = self._excludes_of(path.parent), self._gitignores_above(path)
         limits = [base for base, _ in (excluded, *ignores) if base] or [str(project_root([path]))]
         reached = [part for part in (*path.parents, path) if any(_inside(str(part), base) for base in limits)]
         return any(
@@ -121,19 +124,19 @@ class _Walk:
 
     def folder(self, top: Path) -> None:
         """Add what is in a folder, at any depth."""
-        self._descend(str(top), _gitignores_above(top))
+        self._descend(str(top), os.path.realpath(top), self._gitignores_above(top))
 
-    def _descend(self, top: str, ignores: list[_Rules]) -> None:
-        stack = [(top, ignores)]
+    def _descend(self, top: str, real: str, ignores: list[_Rules]) -> None:
+        stack = [(top, real, ignores)]
         while stack:
-            name, above = stack.pop()
-            real = os.path.realpath(name)
-            if real not in self._seen_folders:
-                self._seen_folders.add(real)
-                stack += self._visit(name, real, above)
+            folder = stack.pop()
+            if folder[1] not in self._seen_folders:
+                self._seen_folders.add(folder[1])
+                stack += self._visit(*folder)
 
-    def _visit(self, name: str, real: str, ignores: list[_Rules]) -> Iterator[tuple[str, list[_Rules]]]:
-        """Add the files of one folder; the folders in it, with the `.gitignore` rules that hold there."""
+    def _visit(self, name: str, real: str, ignores: list[_Rules]) -> Iterator[tuple[str, str, list[_Rules]]]:
+        """Add the files of one folder, whose `real` path has no links in it; the folders in it, with the `.gitignore`
+        rules that hold there."""
         try:
             with os.scandir(name) as listing:
                 entries = list(listing)
@@ -142,9 +145,9 @@ class _Walk:
             return
         names = {entry.name for entry in entries}
         if ".git" in names:
-            ignores = _repository_rules(name)
+            ignores = self._repository_rules(name)
         if ".gitignore" in names:
-            ignores = [*ignores, *_read_gitignore(os.path.join(name, ".gitignore"), name)]
+            ignores = [*ignores, *self._read_gitignore(os.path.join(name, ".gitignore"), name)]
         rules = self._excludes_of(Path(name))
         for entry in entries:
             is_dir = _is_folder(entry)
@@ -155,9 +158,33 @@ class _Walk:
             if is_dir and entry.is_symlink():
                 self._linked_folders[entry.path] = ignores
             elif is_dir:
-                yield entry.path, ignores
+                yield entry.path, os.path.join(real, entry.name), ignores
             else:
                 self.add(entry.path, is_link=entry.is_symlink(), real_folder=real)
+
+    def _gitignores_above(self, path: Path) -> list[_Rules]:
+        """The rules for `path` itself in the repository around it, outermost first; none without a repository."""
+        chain = [path, *path.parents]
+        depth = next((n for n, folder in enumerate(chain) if os.path.exists(folder / ".git")), 0)
+        rules = self._repository_rules(str(chain[depth])) if depth else []
+        for folder in reversed(chain[1 : depth + 1]):
+            rules += self._read_gitignore(str(folder / ".gitignore"), str(folder))
+        return rules
+
+    def _repository_rules(self, root: str) -> list[_Rules]:
+        return self._read_gitignore(os.path.join(root, ".git", "info", "exclude"), root)
+
+    def _read_gitignore(self, name: str, folder: str) -> list[_Rules]:
+        """The rules in a `.gitignore`; a folder of that name has none, as for git."""
+        try:
+            text = read_regular(name).decode("utf-8", errors="surrogateescape")
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+            return []
+        except OSError as error:
+            self.unreadable.append((Path(name), f"cannot be read: {error.strerror or error}"))
+            return []
+        patterns = tuple(gitignore_patterns(text))
+        return [(folder, _compiled(patterns))] if patterns else []
 
     def _excludes_of(self, folder: Path) -> _Rules:
         """The excludes that hold in a folder; outside its settings' own folder only bare names can match."""
@@ -181,30 +208,6 @@ def _verdict(rules: Sequence[_Rules], path: str, is_dir: bool) -> bool:
 
 def _inside(path: str, base: str) -> bool:
     return path.startswith(base) and path[len(base) : len(base) + 1] == os.sep
-
-
-def _gitignores_above(path: Path) -> list[_Rules]:
-    """The rules for `path` itself in the repository around it, outermost first; none without a repository."""
-    chain = [path, *path.parents]
-    depth = next((n for n, folder in enumerate(chain) if os.path.exists(folder / ".git")), 0)
-    rules = _repository_rules(str(chain[depth])) if depth else []
-    for folder in reversed(chain[1 : depth + 1]):
-        rules += _read_gitignore(str(folder / ".gitignore"), str(folder))
-    return rules
-
-
-def _repository_rules(root: str) -> list[_Rules]:
-    return _read_gitignore(os.path.join(root, ".git", "info", "exclude"), root)
-
-
-def _read_gitignore(name: str, folder: str) -> list[_Rules]:
-    """The rules in a `.gitignore`; one that cannot be read has none, as for git."""
-    try:
-        text = Path(name).read_text(encoding="utf-8", errors="surrogateescape")
-    except OSError:
-        return []
-    patterns = tuple(gitignore_patterns(text))
-    return [(folder, _compiled(patterns))] if patterns else []
 
 
 @lru_cache(maxsize=512)

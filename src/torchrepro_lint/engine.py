@@ -99,7 +99,8 @@ class Run:
         paths = [request.stdin[1]] if request.stdin else request.paths
         self.root = project_root(paths)
         found = discover(request.paths, request.resolver.for_path, force_exclude=request.force_exclude)
-        self.files, self.missing, self.unreadable = found.files, found.missing, found.unreadable
+        self.files, self.missing = found.files, found.missing
+        self.problems = [f"{path}: {reason}" for path, reason in found.unreadable]
         if request.stdin:
             text, path = request.stdin
             self.overlay.setdefault(path, text)
@@ -108,7 +109,8 @@ class Run:
         self._failures: dict[Path, Finding] = {}
         self._seen: dict[Path, int] = {}
         settings = request.resolver.for_path(self.root / "pyproject.toml")
-        declared = project_torch(self.root)  # now, so that a broken pyproject.toml ends the run, not a check
+        self._max_size = settings.max_file_size * 1_000_000
+        declared = project_torch(self.root, self._refused)  # now: a broken pyproject.toml ends the run, not a check
         self.program = Program(
             self.root,
             self.read,
@@ -123,6 +125,10 @@ class Run:
         )
         for path, text in self.overlay.items():
             self.program.change(path, text)
+
+    def _refused(self, path: Path, reason: str) -> None:
+        """A list of requirements cannot be read: what it asks for is not known, and everything else goes on."""
+        self.problems.append(f"{path}: cannot be read: {reason}")
 
     def rel(self, path: Path) -> str:
         """`path` as findings name it."""
@@ -155,7 +161,7 @@ class Run:
     def _source(self, path: Path) -> SourceFile:
         if path in self.overlay:
             return source_from_text(self.overlay[path], path, self.rel(path))
-        return read_source(path, self.rel(path))
+        return read_source(path, self.rel(path), self._max_size)
 
     def failure(self, path: Path) -> str:
         """Why the file could not be read."""
@@ -246,7 +252,7 @@ def finish(run: Run, findings: Mapping[Path, Sequence[Finding]]) -> Result:
     """Sort, fingerprint and count."""
     flat = sorted((f for group in findings.values() for f in group), key=lambda f: f.sort_key)
     result = Result(run.root, files=tuple(run.rel(f) for f in run.files), missing=run.missing, _text_of=run.overlay)
-    result.problems = tuple(f"{path}: {reason}" for path, reason in run.unreadable)
+    result.problems = tuple(run.problems)
     source = lru_cache(maxsize=8)(result.source)
     result.findings = tuple(with_fingerprints(flat, source))
     result.statistics = dict(sorted(Counter(f.code for f in flat).items())) | run.program.bounds()

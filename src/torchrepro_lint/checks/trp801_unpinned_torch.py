@@ -11,6 +11,7 @@ from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.program import Module, Program
 from torchrepro_lint.program.entries import entries
 from torchrepro_lint.program.versions import pins
+from torchrepro_lint.reading import read_regular
 from torchrepro_lint.requirements import Requirement, declared
 
 LOCKS = ("uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock", "pylock.toml", "pixi.lock", "conda-lock.yml")
@@ -61,4 +62,11 @@ def _decides_elsewhere(folder: Path) -> bool:
     """Whether a lock file, or a list that is not read, says more of PyTorch."""
     if any((folder / lock).exists() for lock in LOCKS):
         return True
-    return any((path := folder / name).is_file() and b"torch" in path.read_bytes() for name in SCRIPTS)
+    return any(b"torch" in _content(folder / name) for name in SCRIPTS)
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return read_regular(path)
+    except OSError:
+        return b""

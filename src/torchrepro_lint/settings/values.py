@@ -39,6 +39,7 @@ class Settings(NamedTuple):
     rng_functions: tuple[str, ...] = ()
     evidence: str | None = None
     src: tuple[str, ...] = (".", "src")
+    max_file_size: int = 10
     origins: tuple[tuple[str, str], ...] = ()
 
     def origin(self, key: str) -> str:
