@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from torchrepro_lint import ISSUES, __version__
 from torchrepro_lint.source import SourceError, source_from_bytes
 
 GOOD = "import torch\ntorch.backends.cudnn.benchmark = True\n"
@@ -179,6 +180,24 @@ def test_a_crash_of_a_check_is_one_finding_not_the_end(tmp_path: Path) -> None:
     assert "TRP402" in done.stdout
     assert "oops" in done.stdout
     assert "good.py:2:1: TRP401" in done.stdout
+    (told,) = [line for line in done.stdout.splitlines() if "TRP003" in line and "other.py" in line]
+    assert "(at <string>:4 < engine.py:" in told
+    assert f"torchrepro-lint {__version__}, Python 3." in told
+    assert f"please report this line at {ISSUES}, with the file" in told
+
+
+def test_a_crash_of_the_command_says_where_to_report_it(tmp_path: Path) -> None:
+    script = (
+        "from torchrepro_lint.cli import run\n"
+        "def broken(options):\n    raise KeyError('oops')\n"
+        "run.run = broken\n"
+        "from torchrepro_lint.cli import main\n"
+        "import sys\nsys.argv = ['torchrepro-lint', 'check', '.']\nmain()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "KeyError: 'oops'" in done.stderr
+    assert done.stderr.rstrip().endswith(f"at {ISSUES}, with the command and, if you can, the files")
 
 
 # -- files that are not files -----------------------------------------------------------------------------------

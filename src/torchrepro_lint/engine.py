@@ -10,16 +10,16 @@ import gc
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from torchrepro_lint import cards, checks, selection
-from torchrepro_lint.completion import complete, tool_finding, unused_suppression, with_fingerprints
+from torchrepro_lint import ISSUES, __version__, cards, checks, selection
+from torchrepro_lint.completion import complete, fill, tool_finding, unused_suppression, with_fingerprints
 from torchrepro_lint.discover import discover, project_root, python_files
 from torchrepro_lint.index import ModuleFacts, ParseError, build
 from torchrepro_lint.model import Finding, Level, Position, Safety
-from torchrepro_lint.program import Program
+from torchrepro_lint.program import Module, Program
 from torchrepro_lint.settings import Settings, SettingsError, SettingsResolver, project_torch
 from torchrepro_lint.source import SourceError, SourceFile, read_source, source_from_text
 from torchrepro_lint.suppression import Suppressor
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int], None]
 MAX_GIVEN = 64  # files by name, as pre-commit gives them
+MAX_FRAMES = 5  # of a crash that are told
 ENGINE_CODES = ("TRP001", "TRP002", "TRP003")
 
 
@@ -179,6 +180,9 @@ class Run:
 
     def check_file(self, path: Path) -> list[Finding]:
         """All findings of one file, in no particular order."""
+        return _guarded("the engine", self.rel(path), lambda: self._checked(path))
+
+    def _checked(self, path: Path) -> list[Finding]:
         enabled = selection.enabled(self.request.resolver.for_path(path), path)
         facts = self.program.load(str(path))
         if facts is None:
@@ -187,17 +191,18 @@ class Run:
         module = self.program.module(facts)
         findings: list[Finding] = []
         for code, check in checks.load(selection.worth_a_look(enabled, facts.source.text)):
-            try:
-                findings += [
-                    self._without_silenced_edits(complete(code, draft, facts), suppressor)
-                    for draft in check(module, self.program)
-                    if not suppressor.silences(code, _line(facts, draft))
-                ]
-            except Exception as error:
-                findings.append(_crash(code, facts, error))
+            findings += _guarded(code, facts.source.rel, partial(self._found, code, check, module, suppressor))
         if "TRP002" in enabled:
             findings += [unused_suppression(facts.source, unused) for unused in suppressor.unused()]
         return findings
+
+    def _found(self, code: str, check: checks.Check, module: Module, suppressor: Suppressor) -> list[Finding]:
+        """What one rule finds in one file, without what a comment silences."""
+        return [
+            self._without_silenced_edits(complete(code, draft, module.facts), suppressor)
+            for draft in check(module, self.program)
+            if not suppressor.silences(code, _line(module.facts, draft))
+        ]
 
     def _without_silenced_edits(self, finding: Finding, here: Suppressor) -> Finding:
         """The finding, without its fix where that would edit a line on which its rule is suppressed."""
@@ -277,15 +282,28 @@ def _line(facts: ModuleFacts, draft: checks.Draft) -> int:
     return shown_range(facts, draft.node).start.line
 
 
-def _crash(code: str, facts: ModuleFacts, error: Exception) -> Finding:
+def _guarded(rule: str, rel: str, work: Callable[[], list[Finding]]) -> list[Finding]:
+    """What `work` finds; a crash of it is a finding, and everything else goes on."""
+    try:
+        return work()
+    except Exception as error:
+        return [_crash(rule, rel, error)]
+
+
+def _crash(rule: str, rel: str, error: Exception) -> Finding:
+    """TRP003, with all that whoever mends it needs to know."""
+    import platform
     from traceback import extract_tb
 
-    frame = extract_tb(error.__traceback__)[-1]
-    where = f"{Path(frame.filename).name}:{frame.lineno}"
-    return tool_finding(
-        "TRP003", facts.source.rel, Position(1, 1),
-        f"{code} crashed on this file: {type(error).__name__}: {error} (at {where}); please report it",
-    )  # fmt: skip
+    frames = [f"{Path(frame.filename).name}:{frame.lineno}" for frame in reversed(extract_tb(error.__traceback__))]
+    told = {
+        "rule": rule,
+        "error": f"{type(error).__name__}: {error}",
+        "place": " < ".join(tuple(dict.fromkeys(frames))[:MAX_FRAMES]),
+        "versions": f"torchrepro-lint {__version__}, Python {platform.python_version()}",
+        "address": ISSUES,
+    }
+    return tool_finding("TRP003", rel, Position(1, 1), fill(cards.load_card("TRP003").message, told))
 
 
 __all__ = ["ENGINE_CODES", "Level", "Progress", "Request", "Result", "Run", "check", "check_files", "finish"]

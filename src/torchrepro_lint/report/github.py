@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from torchrepro_lint.model import Finding, Level, Location
 from torchrepro_lint.report import Context
+from torchrepro_lint.report.escaping import github_message, github_property
 from torchrepro_lint.report.places import shown_path, shown_place
 
 if TYPE_CHECKING:
@@ -25,8 +26,8 @@ def render(result: Result, context: Context) -> Iterator[str]:
 
 def command(level: Level, properties: Mapping[str, str], message: str) -> str:
     """One workflow command: an annotation where its properties name a file, else a line of the log that stands out."""
-    told = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
-    return f"::{_COMMANDS[level]} {told}::{_data(message)}\n"
+    told = ",".join(f"{key}={github_property(value)}" for key, value in properties.items())
+    return f"::{_COMMANDS[level]} {told}::{github_message(message)}\n"
 
 
 def _place(location: Location) -> dict[str, str]:
@@ -55,11 +56,3 @@ def _message(result: Result, finding: Finding, context: Context) -> Iterator[str
         yield f"evidence: {finding.measured}"
     if finding.fix:
         yield f"help: {finding.fix.title} [{finding.fix.safety.value} fix]"
-
-
-def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C").replace(";", "%3B")

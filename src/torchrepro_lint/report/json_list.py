@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from torchrepro_lint.model import Edit, Finding, Fix, Location, Position, Related
 from torchrepro_lint.report import Context
+from torchrepro_lint.report.escaping import as_json
 
 if TYPE_CHECKING:
     from torchrepro_lint.engine import Result
@@ -19,10 +19,10 @@ _SourceOf = Callable[[str], "SourceFile | None"]
 
 def render(result: Result, context: Context) -> Iterator[str]:
     """The whole list, findings in the order that every format uses."""
-    yield json.dumps(as_json(result), indent=2, ensure_ascii=False) + "\n"
+    yield as_json(listed(result)) + "\n"
 
 
-def as_json(result: Result) -> list[dict[str, Any]]:
+def listed(result: Result) -> list[dict[str, Any]]:
     """The list as data."""
     source = lru_cache(maxsize=8)(result.source)
     return [_finding(finding, source) for finding in result.findings]

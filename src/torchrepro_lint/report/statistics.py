@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from torchrepro_lint.model import Safety
 from torchrepro_lint.report import Context
+from torchrepro_lint.report.escaping import as_json
 from torchrepro_lint.report.summary import summary
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def render_json(result: Result) -> Iterator[str]:
     """The same rows as a list."""
     keys = ("code", "name", "count", "fixable")
     rows = [dict(zip(keys, row, strict=True)) for row in _rows(result)]
-    yield json.dumps(rows, indent=2) + "\n"
+    yield as_json(rows) + "\n"
 
 
 def _rows(result: Result) -> list[tuple[str, str, int, int]]:
