@@ -18,7 +18,6 @@ from torchrepro_lint.report import Context, renderer
 from torchrepro_lint.report.summary import after_fixing
 from torchrepro_lint.settings import SettingsError, SettingsResolver
 from torchrepro_lint.settings.validation import checked
-from torchrepro_lint.source import SourceError
 
 if TYPE_CHECKING:
     from torchrepro_lint.cli.stdin import Stdin
@@ -83,14 +82,10 @@ def _result(options: Options, request: Request) -> Result:
     with _progress() as progress:
         if not (options.fixing or options.diff):
             return check(request, progress)
-        from torchrepro_lint.fixing import WriteError
         from torchrepro_lint.repair import fix
 
         write = options.fixing and request.stdin is None
-        try:
-            return fix(request, unsafe=options.unsafe_fixes, write=write, progress=progress)
-        except (WriteError, SourceError) as error:
-            raise Failure(f"no file was changed: {error}") from None
+        return fix(request, unsafe=options.unsafe_fixes, write=write, progress=progress)
 
 
 @contextmanager
@@ -122,11 +117,19 @@ def _show_report(options: Options, result: Result) -> None:
     )
     chunks = _chunks(options, result, output_format, context)
     if options.output_file is not None:
+        _refuse_overwriting(options.output_file, result)
         streams.write_file(options.output_file, chunks)
         return
     if output_format in _FOR_PROGRAMS and not err:
         streams.as_utf8()
     streams.write(chunks, err=err)
+
+
+def _refuse_overwriting(output: Path, result: Result) -> None:
+    """`-o train.py` where `-o report.json train.py` was meant."""
+    checked_files = (result.root / rel for rel in result.files)
+    if output.exists() and any(path.exists() and path.samefile(output) for path in checked_files):
+        raise Failure(f"--output-file: {output} is one of the files that were checked, and is left as it is")
 
 
 def _chunks(options: Options, result: Result, output_format: str, context: Context) -> Iterator[str]:
