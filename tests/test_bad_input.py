@@ -345,3 +345,16 @@ def test_every_codec_that_python_has_reads_a_file_or_refuses_it(tmp_path: Path) 
             source_from_bytes(f"# coding: {name}\n".encode() + body, tmp_path / "a.py", "a.py")
         except SourceError as error:
             assert len(error.message) > 10
+
+
+@pytest.mark.xfail(
+    strict=True, reason="what starts a project, and a module that is imported, are read without a look at their kind"
+)
+@pytest.mark.parametrize("name", ["setup.cfg", "setup.py", "paths.py"])
+def test_a_pipe_that_the_project_is_asked_for(name: str, tmp_path: Path) -> None:
+    special(tmp_path / name, "pipe")
+    (tmp_path / "good.py").write_text(
+        "import paths\nimport torch\n\nif __name__ == '__main__':\n    print(torch.rand(2))\n"
+    )
+    command = [sys.executable, "-m", "torchrepro_lint", "good.py"]
+    assert subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=4).returncode in (1, 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -107,6 +108,6 @@ def with_fingerprints(findings: Sequence[Finding], source_of: Callable[[str], So
 def _line(source: SourceFile, finding: Finding) -> str:
     line = finding.location.range.start.line
     if finding.location.cell is not None:
-        first = next((f for f, number in source.cells if number == finding.location.cell), 1)
-        line += first - 1
+        place = bisect_left(source.cells, finding.location.cell, key=lambda cell: cell[1])
+        line += source.cells[place][0] - 1
     return source.line(line).strip() if 1 <= line <= len(source.line_starts) else ""

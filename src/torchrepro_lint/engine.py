@@ -109,6 +109,7 @@ class Run:
         self.by_rel = {self.rel(path): path for path in self.files}
         self._failures: dict[Path, Finding] = {}
         self._seen: dict[Path, int] = {}
+        self._other: Suppressor | None = None
         settings = request.resolver.for_path(self.root / "pyproject.toml")
         self._max_size = settings.max_file_size * 1_000_000
         declared = project_torch(self.root, self._refused)  # now: a broken pyproject.toml ends the run, not a check
@@ -210,10 +211,16 @@ class Run:
             facts = self.program.load(str(self.root / edit.path)) if edit.path != here.source.rel else here.facts
             if facts is None:
                 return finding._replace(fix=None)
-            there = here if facts is here.facts else Suppressor(facts.source, facts, cards.codes(), ())
+            there = here if facts is here.facts else self._suppressor_of(facts)
             if any(there.silences(finding.code, line) for line in there.touched(edit)):
                 return finding._replace(fix=None)
         return finding
+
+    def _suppressor_of(self, facts: ModuleFacts) -> Suppressor:
+        """Of another file than the one that is checked: the last one is kept, since many fixes edit the same."""
+        if self._other is None or self._other.facts is not facts:
+            self._other = Suppressor(facts.source, facts, cards.codes(), ())
+        return self._other
 
 
 def check(request: Request, progress: Progress | None = None) -> Result:

@@ -6,7 +6,8 @@ a finding is worded.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from torchrepro_lint.index import ModuleFacts
@@ -14,6 +15,7 @@ from torchrepro_lint.model import Edit, Position, Range
 from torchrepro_lint.source import SourceFile, Suppression
 
 UNUSED = "TRP002"
+_SEPARATORS = ", \t"
 
 
 class Unused(NamedTuple):
@@ -43,13 +45,22 @@ class Suppressor:
         self.source = source
         self.facts = facts
         self.known = known
-        self.enabled = enabled
-        self._used: set[tuple[Suppression, int | None]] = set()
+        self.enabled = frozenset(enabled)
+        self._complete = set(known) <= {*self.enabled, UNUSED}
+        self._items = source.suppressions  # in order of lines
+        self._of_lines = [item for item in self._items if item.kind != "ignore-file"]
+        self._lines = [item.line for item in self._of_lines]
+        self._silencing: dict[tuple[str, tuple[int, int] | None], list[Suppression]] = {}
+        self._used: set[tuple[int, int | None]] = set()  # suppressions by their identity, and places among their codes
+        self._counted: set[int] = set()  # groups in `_silencing`, by their identity
         self._meanings: dict[str, frozenset[str]] = {}
 
     def silences(self, code: str, line: int) -> bool:
         """Whether a finding of `code` that starts on `line` is suppressed."""
-        return bool([item for item in self.source.suppressions if self._silences(item, code, line)])
+        if not self._items:
+            return False
+        used = [self._use(found, code) for found in self._silencers(code, line)]
+        return any(used)
 
     def touched(self, edit: Edit) -> range:
         """The lines of this file that an edit changes; none where it only puts whole lines between them."""
@@ -69,26 +80,46 @@ class Suppressor:
         A plain noqa may be there for another tool and is never unused. A finding of TRP002 is suppressed like
         any other, except that a suppression of everything does not excuse itself.
         """
-        items = self.source.suppressions
+        items = self._items
         parts = [part for item in items if (part := self._unused_part(item, own=False))]
         left = [part for part in parts if not self._excused(part.item)]
         return left + [part for item in items if (part := self._unused_part(item, own=True))]
 
-    def _silences(self, item: Suppression, code: str, line: int) -> bool:
-        if item.kind != "ignore-file":
-            first, last = self._statement(line)
-            if not first <= item.line <= last:
-                return False
-        if item.codes is None:
-            self._used.add((item, None))
-            return True
-        hits = [place for place, selector in enumerate(item.codes) if code in self._meant(selector)]
-        self._used.update((item, place) for place in hits)
-        return bool(hits)
+    def _silencers(self, code: str, line: int) -> tuple[list[Suppression], list[Suppression]]:
+        """The suppressions of a rule for the whole file, and for the statement at a line."""
+        first, last = statement = self._statement(line)
+        if (code, None) not in self._silencing:
+            of_file = [item for item in self._items if item.kind == "ignore-file"]
+            self._silencing[code, None] = [item for item in of_file if self._selects(item, code)]
+        if (code, statement) not in self._silencing:
+            here = self._of_lines[bisect_left(self._lines, first) : bisect_right(self._lines, last)]
+            self._silencing[code, statement] = [item for item in here if self._selects(item, code)]
+        return self._silencing[code, None], self._silencing[code, statement]
+
+    def _selects(self, item: Suppression, code: str) -> bool:
+        return item.codes is None or any(code in self._meant(selector) for selector in item.codes)
+
+    def _use(self, found: list[Suppression], code: str) -> bool:
+        """Every one of them is of use, and every selector that names the rule, also where one would have done; whether
+        there are any."""
+        if found and id(found) not in self._counted:
+            self._counted.add(id(found))
+            for item in found:
+                places = [None] if item.codes is None else self._places(item.codes, code)
+                self._used.update((id(item), place) for place in places)
+        return bool(found)
+
+    def _places(self, selectors: Sequence[str], code: str) -> Iterator[int]:
+        return (place for place, selector in enumerate(selectors) if code in self._meant(selector))
 
     def _excused(self, unused: Suppression) -> bool:
-        others = [o for o in self.source.suppressions if o is not unused or o.codes is not None]
-        return bool([other for other in others if self._silences(other, UNUSED, unused.line)])
+        """Whether it is silenced itself, by another one or by naming TRP002."""
+        found = self._silencers(UNUSED, unused.line)
+        if all(item is unused and item.codes is None for group in found for item in group):
+            return False
+        for group in found:
+            self._use(group, UNUSED)
+        return True
 
     def _statement(self, line: int) -> tuple[int, int]:
         return self.facts.statement_lines(line) if self.facts is not None else (line, line)
@@ -104,8 +135,7 @@ class Suppressor:
     def _unused_part(self, item: Suppression, *, own: bool) -> Unused | None:
         """What `item` does not need, among its selectors of TRP002 itself (`own`) or among all others."""
         if item.codes is None:
-            complete = set(self.known) <= {*self.enabled, UNUSED}
-            idle = not own and item.kind != "noqa" and complete and (item, None) not in self._used
+            idle = not own and item.kind != "noqa" and self._complete and (id(item), None) not in self._used
             return Unused(item, alone=self._alone(item)) if idle else None
         places = [
             place
@@ -130,7 +160,7 @@ class Suppressor:
         meant = self._meant(selector)
         if not meant:  # in a noqa, a name that is not ours may be another tool's
             return item.kind != "noqa" or selector.startswith("TRP")
-        return meant <= set(self.enabled) and (item, place) not in self._used
+        return meant <= self.enabled and (id(item), place) not in self._used
 
     def _alone(self, item: Suppression) -> bool:
         if item.kind == "ignore-file" or self._statement(item.line) != (item.line, item.line):
@@ -158,9 +188,17 @@ def _without_codes(source: SourceFile, item: Suppression, places: Collection[int
     """Drop these codes, each with the separator before it; the first in the list with the one after it."""
     text = source.slice(item.range)
     base = item.range.start.column
+    kept: list[str] = []  # what stays behind `cut`, from its end
+    cut = len(text)
     for place in sorted(places, reverse=True):
         start, end = (p.column - base for p in (item.code_ranges[place].start, item.code_ranges[place].end))
-        before, after = text[:start], text[end:]
-        kept = before.rstrip(", \t")
-        text = before + after.lstrip(", \t") if kept.endswith((":", "[")) else kept + after
-    return Edit(source.rel, item.range, text)
+        kept.append(text[end:cut])
+        cut = start
+        while cut and text[cut - 1] in _SEPARATORS:
+            cut -= 1
+        if text[cut - 1] in ":[":
+            cut = start
+            while kept and not (rest := kept.pop().lstrip(_SEPARATORS)):
+                pass
+            kept.append(rest)
+    return Edit(source.rel, item.range, text[:cut] + "".join(reversed(kept)))

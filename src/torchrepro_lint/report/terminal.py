@@ -6,6 +6,7 @@ Knows widths and the codes of styles; nothing of findings or source files.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from torchrepro_lint.model import Level
@@ -42,6 +43,7 @@ def columns(text: str) -> int:
     return len(text) if text.isascii() else sum(map(_width, text))
 
 
+@lru_cache(maxsize=4)  # a line of a megabyte may have thousands of findings
 def lay_out(line: str) -> tuple[Sequence[str], Sequence[int]]:
     """Each character as it is shown, and the 0-based column it starts in; the last column ends the line."""
     if "\t" not in line:

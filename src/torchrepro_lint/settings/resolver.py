@@ -56,17 +56,17 @@ class SettingsResolver:
     def _for_folder(self, folder: Path) -> Settings:
         """Of the folders from here upwards, the first that has settings decides for all below it."""
         passed: list[Path] = []
-        found: Settings | None = None
-        for here in (folder, *folder.parents):
-            if here in self._by_folder:
-                found = self._by_folder[here]
-                break
+        here, found = folder, self._by_folder.get(folder)
+        while found is None:
             passed.append(here)
             file = own_file(here)
             if file is not None:
                 found = self._finished(self._read(file, ()))
-                break
-        found = found or self._finished(Settings(Path.cwd()))
+            elif here.parent == here:
+                found = self._finished(Settings(Path.cwd()))
+            else:
+                here = here.parent
+                found = self._by_folder.get(here)
         self._by_folder.update(dict.fromkeys(passed, found))
         return found
 
