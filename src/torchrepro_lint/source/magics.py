@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 
 from torchrepro_lint.source.lexemes import COMMENT, STRING
 
@@ -120,7 +121,9 @@ def _blank(text: str) -> str:
 
 def _is_python(text: str) -> bool:
     try:
-        ast.parse(text.strip())
-    except (SyntaxError, ValueError):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(text.strip())
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True
