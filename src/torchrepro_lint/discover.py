@@ -30,20 +30,23 @@ SettingsFor = Callable[[Path], Settings]
 
 class Discovery(NamedTuple):
     """Absolute, sorted paths: `files` to check, `missing` ones that were named, and folders with the reason
-    why they cannot be listed. `root` is the project's folder."""
+    why they cannot be listed. `root` is the project's folder, `outside` are links out of it, which are not followed."""
 
     files: tuple[Path, ...]
     missing: tuple[Path, ...]
     unreadable: tuple[tuple[Path, str], ...]
     root: Path
+    outside: tuple[Path, ...] = ()
 
 
 def discover(paths: Sequence[Path], settings_for: SettingsFor, *, force_exclude: bool) -> Discovery:
-    """Find the Python files that `paths` name or contain.
+    """Find the Python files that `paths` name or contain. A link out of the project is followed only if it is named: a
+    stranger's repository may hold links to files of whoever runs this, and a report would quote them.
 
     A file that is named itself is taken whatever its name, and although excluded unless `force_exclude`.
     """
-    walk = _Walk(settings_for)
+    root = project_root(paths)
+    walk = _Walk(settings_for, [root, *map(_absolute, paths)])
     missing: list[Path] = []
     for path in map(_absolute, paths):
         if not os.path.exists(path):
@@ -54,14 +57,14 @@ def discover(paths: Sequence[Path], settings_for: SettingsFor, *, force_exclude:
             walk.folder(path)
         else:
             walk.add(str(path), is_link=os.path.islink(path))
-    return Discovery(
-        walk.files(), tuple(sorted(set(missing))), tuple(sorted(set(walk.unreadable))), project_root(paths)
-    )
+    files = walk.files()
+    unreadable = tuple(sorted(set(walk.unreadable)))
+    return Discovery(files, tuple(sorted(set(missing))), unreadable, root, tuple(sorted(walk.outside)))
 
 
 def python_files(root: Path, settings: Settings) -> tuple[Path, ...]:
     """Every Python file of the project at `root`, sorted, under the settings of the root."""
-    walk = _Walk(lambda _: settings)
+    walk = _Walk(lambda _: settings, [root])
     walk.folder(_absolute(root))
     return walk.files()
 
@@ -84,11 +87,33 @@ def _imported_from(folder: Path) -> Path:
     return folder if outside.name in ("site-packages", "dist-packages") else outside
 
 
+class Reach:
+    """Folders, or files, beyond which no link is followed."""
+
+    def __init__(self, within: Sequence[Path]) -> None:
+        self._within = [os.path.realpath(path).rstrip(os.sep) for path in within]
+        self._folders: dict[str, str] = {}
+
+    def includes(self, path: str | Path) -> bool:
+        """Whether what the path leads to lies within."""
+        folder, name = os.path.split(path)
+        if folder not in self._folders:
+            self._folders[folder] = os.path.realpath(folder)
+        real = os.path.join(self._folders[folder], name)
+        return self.has(os.path.realpath(path) if os.path.islink(real) else real)
+
+    def has(self, real: str) -> bool:
+        """The same for a path without links in it."""
+        return any(real == top or _inside(real, top) for top in self._within)
+
+
 class _Walk:
     """Files found so far. A symbolic link counts only if what it points to was not found by its own name."""
 
-    def __init__(self, settings_for: SettingsFor) -> None:
+    def __init__(self, settings_for: SettingsFor, within: Sequence[Path]) -> None:
         self.settings_for = settings_for
+        self.outside: set[Path] = set()
+        self._reach = Reach(within)
         self.unreadable: list[tuple[Path, str]] = []
         self._real: dict[str, str] = {}
         self._links: dict[str, str] = {}
@@ -107,10 +132,19 @@ class _Walk:
 
     def add(self, name: str, *, is_link: bool, real_folder: str | None = None) -> None:
         if is_link:
-            self._links[name] = os.path.realpath(name)
+            target = os.path.realpath(name)
+            if self._reaches(name, target):
+                self._links[name] = target
         else:
             folder, base = os.path.split(name)
             self._real.setdefault(os.path.join(real_folder or os.path.realpath(folder), base), name)
+
+    def _reaches(self, link: str, target: str) -> bool:
+        """Whether a link may be followed."""
+        if self._reach.has(target):
+            return True
+        self.outside.add(Path(link))
+        return False
 
     def excludes(self, path: Path) -> bool:
         """Whether `path` or a folder above it, as far as settings and `.gitignore` reach, is left out."""
@@ -156,7 +190,8 @@ class _Walk:
             if _verdict([rules], entry.path, is_dir) or _verdict(ignores, entry.path, is_dir):
                 continue
             if is_dir and entry.is_symlink():
-                self._linked_folders[entry.path] = ignores
+                if self._reaches(entry.path, os.path.realpath(entry.path)):
+                    self._linked_folders[entry.path] = ignores
             elif is_dir:
                 yield entry.path, os.path.join(real, entry.name), ignores
             else:

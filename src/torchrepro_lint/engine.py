@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from torchrepro_lint import ISSUES, __version__, cards, checks, selection
 from torchrepro_lint.completion import complete, fill, tool_finding, unused_suppression, with_fingerprints
-from torchrepro_lint.discover import discover, project_root, python_files
+from torchrepro_lint.discover import Reach, discover, project_root, python_files
 from torchrepro_lint.index import ModuleFacts, ParseError, build
 from torchrepro_lint.model import Finding, Level, Position, Safety
 from torchrepro_lint.program import Module, Program
@@ -55,6 +55,7 @@ class Result:
     fixed: int = 0
     made_unsafe: bool = False
     not_fixed: tuple[str, ...] = ()
+    outside: tuple[Path, ...] = ()
     diffs: tuple[tuple[str, str], ...] = ()
     fixed_text: str | None = None
     problems: tuple[str, ...] = ()
@@ -102,22 +103,26 @@ class Run:
         found = discover(request.paths, request.resolver.for_path, force_exclude=request.force_exclude)
         self.files, self.missing = found.files, found.missing
         self.problems = [f"{path}: {reason}" for path, reason in found.unreadable]
+        self.outside = found.outside
         if request.stdin:
             text, path = request.stdin
             self.overlay.setdefault(path, text)
             self.files = (path,)
         self.by_rel = {self.rel(path): path for path in self.files}
+        self._asked = frozenset(self.files)
         self._failures: dict[Path, Finding] = {}
         self._seen: dict[Path, int] = {}
         self._other: Suppressor | None = None
         settings = request.resolver.for_path(self.root / "pyproject.toml")
         self._max_size = settings.max_file_size * 1_000_000
         declared = project_torch(self.root, self._refused)  # now: a broken pyproject.toml ends the run, not a check
+        sources = [settings.base / s for s in settings.src]
+        self._reach = Reach([self.root, *sources])
         self.program = Program(
             self.root,
             self.read,
             files=lambda: python_files(self.root, settings),
-            sources=[settings.base / s for s in settings.src],
+            sources=sources,
             torch_version=lambda: request.torch_version or settings.torch or declared,
             seed=settings.seed,
             seed_functions=settings.seed_functions,
@@ -137,7 +142,10 @@ class Run:
         return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else path.as_posix()
 
     def read(self, path: Path) -> ModuleFacts | None:
-        """Read and index one file; a failure is kept, to be reported if the file was asked for."""
+        """Read and index one file; a failure is kept, to be reported if the file was asked for. What an import reaches
+        through a link out of the project is as if it were not there."""
+        if path not in self._asked and not self._reach.includes(path):
+            return None
         try:
             source = self._source(path)
             if path not in self.overlay:
@@ -265,6 +273,7 @@ def finish(run: Run, findings: Mapping[Path, Sequence[Finding]]) -> Result:
     flat = sorted((f for group in findings.values() for f in group), key=lambda f: f.sort_key)
     result = Result(run.root, files=tuple(run.rel(f) for f in run.files), missing=run.missing, _text_of=run.overlay)
     result.problems = tuple(run.problems)
+    result.outside = run.outside
     source = lru_cache(maxsize=8)(result.source)
     result.findings = tuple(with_fingerprints(flat, source))
     result.statistics = dict(sorted(Counter(f.code for f in flat).items())) | run.program.bounds()

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from torchrepro_lint.cli.stdin import Stdin
 
 CLEAN, FOUND, FAILED = 0, 1, 2
+MAX_NAMED = 3  # links in a message
 _FOR_PROGRAMS = ("json", "github")
 
 
@@ -158,6 +159,9 @@ def _tell(options: Options, result: Result) -> None:
         complain(f"no such file or folder: {path}")
     for problem in result.problems:
         complain(problem)
+    if result.outside:
+        first = [*map(str, result.outside[:MAX_NAMED]), *["..."] * (len(result.outside) > MAX_NAMED)]
+        complain(f"not followed, since they lead out of the project: {', '.join(first)}")
     for reason in result.not_fixed:
         complain(reason)
     if options.diff and result.diffs:
