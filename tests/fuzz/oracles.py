@@ -120,8 +120,17 @@ def _statements(tree: ast.Module) -> list[tuple[str, int, int]]:
 def _untouched(tree: ast.Module, old: str, new: str) -> list[str]:
     """The statements on lines that are the same in the new text."""
     matcher = difflib.SequenceMatcher(None, old.splitlines(), new.splitlines(), autojunk=False)
-    kept = {line for start, _, size in matcher.get_matching_blocks() for line in range(start + 1, start + size + 1)}
-    return [told for told, first, last in _statements(tree) if kept.issuperset(range(first, last + 1))]
+    block_of = {
+        line: number
+        for number, (start, _, size) in enumerate(matcher.get_matching_blocks())
+        for line in range(start + 1, start + size + 1)
+    }
+
+    def is_whole(first: int, last: int) -> bool:
+        """Whether the lines stand together in the new text too."""
+        return {block_of.get(line, -first) for line in range(first, last + 1)} == {block_of.get(first)}
+
+    return [told for told, first, last in _statements(tree) if is_whole(first, last)]
 
 
 def _missing(wanted: list[str], there: list[tuple[str, int, int]]) -> str | None:
