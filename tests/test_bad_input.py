@@ -6,6 +6,7 @@ import json
 import os
 import resource
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -358,3 +359,34 @@ def test_a_pipe_that_the_project_is_asked_for(name: str, tmp_path: Path) -> None
     )
     command = [sys.executable, "-m", "torchrepro_lint", "good.py"]
     assert subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=4).returncode in (1, 2)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="nothing can interrupt")
+def test_a_file_that_takes_too_long_is_named_and_the_others_are_checked(tmp_path: Path) -> None:
+    (tmp_path / "good.py").write_text(GOOD)
+    (tmp_path / "slow.py").write_text("import torch\ntorch.backends.cudnn.deterministic = False\n")
+    (tmp_path / "torchrepro-lint.toml").write_text("max-file-seconds = 1\n")
+    script = (
+        "import sys\n"
+        "from torchrepro_lint.checks import trp402_cudnn_nondeterministic as slow\n"
+        "check = slow.check\n"
+        "def endless(module, program):\n"
+        "    if 'slow.py' in str(module.facts.source.path):\n"
+        "        try:\n            while True: pass\n"
+        "        except Exception: pass\n"
+        "    return check(module, program)\n"
+        "slow.check = endless\n"
+        "from torchrepro_lint.cli import main\n"
+        "sys.argv = ['torchrepro-lint', *sys.argv[1:]]\n"
+        "main()\n"
+    )
+    for option in ("--no-fix", "--fix-only"):
+        options = [option] if option == "--fix-only" else ["--output-format", "concise"]
+        done = subprocess.run(
+            [sys.executable, "-c", script, "check", ".", *options], cwd=tmp_path, capture_output=True, text=True
+        )
+        told = "slow.py: not checked, since it takes longer than the 1 s that the setting max-file-seconds allows"
+        assert done.stderr.splitlines()[0] == f"torchrepro-lint: {told}"
+        assert done.returncode == 2
+        assert option == "--fix-only" or "good.py:2:1: TRP401" in done.stdout
+    assert "benchmark = False" in (tmp_path / "good.py").read_text()

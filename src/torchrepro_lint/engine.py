@@ -23,6 +23,7 @@ from torchrepro_lint.program import Module, Program
 from torchrepro_lint.settings import Settings, SettingsError, SettingsResolver, project_torch
 from torchrepro_lint.source import SourceError, SourceFile, read_source, source_from_text
 from torchrepro_lint.suppression import Suppressor
+from torchrepro_lint.time_limit import TimeLimitError, limited
 
 if TYPE_CHECKING:
     from torchrepro_lint.evidence import Measured
@@ -115,23 +116,32 @@ class Run:
         self._other: Suppressor | None = None
         settings = request.resolver.for_path(self.root / "pyproject.toml")
         self._max_size = settings.max_file_size * 1_000_000
+        self._seconds = settings.max_file_seconds
+        self._too_slow: set[Path] = set()
         declared = project_torch(self.root, self._refused)  # now: a broken pyproject.toml ends the run, not a check
-        sources = [settings.base / s for s in settings.src]
-        self._reach = Reach([self.root, *sources])
-        self.program = Program(
+        self._reach = Reach([self.root, *(settings.base / s for s in settings.src)])
+        self._settings = settings
+        self._declared_torch = declared
+        self._evidence = _own_evidence(settings)
+        self.program = self._new_program()
+
+    def _new_program(self) -> Program:
+        settings, declared = self._settings, self._declared_torch
+        program = Program(
             self.root,
             self.read,
             files=lambda: python_files(self.root, settings),
-            sources=sources,
-            torch_version=lambda: request.torch_version or settings.torch or declared,
+            sources=[settings.base / s for s in settings.src],
+            torch_version=lambda: self.request.torch_version or settings.torch or declared,
             seed=settings.seed,
             seed_functions=settings.seed_functions,
             loader_classes=settings.loader_classes,
             rng_functions=settings.rng_functions,
-            evidence=_own_evidence(settings),
+            evidence=self._evidence,
         )
         for path, text in self.overlay.items():
-            self.program.change(path, text)
+            program.change(path, text)
+        return program
 
     def _refused(self, path: Path, reason: str) -> None:
         """A list of requirements cannot be read: what it asks for is not known, and everything else goes on."""
@@ -188,8 +198,18 @@ class Run:
         self.program.change(path, text)
 
     def check_file(self, path: Path) -> list[Finding]:
-        """All findings of one file, in no particular order."""
-        return _guarded("the engine", self.rel(path), lambda: self._checked(path))
+        """All findings of one file, in no particular order; none of one that takes too long, which is a problem."""
+        if path in self._too_slow:
+            return []
+        try:
+            with limited(self._seconds):
+                return _guarded("the engine", self.rel(path), lambda: self._checked(path))
+        except TimeLimitError:
+            self._too_slow.add(path)
+            limit = f"the {self._seconds} s that the setting max-file-seconds allows"
+            self.problems.append(f"{self.rel(path)}: not checked, since it takes longer than {limit}")
+            self.program = self._new_program()  # what was being worked out may be half done
+            return []
 
     def _checked(self, path: Path) -> list[Finding]:
         enabled = selection.enabled(self.request.resolver.for_path(path), path)

@@ -38,13 +38,13 @@ def limited(seconds: float = HANG) -> Iterator[None]:
     def ended(number: int, frame: FrameType | None) -> None:
         raise HangError
 
-    before = signal.signal(signal.SIGPROF, ended)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
+    before = signal.signal(signal.SIGVTALRM, ended)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
 
 
 def of_check(folder: Path, size: int, *, isolated: bool = True) -> Iterator[str]:

@@ -25,9 +25,11 @@ KEYS = (
     "rng-functions",
     "evidence",
     "max-file-size",
+    "max-file-seconds",
     "extend",
 )
 MAX_SEED = 2**32 - 1  # numpy takes no more
+MAX_SECONDS = 86_400
 MAX_MEGABYTES = 1000  # a syntax tree takes a hundred times as much memory as its text
 _DOTTED = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*"
 
@@ -44,7 +46,9 @@ def checked(key: str, value: object, origin: str, known: Mapping[str, str]) -> A
         case "seed":
             return _seed(value, origin)
         case "max-file-size":
-            return _megabytes(value, origin)
+            return _whole_number(value, origin, "megabytes", MAX_MEGABYTES)
+        case "max-file-seconds":
+            return _whole_number(value, origin, "seconds", MAX_SECONDS)
         case "torch":
             return _version(value, origin)
         case "seed-functions":
@@ -121,10 +125,10 @@ def _seed(value: object, origin: str) -> int:
     raise SettingsError(f"{origin}: must be a whole number from 0 to {MAX_SEED}, not {_shown(value)}")
 
 
-def _megabytes(value: object, origin: str) -> int:
-    if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MAX_MEGABYTES:
+def _whole_number(value: object, origin: str, unit: str, most: int) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= most:
         return value
-    raise SettingsError(f"{origin}: must be a whole number of megabytes from 1 to {MAX_MEGABYTES}, not {_shown(value)}")
+    raise SettingsError(f"{origin}: must be a whole number of {unit} from 1 to {most}, not {_shown(value)}")
 
 
 def _version(value: object, origin: str) -> str:

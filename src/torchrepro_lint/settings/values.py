@@ -40,6 +40,7 @@ class Settings(NamedTuple):
     evidence: str | None = None
     src: tuple[str, ...] = (".", "src")
     max_file_size: int = 10
+    max_file_seconds: int = 60
     origins: tuple[tuple[str, str], ...] = ()
 
     def origin(self, key: str) -> str:
