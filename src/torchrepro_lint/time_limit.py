@@ -7,6 +7,7 @@ thread, nothing can interrupt: there is no limit.
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -16,20 +17,29 @@ class TimeLimitError(BaseException):
     """The work was ended. No Exception: nothing on the way may take it for a mistake of its own."""
 
 
-@contextmanager
-def limited(seconds: float) -> Iterator[None]:
-    """Raise TimeLimitError within the block once it has taken so many seconds. What it has changed may be half done."""
-    try:
-        before = signal.signal(signal.SIGPROF, _end)
-    except (AttributeError, ValueError):  # Windows; a thread
+if sys.platform == "win32":
+
+    @contextmanager
+    def limited(seconds: float) -> Iterator[None]:
+        """Nothing: see above."""
         yield
-        return
-    signal.setitimer(signal.ITIMER_PROF, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)
+
+else:
+
+    @contextmanager
+    def limited(seconds: float) -> Iterator[None]:
+        """Raise TimeLimitError in the block once it has taken so many seconds. What it changes may be half done."""
+        try:
+            before = signal.signal(signal.SIGPROF, _end)
+        except ValueError:  # in another thread than the main one
+            yield
+            return
+        signal.setitimer(signal.ITIMER_PROF, seconds)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            signal.signal(signal.SIGPROF, before)
 
 
 def _end(number: int, frame: FrameType | None) -> None:
