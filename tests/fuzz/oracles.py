@@ -24,6 +24,7 @@ from torchrepro_lint.settings import SettingsError, SettingsResolver
 
 HANG = 60  # seconds of CPU after which a run is ended
 SLOW = 1.0, 200e-6  # seconds of CPU that a run may take, and as many more for each character
+_NEWLINE = re.compile(r"\r\n|\r|\n")  # of Python: a form feed and the like end no line
 _SUPPRESSION = re.compile(r"#\s*(noqa|torchrepro)", re.IGNORECASE)
 
 
@@ -119,7 +120,7 @@ def _statements(tree: ast.Module) -> list[tuple[str, int, int]]:
 
 def _untouched(tree: ast.Module, old: str, new: str) -> list[str]:
     """The statements on lines that are the same in the new text."""
-    matcher = difflib.SequenceMatcher(None, old.splitlines(), new.splitlines(), autojunk=False)
+    matcher = difflib.SequenceMatcher(None, _NEWLINE.split(old), _NEWLINE.split(new), autojunk=False)
     block_of = {
         line: number
         for number, (start, _, size) in enumerate(matcher.get_matching_blocks())

@@ -14,6 +14,11 @@ _CALLS = (
     "functools.partial({0}, {1})", "map({0}, {1})", "getattr({0}, 'a')", "torch.load({0})", "{0}.set_epoch({1})", "str({0})",
     "mp.spawn({0}, args=({1},))", "Trainer({0}, deterministic={1})", "seed_everything({0})", "{0}.backward()", "open({0})",
 )  # fmt: skip
+_BLOCKS = (
+    "for {t} in {v}:", "for {t} in set({v}):", "for {t} in set({v}):", "for {t} in os.listdir({v}):", "while {v}:", "if {v}:",
+    "with {v} as v2:", "try:", "for epoch in range({v}):", "for {t} in {{*{v}}}:", "for {t} in DataLoader({v}, shuffle=True):",
+    "for {t} in {v}.items():", "if __name__ == {v}:",
+)  # fmt: skip
 _HEAD = """\
 import functools, glob, os, random, sys, time
 import numpy as np
@@ -66,14 +71,23 @@ class _Writer:
     def statement(self, margin: str, depth: int = 0) -> str:
         target = self.random.choice(["v0", "v1", "v2", "f0", "self.a", "v0['k']", "v0.a", "v1, v2", "seed", "epoch"])
         if depth < 3 and self.random.random() < 0.3:
-            form = self.random.choice(
-                ["for {t} in {v}:", "if {v}:", "while {v}:", "with {v} as v2:", "try:", "for epoch in range({v}):"]
-            )
+            form = self.random.choice(_BLOCKS)
             inner = "".join(self.statement(margin + "    ", depth + 1) for _ in range(self.random.randrange(1, 3)))
             head = margin + form.format(t="v1", v=self.value()) + "\n"
             return head + inner + (f"{margin}except Exception:\n{inner}" if form == "try:" else "")
         form = self.random.choice(
-            ["{t} = {v}", "{v}", "{t} = {v}", "{c}", "{t} = {c}", "{t} += {v}", "del v2", "return_ = {v}"]
+            [
+                "{t} = {v}",
+                "{v}",
+                "{t} = {v}",
+                "{c}",
+                "{t} = {c}",
+                "{t} += {v}",
+                "del v2",
+                "print(v1)",
+                "f0(v1)",
+                "v2.append(v1)",
+            ]
         )
         return margin + form.format(t=target, v=self.value(), c=self.call()) + "\n"
 
