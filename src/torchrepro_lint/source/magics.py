@@ -13,7 +13,7 @@ from torchrepro_lint.source.lexemes import COMMENT, STRING
 
 # Anything that could make a cell more than plain Python; most cells have none of it.
 _SUSPECT = re.compile(r"(?m)^[ \t]*[%!?/,;]|\?[ \t]*$|=[ \t]*[%!]|^[ \t]*(?:pip3?|conda|mamba|cd|ls)[ \t]")
-_CELL_MAGIC = re.compile(r"(?:[ \t]*(?:\r\n|\r|\n))*%%(?P<name>\w+)[^\r\n]*")
+_CELL_MAGIC = re.compile(r"(?:[ \t\r\n]*[\r\n])?%%(?P<name>\w+)[^\r\n]*")
 # Other cell magics hold another language, or text for a file.
 _RUNS_ITS_BODY = re.compile(
     r"time|timeit|capture|debug|prun|memit|mprun|lprun|scalene|snakeviz|pyinstrument|heat|wandb|ipytest"
