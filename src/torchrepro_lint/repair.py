@@ -98,16 +98,20 @@ class _Repair:
 
     def _units(self) -> list[list[Finding]]:
         """What is to be fixed, in order, in groups that share no file."""
-        units: list[tuple[set[str], list[Finding]]] = []
+        unit_of: dict[str, list[Finding]] = {}
         flat = (f for group in self.findings.values() for f in group)
-        for finding in sorted(flat, key=lambda f: f.sort_key):
-            if self._is_wanted(finding):
-                files, found = {finding.location.path, *_edited(finding)}, [finding]
-                for unit in [u for u in units if u[0] & files]:
-                    units.remove(unit)
-                    files, found = files | unit[0], unit[1] + found
-                units.append((files, found))
-        return [found for _, found in units]
+        for finding in filter(self._is_wanted, sorted(flat, key=lambda f: f.sort_key)):
+            files = sorted({finding.location.path, *_edited(finding)})
+            shared = list({id(unit_of[rel]): unit_of[rel] for rel in files if rel in unit_of}.values())
+            unit = max(shared, key=len, default=[])  # the others join the longest
+            for other in shared:
+                if other is not unit:
+                    unit += other
+                    files += [f.location.path for f in other] + [rel for f in other for rel in _edited(f)]
+            unit.append(finding)
+            unit_of.update(dict.fromkeys(files, unit))
+        units = {id(unit): unit for unit in unit_of.values()}
+        return sorted((sorted(unit, key=lambda f: f.sort_key) for unit in units.values()), key=lambda u: u[0].sort_key)
 
     def _is_wanted(self, finding: Finding) -> bool:
         fix = finding.fix
