@@ -35,6 +35,25 @@ def test_what_once_broke_something(path: Path, tmp_path: Path) -> None:
         assert list(of_fix(tmp_path)) == []
 
 
+BROKEN = {
+    "a class in the place of a method": "import torch\n\n\nclass Noise:\n    class __init__(self, scale):\n        self.scale = scale\n"
+    "\n\nnoise = Noise(0.1)\nprint(torch.rand(2))\n",
+    "a set of lists": "import torch\n\n\ndef f(x):\n    x.scatter_add_(0, {['text']}, x)\n",
+    "functions that return each other": "def cast(t, k=1):\n    if t:\n        return t\n\n\n"
+    "def pick(v, d=None):\n    if v:\n        return v\n    return d() if d else d\n\n\n"
+    "def use(v):\n    for x in set(cast(v)):\n        print(x)\n\n\n"
+    "v = cast(pick(v))\nfor i in y:\n    v = pick(v, cast)\nuse(v)\nuse(cast(pick(v)))\n",
+}
+
+
+@pytest.mark.xfail(strict=True, reason="crashes of rules that were found here and are not mended yet")
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_still_breaks_a_rule(name: str, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(BROKEN[name])
+    (tmp_path / "pyproject.toml").write_text("")
+    assert list(of_check(tmp_path, 0)) == []
+
+
 def test_kills() -> None:
     outcomes = run(6, 0)
     assert sum(outcomes.values()) == 6
