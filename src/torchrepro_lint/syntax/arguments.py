@@ -41,7 +41,10 @@ def _laid_out(facts: ModuleFacts, call: ast.Call, name: str, value: str) -> Edit
 
     place = facts.range(call)
     before = facts.source.slice(place)
-    node = cst.parse_expression(before)
+    try:
+        node = cst.parse_expression(before)
+    except cst.ParserSyntaxError:  # a line ends before the bracket, within brackets that are not part of the call
+        return _behind_last(facts, call, f"{name}={value}")
     assert isinstance(node, cst.Call)
     after = cst.Module([], default_newline=facts.source.newline).code_for_node(_appended(node, name, value))
     return _smallest(facts, place, before, after)
