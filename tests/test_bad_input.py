@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from torchrepro_lint import ISSUES, __version__
+from torchrepro_lint.source import SourceError, source_from_bytes
 
 GOOD = "import torch\ntorch.backends.cudnn.benchmark = True\n"
 
@@ -84,7 +89,7 @@ def test_what_is_no_file_is_not_waited_for(kind: str, tmp_path: Path, monkeypatc
     assert reported(tmp_path)[0] == 1  # in a folder it is passed over
     done = lint("check", "odd.py", "good.py", "--output-format", "concise", cwd=tmp_path)
     assert done.returncode == 2
-    assert "odd.py:1:1: TRP001 cannot be read: not a regular file" in done.stdout
+    assert "odd.py:1:1: TRP001 error(certain) cannot be read: not a regular file" in done.stdout
     assert "TRP401" in done.stdout
 
 
@@ -108,7 +113,7 @@ def test_a_file_that_may_not_be_read(tmp_path: Path) -> None:
         command = [*as_nobody, sys.executable, "-m", "torchrepro_lint", *paths, "--output-format", "concise"]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 2
-        assert "locked.py:1:1: TRP001 cannot be read: Permission denied" in done.stdout
+        assert "locked.py:1:1: TRP001 error(certain) cannot be read: Permission denied" in done.stdout
         assert "good.py:2:1: TRP401" in done.stdout
 
 
@@ -176,3 +181,210 @@ def test_a_crash_of_a_check_is_one_finding_not_the_end(tmp_path: Path) -> None:
     assert "TRP402" in done.stdout
     assert "oops" in done.stdout
     assert "good.py:2:1: TRP401" in done.stdout
+    (told,) = [line for line in done.stdout.splitlines() if "TRP003" in line and "other.py" in line]
+    assert "(at <string>:4 < engine.py:" in told
+    assert f"torchrepro-lint {__version__}, Python 3." in told
+    assert f"please report this line at {ISSUES}, with the file" in told
+
+
+def test_a_crash_of_the_command_says_where_to_report_it(tmp_path: Path) -> None:
+    script = (
+        "from torchrepro_lint.cli import run\n"
+        "def broken(options):\n    raise KeyError('oops')\n"
+        "run.run = broken\n"
+        "from torchrepro_lint.cli import main\n"
+        "import sys\nsys.argv = ['torchrepro-lint', 'check', '.']\nmain()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "KeyError: 'oops'" in done.stderr
+    assert done.stderr.rstrip().endswith(f"at {ISSUES}, with the command and, if you can, the files")
+
+
+# -- files that are not files -----------------------------------------------------------------------------------
+LISTS = [".gitignore", ".git/info/exclude", "requirements.txt", "requirements-dev.txt", "environment.yml"]
+CONFIGURATIONS = ["pyproject.toml", "torchrepro-lint.toml"]
+
+
+def special(path: Path, kind: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    else:
+        with path.open("wb") as file:
+            file.truncate(3_000_000_000)  # takes no room
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "large"])
+@pytest.mark.parametrize("name", LISTS)
+def test_a_list_that_is_no_file_is_told_and_the_rest_goes_on(name: str, kind: str, tmp_path: Path) -> None:
+    special(tmp_path / name, kind)
+    (tmp_path / "good.py").write_text(GOOD)
+    done = lint("check", ".", "--output-format", "concise", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "good.py:2:1: TRP401" in done.stdout
+    reason = "larger than 1 MB" if kind == "large" else "not a regular file"
+    assert done.stderr == f"torchrepro-lint: {tmp_path / name}: cannot be read: {reason}\n"
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "large"])
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_a_configuration_that_is_no_file(name: str, kind: str, tmp_path: Path) -> None:
+    special(tmp_path / name, kind)
+    (tmp_path / "good.py").write_text(GOOD)
+    done = lint("check", ".", cwd=tmp_path)
+    reason = "larger than 1 MB" if kind == "large" else "not a regular file"
+    assert (done.returncode, done.stdout, done.stderr) == (
+        2, "", f"torchrepro-lint: {name}: cannot be read: {reason}\n"
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "large"])
+@pytest.mark.parametrize(
+    ("text", "key"), [("evidence = 'odd'\n", "evidence"), ("extend = 'odd'\n", "odd"), ("", "--evidence")]
+)
+def test_what_a_configuration_names_is_no_file(text: str, key: str, kind: str, tmp_path: Path) -> None:
+    special(tmp_path / "odd", kind)
+    (tmp_path / "good.py").write_text(GOOD)
+    (tmp_path / "torchrepro-lint.toml").write_text(text)
+    done = lint("check", ".", *(["--evidence", "odd"] if not text else []), cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert key in done.stderr
+    assert "larger than" in done.stderr if kind == "large" else "not a regular file" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["big.py", "big.ipynb"])
+def test_a_file_above_the_limit_is_told_with_the_setting(name: str, tmp_path: Path) -> None:
+    times = 10 if name.endswith("ipynb") else 1
+    with (tmp_path / name).open("wb") as file:
+        file.truncate(10_000_000 * times + 1)
+    assert reported(tmp_path)[1][0] == (
+        name, "TRP001", 1, f"cannot be read: larger than {10 * times} MB; the setting max-file-size allows more"
+    )  # fmt: skip
+
+
+def test_the_limit_of_a_file_is_a_setting(tmp_path: Path) -> None:
+    (tmp_path / "long.py").write_text(GOOD + "#" * 1_100_000)
+    (tmp_path / "torchrepro-lint.toml").write_text("max-file-size = 1\n")
+    assert ("long.py", "TRP001") in [row[:2] for row in reported(tmp_path)[1]]
+    (tmp_path / "torchrepro-lint.toml").write_text("max-file-size = 2\n")
+    assert ("long.py", "TRP401") in [row[:2] for row in reported(tmp_path)[1]]
+
+
+# -- configuration that is meant to break things ------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("extend = '~nosuchuser/x'\n", "torchrepro-lint.toml extend: '~nosuchuser/x' names the folder of a user"),
+        ('src = ["a\\u0000b"]\n', "torchrepro-lint.toml src: 'a\\x00b' has a null character"),
+        ('evidence = "a\\u0000b"\n', "torchrepro-lint.toml evidence: 'a\\x00b' has a null character"),
+        ('extend = "a\\u0000b"\n', "torchrepro-lint.toml extend: 'a\\x00b' has a null character"),
+        ("select = " + "[" * 5000 + "]" * 5000 + "\n", "torchrepro-lint.toml: broken TOML"),
+        ("a." * 5000 + "b = 1\n", "torchrepro-lint.toml"),
+        ("seed = " + "9" * 5000 + "\n", "torchrepro-lint.toml"),
+        ("seed = 1e400\n", "torchrepro-lint.toml seed: must be a whole number"),
+        ("torch = '" + "9" * 5000 + "'\n", "torchrepro-lint.toml torch"),
+        ("max-file-size = 0\n", "torchrepro-lint.toml max-file-size: must be a whole number of megabytes"),
+        ("extend = '/dev/zero'\n", "/dev/zero: cannot be read: not a regular file"),
+    ],
+)
+def test_a_hostile_configuration_gets_one_line_with_file_and_key(text: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "torchrepro-lint.toml").write_text(text)
+    (tmp_path / "good.py").write_text(GOOD)
+    done = lint("check", ".", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert len(done.stderr) < 500
+
+
+def test_a_chain_of_thousands_of_configurations(tmp_path: Path) -> None:
+    for number in range(2000):
+        (tmp_path / f"{number}.toml").write_text(f"extend = '{number + 1}.toml'\n")
+    (tmp_path / "2000.toml").write_text("")
+    (tmp_path / "good.py").write_text(GOOD)
+    done = lint("check", ".", "--config", "0.toml", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "torchrepro-lint: 32.toml extend: more than 32 files in a row\n"
+
+
+HOSTILE_LISTS = {
+    "requirements.txt": "torch>=1" + " " * 20_000 + "x\n" + "torch" + " " * 20_000 + "'\n" + "torch==" + "9" * 20_000,
+    "environment.yml": "- " + "a" * 20_000 + "'x\n" + "- torch=" + "9" * 20_000 + "\n",
+    "pyproject.toml": "[tool.poetry.dependencies]\ntorch = '^" + "1" * 20_000 + "x'\n[project]\n"
+    "dependencies = ['torch @ " + "a" * 20_000 + "']\n",
+    ".gitignore": "*a*a*a*a*a*ab\n" + "**/a/" * 12 + "b\n" + "a" + " " * 50_000 + "b\n",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE_LISTS)
+def test_text_that_is_slow_to_match_does_not_stall_a_run(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(HOSTILE_LISTS[name])
+    folder = tmp_path.joinpath(*["a"] * 40, "c")
+    folder.mkdir(parents=True)
+    (folder / ("a" * 200 + ".py")).write_text("import torch\n")
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "good.py").write_text(GOOD)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    done = lint("check", ".", "--output-format", "concise", cwd=tmp_path)
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < 3
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+ALIASES = sorted(
+    set(__import__("encodings.aliases").aliases.aliases.values()) | {"idna", "punycode", "undefined", "mbcs"}
+)
+
+
+def test_every_codec_that_python_has_reads_a_file_or_refuses_it(tmp_path: Path) -> None:
+    body = bytes(range(1, 256)).replace(b"\r", b"") + b"x" * 100 + b"\\u00e9+AOk-\xff"
+    for name in ALIASES:
+        try:
+            source_from_bytes(f"# coding: {name}\n".encode() + body, tmp_path / "a.py", "a.py")
+        except SourceError as error:
+            assert len(error.message) > 10
+
+
+@pytest.mark.xfail(
+    strict=True, reason="what starts a project, and a module that is imported, are read without a look at their kind"
+)
+@pytest.mark.parametrize("name", ["setup.cfg", "setup.py", "paths.py"])
+def test_a_pipe_that_the_project_is_asked_for(name: str, tmp_path: Path) -> None:
+    special(tmp_path / name, "pipe")
+    (tmp_path / "good.py").write_text(
+        "import paths\nimport torch\n\nif __name__ == '__main__':\n    print(torch.rand(2))\n"
+    )
+    command = [sys.executable, "-m", "torchrepro_lint", "good.py"]
+    assert subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=4).returncode in (1, 2)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="nothing can interrupt")
+def test_a_file_that_takes_too_long_is_named_and_the_others_are_checked(tmp_path: Path) -> None:
+    (tmp_path / "good.py").write_text(GOOD)
+    (tmp_path / "slow.py").write_text("import torch\ntorch.backends.cudnn.deterministic = False\n")
+    (tmp_path / "torchrepro-lint.toml").write_text("max-file-seconds = 1\n")
+    script = (
+        "import sys\n"
+        "from torchrepro_lint.checks import trp402_cudnn_nondeterministic as slow\n"
+        "check = slow.check\n"
+        "def endless(module, program):\n"
+        "    if 'slow.py' in str(module.facts.source.path):\n"
+        "        try:\n            while True: pass\n"
+        "        except Exception: pass\n"
+        "    return check(module, program)\n"
+        "slow.check = endless\n"
+        "from torchrepro_lint.cli import main\n"
+        "sys.argv = ['torchrepro-lint', *sys.argv[1:]]\n"
+        "main()\n"
+    )
+    for options in (["--output-format", "concise"], ["--fix"]):
+        command = [sys.executable, "-c", script, "check", ".", *options]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        told = "slow.py: not checked, since it takes longer than the 1 s that the setting max-file-seconds allows"
+        assert done.stderr.splitlines()[0] == f"torchrepro-lint: {told}"
+        assert done.returncode == 2
+        assert options == ["--fix"] or "good.py:2:1: TRP401" in done.stdout
+    assert "benchmark = False" in (tmp_path / "good.py").read_text()

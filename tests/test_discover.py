@@ -173,7 +173,8 @@ class TestLinks:
         assert names(find(tmp_path).files, tmp_path) == ["z/real.py"]
 
     def test_a_link_to_a_file_elsewhere_counts_under_its_own_name(self, tmp_path: Path) -> None:
-        make(tmp_path, "outside/real.py")
+        make(tmp_path, "outside/real.py", "pyproject.toml")
+        (tmp_path / "pyproject.toml").write_text("")
         (tmp_path / "in").mkdir()
         (tmp_path / "in/a.py").symlink_to("../outside/real.py")
         (tmp_path / "in/b.py").symlink_to("../outside/real.py")
@@ -186,7 +187,7 @@ class TestLinks:
         assert names(find(tmp_path).files, tmp_path) == ["p/__init__.py", "p/q/__init__.py"]
 
     def test_a_linked_package_is_entered_and_a_linked_data_folder_is_not(self, tmp_path: Path) -> None:
-        make(tmp_path, "far/lib/__init__.py", "far/lib/m.py", "far/data/x.py", "in/a.py")
+        make(tmp_path, "far/lib/__init__.py", "far/lib/m.py", "far/data/x.py", "in/a.py", "setup.py")
         (tmp_path / "in/lib").symlink_to(tmp_path / "far/lib")
         (tmp_path / "in/data").symlink_to(tmp_path / "far/data")
         assert names(find(tmp_path / "in").files, tmp_path) == [
@@ -194,6 +195,19 @@ class TestLinks:
             "in/lib/__init__.py",
             "in/lib/m.py",
         ]
+
+    def test_a_link_out_of_the_project_is_followed_only_if_it_is_named(self, tmp_path: Path) -> None:
+        make(tmp_path, "outside/real.py", "outside/lib/__init__.py", "in/setup.py")
+        file, folder = tmp_path / "in/a.py", tmp_path / "in/lib"
+        file.symlink_to(tmp_path / "outside/real.py")
+        folder.symlink_to(tmp_path / "outside/lib")
+        found = find(tmp_path / "in")
+        assert names(found.files, tmp_path) == ["in/setup.py"]
+        assert found.outside == (file, folder)
+        assert names(python_files(tmp_path / "in", Settings(tmp_path)), tmp_path) == ["in/setup.py"]
+        named = find(tmp_path / "in", file, folder)
+        assert names(named.files, tmp_path) == ["in/a.py", "in/lib/__init__.py", "in/setup.py"]
+        assert named.outside == ()
 
     def test_a_package_is_known_by_its_real_name_first(self, tmp_path: Path) -> None:
         make(tmp_path, "z/__init__.py")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -77,19 +78,33 @@ def test_lines_of_a_gitignore() -> None:
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("repository")
     subprocess.run(["git", "init", "-q", str(root)], check=True)
-    for folder in ("a", "a/b", "b/a", "ab"):
+    for folder in ("a", "a/b", "b/a", "ab", "aabab", "a/b/a/b/a", "a/a/b/a"):
         (root / folder).mkdir(parents=True)
     return root
 
 
 PATHS = ["a", "a/b", "a/b/c", "a/c", "b/a", "b/a/a", "b/c", "ab", "ab/a", "c", "abc", "b"]
+PATHS += [
+    "a/b/a",
+    "a/b/a/b",
+    "a/b/a/b/a",
+    "a/b/a/b/a/c",
+    "a/a/b/a/b",
+    "aabab/abcab",
+    "aabab/bba",
+    "abababc",
+    "aacb",
+    "a/abcaab",
+]
 TOKENS = ["a", "b", "c", "*", "**", "/", "?", "[ab]", "[!a]", "\\"]
 LINE = st.lists(st.sampled_from(TOKENS), max_size=5).map("".join)
+STARRY = st.lists(st.sampled_from(["a", "b", "ab", "*", "?"]), min_size=3, max_size=9).map("".join)
+CROSSING = st.lists(st.sampled_from(["a", "b", "a*b", "*", "**"]), min_size=2, max_size=7).map("/".join)
 # Some versions of git take `a**/b` for `a/**/b` or `ab`, against their documentation.
-LINES = st.lists(LINE.filter(lambda line: not re.search(r"[^/*]\*\*", line)), max_size=5)
+LINES = st.lists((LINE | STARRY | CROSSING).filter(lambda line: not re.search(r"[^/*]\*\*", line)), max_size=5)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lines=LINES, negated=st.sets(st.integers(0, 4)))
 def test_git_agrees(repository: Path, lines: list[str], negated: set[int]) -> None:
     text = "\n".join(("!" if n in negated else "") + line for n, line in enumerate(lines[:5])) + "\n"
@@ -108,3 +123,28 @@ def ignored(globs: Globs, path: str, root: Path) -> bool:
     parts = path.split("/")
     steps = ["/".join(parts[: n + 1]) for n in range(len(parts))]
     return any(globs.verdict(step, (root / step).is_dir()) for step in steps)
+
+
+@pytest.mark.parametrize("end", ["", "/"])
+@pytest.mark.parametrize(
+    ("unit", "tail", "name"),
+    [("*a", "b", "a" * 3000), ("**/a/", "b", "a/" * 1500 + "c"), ("**/*a*a/", "b", "aa/" * 1000 + "c"),
+     ("?*", "b", "a" * 3000), ("[ab]*", "c", "ab" * 1500), ("**/", "a", "b/" * 1500 + "c")],
+)  # fmt: skip
+def test_a_hostile_pattern_costs_no_more_than_its_length_times_that_of_the_path(
+    unit: str, tail: str, name: str, end: str
+) -> None:
+    start = time.process_time()
+    assert Globs([unit * 30 + tail + end]).verdict(name, False) is None
+    assert time.process_time() - start < 1
+
+
+def test_blanks_in_a_gitignore() -> None:
+    start = time.process_time()
+    assert list(gitignore_patterns("a" + " " * 300_000 + "b\n" + "c" + " " * 300_000 + "\n" + "d\\\\" + " " * 9))[
+        1:
+    ] == [
+        "c",
+        "d\\\\",
+    ]
+    assert time.process_time() - start < 1

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from torchrepro_lint.settings import SettingsError
 
 __version__ = "0.1.0"
+ISSUES = "https://github.com/torchrepro/torchrepro-lint/issues"  # where a mistake in it is reported
+
 __all__ = [
     "Certainty",
     "Edit",

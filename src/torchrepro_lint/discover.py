@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from torchrepro_lint.globs import Globs, gitignore_patterns
+from torchrepro_lint.reading import read_regular
 from torchrepro_lint.settings import Settings
 
 SUFFIXES = (".py", ".pyi", ".ipynb")
@@ -29,20 +30,23 @@ SettingsFor = Callable[[Path], Settings]
 
 class Discovery(NamedTuple):
     """Absolute, sorted paths: `files` to check, `missing` ones that were named, and folders with the reason
-    why they cannot be listed. `root` is the project's folder."""
+    why they cannot be listed. `root` is the project's folder, `outside` are links out of it, which are not followed."""
 
     files: tuple[Path, ...]
     missing: tuple[Path, ...]
     unreadable: tuple[tuple[Path, str], ...]
     root: Path
+    outside: tuple[Path, ...] = ()
 
 
 def discover(paths: Sequence[Path], settings_for: SettingsFor, *, force_exclude: bool) -> Discovery:
-    """Find the Python files that `paths` name or contain.
+    """Find the Python files that `paths` name or contain. A link out of the project is followed only if it is named: a
+    stranger's repository may hold links to files of whoever runs this, and a report would quote them.
 
     A file that is named itself is taken whatever its name, and although excluded unless `force_exclude`.
     """
-    walk = _Walk(settings_for)
+    root = project_root(paths)
+    walk = _Walk(settings_for, [root, *map(_absolute, paths)])
     missing: list[Path] = []
     for path in map(_absolute, paths):
         if not os.path.exists(path):
@@ -53,12 +57,14 @@ def discover(paths: Sequence[Path], settings_for: SettingsFor, *, force_exclude:
             walk.folder(path)
         else:
             walk.add(str(path), is_link=os.path.islink(path))
-    return Discovery(walk.files(), tuple(sorted(set(missing))), tuple(sorted(walk.unreadable)), project_root(paths))
+    files = walk.files()
+    unreadable = tuple(sorted(set(walk.unreadable)))
+    return Discovery(files, tuple(sorted(set(missing))), unreadable, root, tuple(sorted(walk.outside)))
 
 
 def python_files(root: Path, settings: Settings) -> tuple[Path, ...]:
     """Every Python file of the project at `root`, sorted, under the settings of the root."""
-    walk = _Walk(lambda _: settings)
+    walk = _Walk(lambda _: settings, [root])
     walk.folder(_absolute(root))
     return walk.files()
 
@@ -81,11 +87,33 @@ def _imported_from(folder: Path) -> Path:
     return folder if outside.name in ("site-packages", "dist-packages") else outside
 
 
+class Reach:
+    """Folders, or files, beyond which no link is followed."""
+
+    def __init__(self, within: Sequence[Path]) -> None:
+        self._within = [os.path.realpath(path).rstrip(os.sep) for path in within]
+        self._folders: dict[str, str] = {}
+
+    def includes(self, path: str | Path) -> bool:
+        """Whether what the path leads to lies within."""
+        folder, name = os.path.split(path)
+        if folder not in self._folders:
+            self._folders[folder] = os.path.realpath(folder)
+        real = os.path.join(self._folders[folder], name)
+        return self.has(os.path.realpath(path) if os.path.islink(real) else real)
+
+    def has(self, real: str) -> bool:
+        """The same for a path without links in it."""
+        return any(real == top or _inside(real, top) for top in self._within)
+
+
 class _Walk:
     """Files found so far. A symbolic link counts only if what it points to was not found by its own name."""
 
-    def __init__(self, settings_for: SettingsFor) -> None:
+    def __init__(self, settings_for: SettingsFor, within: Sequence[Path]) -> None:
         self.settings_for = settings_for
+        self.outside: set[Path] = set()
+        self._reach = Reach(within)
         self.unreadable: list[tuple[Path, str]] = []
         self._real: dict[str, str] = {}
         self._links: dict[str, str] = {}
@@ -96,7 +124,7 @@ class _Walk:
         """Everything found, sorted; looks into linked folders last."""
         while self._linked_folders:
             name = min(self._linked_folders)
-            self._descend(name, self._linked_folders.pop(name))
+            self._descend(name, os.path.realpath(name), self._linked_folders.pop(name))
         found = dict(self._real)
         for name, target in sorted(self._links.items()):
             found.setdefault(target, name)
@@ -104,14 +132,23 @@ class _Walk:
 
     def add(self, name: str, *, is_link: bool, real_folder: str | None = None) -> None:
         if is_link:
-            self._links[name] = os.path.realpath(name)
+            target = os.path.realpath(name)
+            if self._reaches(name, target):
+                self._links[name] = target
         else:
             folder, base = os.path.split(name)
             self._real.setdefault(os.path.join(real_folder or os.path.realpath(folder), base), name)
 
+    def _reaches(self, link: str, target: str) -> bool:
+        """Whether a link may be followed."""
+        if self._reach.has(target):
+            return True
+        self.outside.add(Path(link))
+        return False
+
     def excludes(self, path: Path) -> bool:
         """Whether `path` or a folder above it, as far as settings and `.gitignore` reach, is left out."""
-        excluded, ignores = self._excludes_of(path.parent), _gitignores_above(path)
+        excluded, ignores = self._excludes_of(path.parent), self._gitignores_above(path)
         limits = [base for base, _ in (excluded, *ignores) if base] or [str(project_root([path]))]
         reached = [part for part in (*path.parents, path) if any(_inside(str(part), base) for base in limits)]
         return any(
@@ -121,19 +158,19 @@ class _Walk:
 
     def folder(self, top: Path) -> None:
         """Add what is in a folder, at any depth."""
-        self._descend(str(top), _gitignores_above(top))
+        self._descend(str(top), os.path.realpath(top), self._gitignores_above(top))
 
-    def _descend(self, top: str, ignores: list[_Rules]) -> None:
-        stack = [(top, ignores)]
+    def _descend(self, top: str, real: str, ignores: list[_Rules]) -> None:
+        stack = [(top, real, ignores)]
         while stack:
-            name, above = stack.pop()
-            real = os.path.realpath(name)
-            if real not in self._seen_folders:
-                self._seen_folders.add(real)
-                stack += self._visit(name, real, above)
+            folder = stack.pop()
+            if folder[1] not in self._seen_folders:
+                self._seen_folders.add(folder[1])
+                stack += self._visit(*folder)
 
-    def _visit(self, name: str, real: str, ignores: list[_Rules]) -> Iterator[tuple[str, list[_Rules]]]:
-        """Add the files of one folder; the folders in it, with the `.gitignore` rules that hold there."""
+    def _visit(self, name: str, real: str, ignores: list[_Rules]) -> Iterator[tuple[str, str, list[_Rules]]]:
+        """Add the files of one folder, whose `real` path has no links in it; the folders in it, with the `.gitignore`
+        rules that hold there."""
         try:
             with os.scandir(name) as listing:
                 entries = list(listing)
@@ -142,9 +179,9 @@ class _Walk:
             return
         names = {entry.name for entry in entries}
         if ".git" in names:
-            ignores = _repository_rules(name)
+            ignores = self._repository_rules(name)
         if ".gitignore" in names:
-            ignores = [*ignores, *_read_gitignore(os.path.join(name, ".gitignore"), name)]
+            ignores = [*ignores, *self._read_gitignore(os.path.join(name, ".gitignore"), name)]
         rules = self._excludes_of(Path(name))
         for entry in entries:
             is_dir = _is_folder(entry)
@@ -153,11 +190,36 @@ class _Walk:
             if _verdict([rules], entry.path, is_dir) or _verdict(ignores, entry.path, is_dir):
                 continue
             if is_dir and entry.is_symlink():
-                self._linked_folders[entry.path] = ignores
+                if self._reaches(entry.path, os.path.realpath(entry.path)):
+                    self._linked_folders[entry.path] = ignores
             elif is_dir:
-                yield entry.path, ignores
+                yield entry.path, os.path.join(real, entry.name), ignores
             else:
                 self.add(entry.path, is_link=entry.is_symlink(), real_folder=real)
+
+    def _gitignores_above(self, path: Path) -> list[_Rules]:
+        """The rules for `path` itself in the repository around it, outermost first; none without a repository."""
+        chain = [path, *path.parents]
+        depth = next((n for n, folder in enumerate(chain) if os.path.exists(folder / ".git")), 0)
+        rules = self._repository_rules(str(chain[depth])) if depth else []
+        for folder in reversed(chain[1 : depth + 1]):
+            rules += self._read_gitignore(str(folder / ".gitignore"), str(folder))
+        return rules
+
+    def _repository_rules(self, root: str) -> list[_Rules]:
+        return self._read_gitignore(os.path.join(root, ".git", "info", "exclude"), root)
+
+    def _read_gitignore(self, name: str, folder: str) -> list[_Rules]:
+        """The rules in a `.gitignore`; a folder of that name has none, as for git."""
+        try:
+            text = read_regular(name).decode("utf-8", errors="surrogateescape")
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+            return []
+        except OSError as error:
+            self.unreadable.append((Path(name), f"cannot be read: {error.strerror or error}"))
+            return []
+        patterns = tuple(gitignore_patterns(text))
+        return [(folder, _compiled(patterns))] if patterns else []
 
     def _excludes_of(self, folder: Path) -> _Rules:
         """The excludes that hold in a folder; outside its settings' own folder only bare names can match."""
@@ -181,30 +243,6 @@ def _verdict(rules: Sequence[_Rules], path: str, is_dir: bool) -> bool:
 
 def _inside(path: str, base: str) -> bool:
     return path.startswith(base) and path[len(base) : len(base) + 1] == os.sep
-
-
-def _gitignores_above(path: Path) -> list[_Rules]:
-    """The rules for `path` itself in the repository around it, outermost first; none without a repository."""
-    chain = [path, *path.parents]
-    depth = next((n for n, folder in enumerate(chain) if os.path.exists(folder / ".git")), 0)
-    rules = _repository_rules(str(chain[depth])) if depth else []
-    for folder in reversed(chain[1 : depth + 1]):
-        rules += _read_gitignore(str(folder / ".gitignore"), str(folder))
-    return rules
-
-
-def _repository_rules(root: str) -> list[_Rules]:
-    return _read_gitignore(os.path.join(root, ".git", "info", "exclude"), root)
-
-
-def _read_gitignore(name: str, folder: str) -> list[_Rules]:
-    """The rules in a `.gitignore`; one that cannot be read has none, as for git."""
-    try:
-        text = Path(name).read_text(encoding="utf-8", errors="surrogateescape")
-    except OSError:
-        return []
-    patterns = tuple(gitignore_patterns(text))
-    return [(folder, _compiled(patterns))] if patterns else []
 
 
 @lru_cache(maxsize=512)

@@ -10,26 +10,29 @@ import gc
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from torchrepro_lint import cards, checks, selection
-from torchrepro_lint.completion import complete, tool_finding, unused_suppression
+from torchrepro_lint import ISSUES, __version__, cards, checks, selection
+from torchrepro_lint.completion import complete, fill, tool_finding, unused_suppression
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.discover import discover, project_root, python_files
+from torchrepro_lint.discover import Reach, discover, project_root, python_files
 from torchrepro_lint.index import ModuleFacts, ParseError, build
 from torchrepro_lint.model import Edit, Finding, Level, Position, Safety
 from torchrepro_lint.project.project import Project
 from torchrepro_lint.settings import Settings, SettingsError, project_torch
 from torchrepro_lint.source import SourceError, SourceFile, read_source, source_from_text
 from torchrepro_lint.suppression import Suppressor
+from torchrepro_lint.time_limit import TimeLimitError, limited
 
 if TYPE_CHECKING:
     from torchrepro_lint.evidence import Measured
 
 Progress = Callable[[int, int], None]
 MAX_GIVEN = 64  # files by name, as pre-commit gives them
+MAX_FRAMES = 5  # of a crash that are told
 ENGINE_CODES = ("TRP001", "TRP002", "TRP003")
 IN_BASELINE = "in the baseline"  # a reason to leave a finding out that reports for programs tell
 FAILURES = ("TRP001", "TRP003")  # work that was not done: whatever is left out of a report, not these
@@ -83,6 +86,7 @@ class Result:
     fixed: int = 0
     made_unsafe: bool = False
     not_fixed: tuple[str, ...] = ()
+    outside: tuple[Path, ...] = ()
     diffs: tuple[tuple[str, str], ...] = ()
     fixed_text: str | None = None
     problems: tuple[str, ...] = ()
@@ -131,38 +135,61 @@ class Run:
         paths = [request.stdin[1]] if request.stdin else request.paths
         self.root = request.root or project_root(paths)
         found = discover(request.paths, request.resolver.for_path, force_exclude=request.force_exclude)
-        self.files, self.missing, self.unreadable = found.files, found.missing, found.unreadable
+        self.files, self.missing = found.files, found.missing
+        self.problems = [f"{path}: {reason}" for path, reason in found.unreadable]
+        self.outside = found.outside
         if request.stdin:
             text, path = request.stdin
             self.overlay.setdefault(path, text)
             self.files = (path,)
         self.by_rel = {self.rel(path): path for path in self.files}
         self.suppressed: dict[Path, list[Finding]] = {}
+        self._asked = frozenset(self.files)
         self._failures: dict[Path, Finding] = {}
         self._seen: dict[Path, int] = {}
+        self._other: Suppressor | None = None
         settings = request.resolver.for_path(self.root / "pyproject.toml")
-        declared = project_torch(self.root)  # now, so that a broken pyproject.toml ends the run, not a check
+        self._max_size = settings.max_file_size * 1_000_000
+        self._seconds = settings.max_file_seconds
+        self._too_slow: set[Path] = set()
+        declared = project_torch(self.root, self._refused)  # now: a broken pyproject.toml ends the run, not a check
+        self._reach = Reach([self.root, *(settings.base / s for s in settings.src)])
+        self._settings = settings
+        self._declared_torch = declared
+        self._evidence = _own_evidence(settings)
+        self.program = self._new_program()
+
+    def _new_program(self) -> Program:
+        settings, declared = self._settings, self._declared_torch
         project = Project(
             self.root,
             self.read,
             files=lambda: python_files(self.root, settings),
             sources=[settings.base / s for s in settings.src],
-            torch_version=lambda: request.torch_version or settings.torch or declared,
+            torch_version=lambda: self.request.torch_version or settings.torch or declared,
             seed=settings.seed,
             seed_functions=settings.seed_functions,
             loader_classes=settings.loader_classes,
             rng_functions=settings.rng_functions,
         )
-        self.program = Program(project, _own_evidence(settings))
+        program = Program(project, self._evidence)
         for path, text in self.overlay.items():
-            self.program.change(path, text)
+            program.change(path, text)
+        return program
+
+    def _refused(self, path: Path, reason: str) -> None:
+        """A list of requirements cannot be read: what it asks for is not known, and everything else goes on."""
+        self.problems.append(f"{path}: cannot be read: {reason}")
 
     def rel(self, path: Path) -> str:
         """`path` as findings name it."""
         return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else path.as_posix()
 
     def read(self, path: Path) -> ModuleFacts | None:
-        """Read and index one file; a failure is kept, to be reported if the file was asked for."""
+        """Read and index one file; a failure is kept, to be reported if the file was asked for. What an import reaches
+        through a link out of the project is as if it were not there."""
+        if path not in self._asked and not self._reach.includes(path):
+            return None
         try:
             source = self._source(path)
             if path not in self.overlay:
@@ -195,7 +222,7 @@ class Run:
     def _source(self, path: Path) -> SourceFile:
         if path in self.overlay:
             return source_from_text(self.overlay[path], path, self.rel(path))
-        return read_source(path, self.rel(path))
+        return read_source(path, self.rel(path), self._max_size)
 
     def failure(self, path: Path) -> str:
         """Why the file could not be read."""
@@ -212,7 +239,20 @@ class Run:
         self.program.change(path, text)
 
     def check_file(self, path: Path) -> list[Finding]:
-        """All findings of one file, in no particular order."""
+        """All findings of one file, in no particular order; none of one that takes too long, which is a problem."""
+        if path in self._too_slow:
+            return []
+        try:
+            with limited(self._seconds):
+                return _guarded("the engine", self.rel(path), lambda: self._checked(path))
+        except TimeLimitError:
+            self._too_slow.add(path)
+            limit = f"the {self._seconds} s that the setting max-file-seconds allows"
+            self.problems.append(f"{self.rel(path)}: not checked, since it takes longer than {limit}")
+            self.program = self._new_program()  # what was being worked out may be half done
+            return []
+
+    def _checked(self, path: Path) -> list[Finding]:
         enabled = selection.enabled(self.request.resolver.for_path(path), path)
         facts = self.program.load(str(path))
         if facts is None:
@@ -220,19 +260,22 @@ class Run:
         suppressor = Suppressor(facts.source, facts, cards.codes(), enabled)
         module = Module(facts, self.program)
         findings: list[Finding] = []
-        suppressed: list[Finding] = []
+        self.suppressed.pop(path, None)
         for code, check in checks.load(selection.worth_a_look(enabled, facts.source.text)):
-            try:
-                for draft in check(module, self.program):
-                    if not suppressor.silences(code, _line(facts, draft)):
-                        findings.append(self._without_silenced_edits(complete(code, draft, facts), suppressor))
-                    elif self.request.keep_suppressed:
-                        suppressed.append(replace(complete(code, draft, facts), fix=None))
-            except Exception as error:
-                findings.append(_crash(code, facts, error))
-        self.suppressed[path] = suppressed
+            findings += _guarded(code, facts.source.rel, partial(self._found, code, check, module, suppressor))
         if "TRP002" in enabled:
             findings += [unused_suppression(facts.source, unused) for unused in suppressor.unused()]
+        return findings
+
+    def _found(self, code: str, check: checks.Check, module: Module, suppressor: Suppressor) -> list[Finding]:
+        """What one rule finds in one file, without what a comment silences."""
+        findings: list[Finding] = []
+        for draft in check(module, self.program):
+            if not suppressor.silences(code, _line(module.facts, draft)):
+                findings.append(self._without_silenced_edits(complete(code, draft, module.facts), suppressor))
+            elif self.request.keep_suppressed:
+                silenced = replace(complete(code, draft, module.facts), fix=None)
+                self.suppressed.setdefault(module.facts.source.path, []).append(silenced)
         return findings
 
     def narrowed(self, findings: Sequence[Finding]) -> tuple[Sequence[Finding], dict[str, tuple[Finding, ...]]]:
@@ -271,7 +314,7 @@ class Run:
             facts = self.program.load(str(self.root / edit.path)) if edit.path != here.source.rel else here.facts
             if facts is None:
                 return replace(finding, fix=None)
-            there = here if facts is here.facts else Suppressor(facts.source, facts, cards.codes(), ())
+            there = here if facts is here.facts else self._suppressor_of(facts)
             if any(there.covers(finding.code, line) for line in there.touched(edit)):
                 return replace(finding, fix=None)
             beside = there.beside(edit)
@@ -279,6 +322,12 @@ class Run:
                 return replace(finding, fix=None)
             edits.append(beside)
         return replace(finding, fix=replace(finding.fix, edits=tuple(edits))) if finding.fix is not None else finding
+
+    def _suppressor_of(self, facts: ModuleFacts) -> Suppressor:
+        """Of another file than the one that is checked: the last one is kept, since many fixes edit the same."""
+        if self._other is None or self._other.facts is not facts:
+            self._other = Suppressor(facts.source, facts, cards.codes(), ())
+        return self._other
 
 
 def check(request: Request, progress: Progress | None = None) -> Result:
@@ -322,7 +371,8 @@ def finish(run: Run, findings: Mapping[Path, Sequence[Finding]]) -> Result:
     """Sort, fingerprint, leave out what is not to be reported, and count."""
     flat = _fingerprinted(findings)
     result = Result(run.root, files=tuple(run.rel(f) for f in run.files), missing=run.missing, _text_of=run.overlay)
-    result.problems = tuple(f"{path}: {reason}" for path, reason in run.unreadable)
+    result.problems = tuple(run.problems)
+    result.outside = run.outside
     kept, result.left_out = run.narrowed(flat)
     result.findings = tuple(kept)
     result.suppressed = tuple(_fingerprinted(run.suppressed))
@@ -360,15 +410,28 @@ def _line(facts: ModuleFacts, draft: checks.Draft) -> int:
     return shown_range(facts, draft.node).start.line
 
 
-def _crash(code: str, facts: ModuleFacts, error: Exception) -> Finding:
+def _guarded(rule: str, rel: str, work: Callable[[], list[Finding]]) -> list[Finding]:
+    """What `work` finds; a crash of it is a finding, and everything else goes on."""
+    try:
+        return work()
+    except Exception as error:
+        return [_crash(rule, rel, error)]
+
+
+def _crash(rule: str, rel: str, error: Exception) -> Finding:
+    """TRP003, with all that whoever mends it needs to know."""
+    import platform
     from traceback import extract_tb
 
-    frame = extract_tb(error.__traceback__)[-1]
-    where = f"{Path(frame.filename).name}:{frame.lineno}"
-    return tool_finding(
-        "TRP003", facts.source.rel, Position(1, 1),
-        f"{code} crashed on this file: {type(error).__name__}: {error} (at {where}); please report it",
-    )  # fmt: skip
+    frames = [f"{Path(frame.filename).name}:{frame.lineno}" for frame in reversed(extract_tb(error.__traceback__))]
+    told = {
+        "rule": rule,
+        "error": f"{type(error).__name__}: {error}",
+        "place": " < ".join(tuple(dict.fromkeys(frames))[:MAX_FRAMES]),
+        "versions": f"torchrepro-lint {__version__}, Python {platform.python_version()}",
+        "address": ISSUES,
+    }
+    return tool_finding("TRP003", rel, Position(1, 1), fill(cards.load_card("TRP003").message, told))
 
 
 __all__ = [

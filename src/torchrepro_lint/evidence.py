@@ -12,10 +12,12 @@ from typing import Any, NamedTuple
 
 from torchrepro_lint.cards import rules_dir
 from torchrepro_lint.model import Property
+from torchrepro_lint.reading import read_regular
 
 SCHEMA = 1
 SHAPE, DTYPE, MEMORY_FORMAT = "input.shape", "input.dtype", "input.memory_format"
 """Among the arguments of a measurement: what its inputs were, where a call or the user says so."""
+MAX_BYTES = 50_000_000  # a row for each of some hundred operations, thoroughly measured, takes one
 CONFIRMED = ("CONFIRMED", "STILL_DIFFERS_IN_DET_MODE")
 NOT_REPRODUCED = "NOT_REPRODUCED"
 VERDICTS = (*CONFIRMED, "RAISES_IN_DET_MODE", "SWITCHES_IN_DET_MODE", NOT_REPRODUCED, "NOT_EXERCISED", "UNSUPPORTED")
@@ -52,7 +54,7 @@ class Measured(NamedTuple):
     @property
     def release(self) -> tuple[int, ...]:
         """Major and minor number of the PyTorch that it was measured with."""
-        return tuple(int(part) for part in self.torch.split(".")[:2] if part.isdecimal())
+        return tuple(int(part) for part in self.torch.split(".")[:2] if part.isdecimal() and len(part) < 5)
 
     @property
     def words(self) -> str:
@@ -110,13 +112,15 @@ def read(path: Path, *, is_own: bool = True) -> tuple[Measured, ...]:
     import json
 
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(read_regular(path, MAX_BYTES).decode("utf-8"))
     except OSError as error:
         raise EvidenceError(f"{path}: cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError:
         raise EvidenceError(f"{path}: is not UTF-8") from None
     except json.JSONDecodeError as error:
         raise EvidenceError(f"{path}:{error.lineno}:{error.colno}: broken JSON: {error.msg}") from None
+    except (RecursionError, ValueError):  # thousands of brackets, or of digits
+        raise EvidenceError(f"{path}: broken JSON: nested too deeply, or a number with too many digits") from None
     return measured_in(document, path, is_own=is_own)
 
 

@@ -26,7 +26,7 @@ def explain(request: Request) -> Explained:
     programs: list[ProgramBelief] = []
     idle: list[str] = []
     problems = [f"no such file or folder: {path}" for path in run.missing]
-    problems += [f"{path}: {reason}" for path, reason in run.unreadable]
+    problems += run.problems
     for path in run.files:
         facts = run.program.load(str(path))
         if facts is None:

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.discover import project_root
 from torchrepro_lint.engine import Progress, Request, Result, Run, check_files, check_users, finish
-from torchrepro_lint.fixing import WriteError, apply_edits, unified_diff, write_files
+from torchrepro_lint.fixing import WriteError, apply_edits, recovered, refusal, unified_diff, write_files
 from torchrepro_lint.model import Finding, Safety
 from torchrepro_lint.source import SourceError, SourceFile
 
@@ -23,24 +24,41 @@ MAX_ROUNDS = 10
 def fix(request: Request, *, unsafe: bool, write: bool, progress: Progress | None = None) -> Result:
     """Fix what can be fixed. Without `write` nothing on disk changes, and `Result.diffs` says what would.
 
-    Raises WriteError or ConflictError, with nothing written, when a file cannot be written or has changed.
+    A file that cannot be written is left alone, and the others are fixed. When writing fails at last, or a file has
+    changed meanwhile, nothing is written, and the result is that of a run that only looks.
     """
+    told = recovered(project_root(request.paths)) if write else []
     run = Run(request)
-    repair = _Repair(run, unsafe, check_files(run, run.files, progress))
-    repair.work()
+    overlay = dict(run.overlay)
+    repair = _Repair(run, unsafe, check_files(run, run.files, progress), write)
+    found = dict(repair.findings)
+    try:
+        repair.work()
+        result = _fixed(repair)
+        if write and result.diffs:
+            write_changes(run, repair.originals)
+    except WriteError as error:
+        run.overlay = overlay
+        run.problems.append(f"no file was changed: {error}")
+        result = finish(run, found)
+    result.not_fixed = (*told, *result.not_fixed)
+    return result
+
+
+def _fixed(repair: _Repair) -> Result:
+    run = repair.run
+    run.problems += repair.refused()
     result = finish(run, repair.findings | check_users(run))
     result.fixed = repair.fixed
-    result.made_unsafe = unsafe
+    result.made_unsafe = repair.unsafe
     result.not_fixed = tuple(repair.reasons)
     result.diffs = tuple(
         (source.rel, unified_diff(source.rel, source.document, run.overlay[path]))
         for path, source in sorted(repair.originals.items())
         if source.document != run.overlay[path]
     )
-    if request.stdin:
-        result.fixed_text = run.overlay[request.stdin[1]]
-    elif write and result.diffs:
-        write_changes(run, repair.originals)
+    if run.request.stdin:
+        result.fixed_text = run.overlay[run.request.stdin[1]]
     return result
 
 
@@ -51,10 +69,16 @@ class _Repair:
     run: Run
     unsafe: bool
     findings: dict[Path, list[Finding]]
+    write: bool
     originals: dict[Path, SourceFile] = field(default_factory=dict)
     fixed: int = 0
     reasons: list[str] = field(default_factory=list)
     _given_up: set[tuple[str, ...]] = field(default_factory=set)
+    _refusals: dict[str, str | None] = field(default_factory=dict)
+
+    def refused(self) -> list[str]:
+        """The files that should be fixed and cannot be written, with the reasons."""
+        return [f"{rel}: not fixed: {reason}" for rel, reason in sorted(self._refusals.items()) if reason]
 
     def work(self) -> None:
         """Fix until nothing is left to fix. When files have changed, all are checked again: they may depend on
@@ -74,16 +98,20 @@ class _Repair:
 
     def _units(self) -> list[list[Finding]]:
         """What is to be fixed, in order, in groups that share no file."""
-        units: list[tuple[set[str], list[Finding]]] = []
+        unit_of: dict[str, list[Finding]] = {}
         flat = sorted((f for group in self.findings.values() for f in group), key=lambda f: f.sort_key)
-        for finding in self.run.narrowed(flat)[0]:
-            if self._is_wanted(finding):
-                files, found = {finding.location.path, *_edited(finding)}, [finding]
-                for unit in [u for u in units if u[0] & files]:
-                    units.remove(unit)
-                    files, found = files | unit[0], unit[1] + found
-                units.append((files, found))
-        return [found for _, found in units]
+        for finding in filter(self._is_wanted, self.run.narrowed(flat)[0]):
+            files = sorted({finding.location.path, *_edited(finding)})
+            shared = list({id(unit_of[rel]): unit_of[rel] for rel in files if rel in unit_of}.values())
+            unit = max(shared, key=len, default=[])  # the others join the longest
+            for other in shared:
+                if other is not unit:
+                    unit += other
+                    files += [f.location.path for f in other] + [rel for f in other for rel in _edited(f)]
+            unit.append(finding)
+            unit_of.update(dict.fromkeys(files, unit))
+        units = {id(unit): unit for unit in unit_of.values()}
+        return sorted((sorted(unit, key=lambda f: f.sort_key) for unit in units.values()), key=lambda u: u[0].sort_key)
 
     def _is_wanted(self, finding: Finding) -> bool:
         fix = finding.fix
@@ -92,7 +120,14 @@ class _Repair:
         outside = sorted(_edited(finding) - set(self.run.by_rel))
         if outside:
             self._give_up(finding, f"its fix also changes {' and '.join(outside)}, which is not among the given paths")
-        return not outside
+        refused = [rel for rel in sorted(_edited(finding)) if not outside and self._refusal(rel)]
+        return not outside and not refused
+
+    def _refusal(self, rel: str) -> str | None:
+        """Why a file cannot be written, where it is to be."""
+        if rel not in self._refusals:
+            self._refusals[rel] = refusal(self.run.by_rel[rel], self.run.root) if self.write else None
+        return self._refusals[rel]
 
     def _give_up(self, finding: Finding, reason: str) -> None:
         where = f"{finding.location.path}:{finding.location.range.start.line}"

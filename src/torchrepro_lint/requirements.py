@@ -8,17 +8,24 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from torchrepro_lint.reading import read_regular
+
+# Each of these is matched in time that grows with the text alone: no two parts that follow one another take the same.
+_MAX_SPECIFIER = 200  # characters: no list asks for more, and Python refuses numbers of thousands of digits
 _CLAUSE = r"(?:(?:===?|!=|[<>]=?|~=)\s*)?\d+(?:\.\d+)*(?:\.\*)?(?:(?:a|b|rc|\.?dev|\.?post)\d+)*(?:\+[\w.]+)?"
 _VERSION = rf"{_CLAUSE}(?:\s*,\s*{_CLAUSE})*"
-_REQUIREMENT = r"\s*(?P<name>[A-Za-z][\w.-]*)\s*(?:\[[^\]]*\])?\s*(?P<rest>.*)"
-_WHEEL = r"@.*\b\w+-(?P<version>\d+(?:\.\d+)+)"
-_AFTER_SPECIFIER = r"\s*(?:;|\s#|^#|\s--|\\).*"
-_CONDA = r"\s*-\s*[\"']?(?:[\w./-]+::)?(?P<name>[A-Za-z][\w.-]*)\s*(?P<rest>[^\"'#]*)"
+_NAME = r"[A-Za-z][\w.-]*"
+_IN_WHEEL = r"(?<=\w)-(\d+(?:\.\d+)+)"
+_AFTER_SPECIFIER = r";|\s#|^#|\s--|\\"
+_CHANNEL = r"[\w./-]+::"
 _CONDA_EXACT = r"={1,2}\s*(?P<version>\d+(?:\.\d+)*)(?P<more>\.\*|\*)?(?:=\S+)?"
+_POETRY_RANGE = r"(?P<sign>\^|~(?!=))\s*(?P<version>\d+(?:\.\d+)*)"
+
+Refused = Callable[[Path, str], None]
 
 
 class Requirement(NamedTuple):
@@ -31,13 +38,13 @@ class Requirement(NamedTuple):
 
     def line(self) -> int:
         """The line it is written in, 1 where it cannot be found again."""
-        lines = enumerate(self.path.read_text(encoding="utf-8", errors="replace").splitlines(), 1)
+        lines = enumerate(_lines(self.path, _ignore), 1)
         return next((number for number, line in lines if self.text in line), 1)
 
 
 def is_version(text: str) -> bool:
     """Whether this is a version or specifier, such as `2.4` or `>=2.1,<2.5`."""
-    return re.fullmatch(_VERSION, text) is not None
+    return len(text) <= _MAX_SPECIFIER and re.fullmatch(_VERSION, text) is not None
 
 
 def declared(folder: Path) -> Iterator[Requirement]:
@@ -48,8 +55,8 @@ def declared(folder: Path) -> Iterator[Requirement]:
         import tomli as tomllib
     pyproject = folder / "pyproject.toml"
     try:
-        document = tomllib.loads(pyproject.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        document = tomllib.loads(read_regular(pyproject).decode("utf-8"))
+    except (OSError, ValueError, RecursionError):
         document = {}
     yield from of_pyproject(pyproject, document)
     yield from of_lists(folder)
@@ -65,28 +72,33 @@ def of_pyproject(path: Path, document: Mapping[str, Any]) -> Iterator[Requiremen
             yield Requirement(path, name.lower(), name, _poetry_specifier(item))
 
 
-def of_lists(folder: Path) -> Iterator[Requirement]:
-    """What `requirements.txt`, then its siblings such as `requirements-dev.txt`, ask for."""
+def of_lists(folder: Path, refused: Refused = lambda path, reason: None) -> Iterator[Requirement]:
+    """What `requirements.txt`, then its siblings such as `requirements-dev.txt`, ask for; `refused` is told of those
+    that cannot be read."""
     for path in sorted(folder.glob("requirements*.txt"), key=lambda path: (len(path.name), path.name)):
-        for line in _lines(path):
+        for line in _lines(path, refused):
             yield from _requirement(path, line)
 
 
-def of_environments(folder: Path) -> Iterator[Requirement]:
+def of_environments(folder: Path, refused: Refused = lambda path, reason: None) -> Iterator[Requirement]:
     """What the conda environments `environment.yml` and the like ask for, from conda and from pip."""
     for path in sorted((*folder.glob("*env*.yml"), *folder.glob("*env*.yaml"))):
-        for line in _lines(path):
-            if match := re.fullmatch(_CONDA, line.partition(" #")[0].rstrip(" \"'")):
-                name = match["name"].lower()
-                specifier = _conda_specifier(match["rest"].strip())
-                yield Requirement(path, "torch" if name == "pytorch" else name, line.strip(), specifier)
+        for line in _lines(path, refused):
+            yield from _in_environment(path, line.strip())
 
 
-def _lines(path: Path) -> list[str]:
+def _lines(path: Path, refused: Refused) -> list[str]:
     try:
-        return path.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
+        return read_regular(path).decode("utf-8", errors="replace").splitlines()
+    except IsADirectoryError:
         return []
+    except OSError as error:
+        refused(path, error.strerror or str(error))
+        return []
+
+
+def _ignore(path: Path, reason: str) -> None:
+    """For who was told before."""
 
 
 # -- pyproject.toml -------------------------------------------------------------------------------------------------
@@ -114,24 +126,32 @@ def _table(value: object) -> Mapping[str, Any]:
 
 # -- specifiers -----------------------------------------------------------------------------------------------------
 def _requirement(path: Path, line: str) -> Iterator[Requirement]:
-    match = re.fullmatch(_REQUIREMENT, line)
-    if match is not None:
-        text = re.sub(_AFTER_SPECIFIER, "", line).strip()
-        yield Requirement(path, match["name"].lower(), text, _specifier(match["rest"]))
+    line = line.strip()
+    name = re.match(_NAME, line)
+    if name is not None and "\n" not in line:
+        rest = line[name.end() :].lstrip()
+        if rest.startswith("[") and "]" in rest:
+            rest = rest.partition("]")[2].lstrip()
+        yield Requirement(path, name.group().lower(), _written(line), _specifier(rest))
+
+
+def _written(text: str) -> str:
+    """Without markers, comments and options."""
+    after = re.search(_AFTER_SPECIFIER, text)
+    return (text[: after.start()] if after else text).strip()
 
 
 def _specifier(rest: str) -> str | None:
     """The version part of what follows a name."""
-    if wheel := re.match(_WHEEL, rest):
-        return f"=={wheel['version']}"
-    text = re.sub(_AFTER_SPECIFIER, "", rest).strip().removeprefix("(").removesuffix(")").strip()
+    wheels = re.findall(_IN_WHEEL, rest) if rest.startswith("@") else []
+    text = f"=={wheels[-1]}" if wheels else _written(rest).removeprefix("(").removesuffix(")").strip()
     return text if is_version(text) else None
 
 
 def _poetry_specifier(value: object) -> str | None:
     """Poetry's own notation in the standard one: `^2.1` is `>=2.1,<3`, `~2.1` is `>=2.1,<2.2`."""
     text = value.get("version") if isinstance(value, Mapping) else value
-    if not isinstance(text, str):
+    if not isinstance(text, str) or len(text) > _MAX_SPECIFIER:
         return None
     clauses = [_poetry_clause(clause.strip()) for clause in text.split(",")]
     whole = ",".join(clauses)
@@ -139,19 +159,36 @@ def _poetry_specifier(value: object) -> str | None:
 
 
 def _poetry_clause(clause: str) -> str:
-    match = re.fullmatch(r"(\^|~(?!=))\s*(\d+)(?:\.(\d+))?[\d.]*", clause)
+    match = re.fullmatch(_POETRY_RANGE, clause)
     if match is None:
         return f"=={clause}" if clause[:1].isdigit() else clause
-    major, minor = int(match[2]), int(match[3] or 0)
-    within_minor = match[1] == "~" and match[3] is not None
-    upper = f"{major}.{minor + 1}" if within_minor else f"{major + 1}"
-    return f">={clause.lstrip('^~ ')},<{upper}"
+    major, *rest = map(int, match["version"].split("."))
+    upper = f"{major}.{rest[0] + 1}" if match["sign"] == "~" and rest else f"{major + 1}"
+    return f">={match['version']},<{upper}"
+
+
+def _in_environment(path: Path, line: str) -> Iterator[Requirement]:
+    """The entry of a list in YAML: `- conda-forge::pytorch=2.1  # why`."""
+    entry = line.partition(" #")[0].rstrip(" \"'")
+    if not entry.startswith("-"):
+        return
+    entry = entry[1:].lstrip()
+    entry = entry[1:] if entry[:1] in ("'", '"') else entry
+    channel = re.match(_CHANNEL, entry)
+    entry = entry[channel.end() :] if channel else entry
+    match = re.match(_NAME, entry)
+    if match is None or not {"'", '"', "#"}.isdisjoint(entry):
+        return
+    name = match.group().lower()
+    yield Requirement(
+        path, "torch" if name == "pytorch" else name, line, _conda_specifier(entry[match.end() :].strip())
+    )
 
 
 def _conda_specifier(rest: str) -> str | None:
     """conda's `=2.1` (any 2.1.x) and `2.1.0=build` in the standard notation."""
     exact = re.fullmatch(_CONDA_EXACT, rest if rest[:1] in "=<>!~" else f"={rest}")
-    if exact is None:
+    if exact is None or len(rest) > _MAX_SPECIFIER:
         return rest if is_version(rest) else None
     fuzzy = exact["more"] or (not rest.startswith("==") and exact["version"].count(".") < 2)
     return f"=={exact['version']}.*" if fuzzy else f"=={exact['version']}"

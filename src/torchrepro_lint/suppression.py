@@ -6,8 +6,10 @@ a finding is worded.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import NamedTuple
 
 from torchrepro_lint.index import ModuleFacts
@@ -15,6 +17,7 @@ from torchrepro_lint.model import Edit, Position, Range
 from torchrepro_lint.source import SourceFile, Suppression
 
 UNUSED = "TRP002"
+_SEPARATORS = ", \t"
 _NEAR = 5  # lines: a comment that far from a finding of its rule may have been meant for it
 
 
@@ -48,21 +51,42 @@ class Suppressor:
         self.source = source
         self.facts = facts
         self.known = known
-        self.enabled = enabled
-        self._used: set[tuple[Suppression, int | None]] = set()
-        self._reported: list[tuple[str, int]] = []
+        self.enabled = frozenset(enabled)
+        self._complete = set(known) <= {*self.enabled, UNUSED}
+        self._items = source.suppressions  # in order of lines
+        self._silencing: dict[tuple[str, tuple[int, int] | None], list[Suppression]] = {}
+        self._used: set[tuple[int, int | None]] = set()  # suppressions by their identity, and places among their codes
+        self._counted: set[int] = set()  # groups in `_silencing`, by their identity
+        self._reported: list[tuple[int, str]] = []
         self._meanings: dict[str, frozenset[str]] = {}
+        self._below: dict[int, int | None] = {}
 
     def silences(self, code: str, line: int) -> bool:
         """Whether a finding of `code` that starts on `line` is suppressed; to be asked once for each."""
         silenced = self.covers(code, line)
-        if not silenced:
-            self._reported.append((code, line))
+        if not silenced and self._items:
+            self._reported.append((line, code))
         return silenced
 
     def covers(self, code: str, line: int) -> bool:
         """Whether a comment asks for silence about `code` on `line`."""
-        return bool([item for item in self.source.suppressions if self._silences(item, code, line)])
+        if not self._items:
+            return False
+        used = [self._use(found, code) for found in self._silencers(code, line)]
+        return any(used)
+
+    @cached_property
+    def _by_line(self) -> tuple[list[int], list[Suppression]]:
+        """Each suppression of a statement at its own line, and at that of the statement below it."""
+        here = [(item.line, item) for item in self._items if item.kind != "ignore-file"]
+        below = [(line, item) for _, item in here if (line := self._following(item)) is not None]
+        found = sorted(here + below, key=lambda pair: pair[0])
+        return [line for line, _ in found], [item for _, item in found]
+
+    @cached_property
+    def _above(self) -> list[tuple[int, Suppression]]:
+        """The suppressions that stand above their statement, by its line."""
+        return [(line, item) for line, item in zip(*self._by_line, strict=True) if line > item.line]
 
     def beside(self, edit: Edit) -> Edit | None:
         """The edit, where it would put lines between a suppression and the statement below it, put above both; None
@@ -72,10 +96,9 @@ class Suppressor:
             return edit
         text = self.source.line(start.line)
         below = start.line + (start.column > len(text) > 0)  # the line that will come after what is put in
-        for item in self.source.suppressions:
-            following = self._following(item)
-            if following is None or not item.line < below <= following:
-                continue
+        for following, item in self._above[bisect_left(self._above, below, key=lambda pair: pair[0]) :]:
+            if item.line >= below:
+                break
             if start.line != following or start.column not in (1, item.range.start.column):
                 return None
             place = Position(item.line, start.column)
@@ -100,38 +123,64 @@ class Suppressor:
         A plain noqa may be there for another tool and is never unused. A finding of TRP002 is suppressed like
         any other, except that a suppression of everything does not excuse itself.
         """
-        items = self.source.suppressions
+        items = self._items
+        self._reported.sort()
         parts = [part for item in items if (part := self._unused_part(item, own=False))]
         left = [part for part in parts if not self._excused(part.item)]
         return left + [part for item in items if (part := self._unused_part(item, own=True))]
 
-    def _silences(self, item: Suppression, code: str, line: int) -> bool:
-        if item.kind != "ignore-file":
-            first, last = self._statement(line)
-            if not (first <= item.line <= last or first <= (self._following(item) or 0) <= last):
-                return False
-        if item.codes is None:
-            self._used.add((item, None))
-            return True
-        hits = [place for place, selector in enumerate(item.codes) if code in self._meant(selector)]
-        self._used.update((item, place) for place in hits)
-        return bool(hits)
+    def _silencers(self, code: str, line: int) -> tuple[list[Suppression], list[Suppression]]:
+        """The suppressions of a rule for the whole file, and for the statement at a line."""
+        first, last = statement = self._statement(line)
+        if (code, None) not in self._silencing:
+            of_file = [item for item in self._items if item.kind == "ignore-file"]
+            self._silencing[code, None] = [item for item in of_file if self._selects(item, code)]
+        if (code, statement) not in self._silencing:
+            lines, items = self._by_line
+            here = {id(item): item for item in items[bisect_left(lines, first) : bisect_right(lines, last)]}
+            self._silencing[code, statement] = [item for item in here.values() if self._selects(item, code)]
+        return self._silencing[code, None], self._silencing[code, statement]
+
+    def _selects(self, item: Suppression, code: str) -> bool:
+        return item.codes is None or any(code in self._meant(selector) for selector in item.codes)
+
+    def _use(self, found: list[Suppression], code: str) -> bool:
+        """Every one of them is of use, and every selector that names the rule, also where one would have done; whether
+        there are any."""
+        if found and id(found) not in self._counted:
+            self._counted.add(id(found))
+            for item in found:
+                places = [None] if item.codes is None else self._places(item.codes, code)
+                self._used.update((id(item), place) for place in places)
+        return bool(found)
+
+    def _places(self, selectors: Sequence[str], code: str) -> Iterator[int]:
+        return (place for place, selector in enumerate(selectors) if code in self._meant(selector))
 
     def _excused(self, unused: Suppression) -> bool:
-        others = [o for o in self.source.suppressions if o is not unused or o.codes is not None]
-        return bool([other for other in others if self._silences(other, UNUSED, unused.line)])
+        """Whether it is silenced itself, by another one or by naming TRP002."""
+        found = self._silencers(UNUSED, unused.line)
+        if all(item is unused and item.codes is None for group in found for item in group):
+            return False
+        for group in found:
+            self._use(group, UNUSED)
+        return True
 
     def _following(self, item: Suppression) -> int | None:
         """The line of the statement below a comment of our own that stands by itself, maybe with others."""
         if item.kind != "ignore" or not self._alone(item):
             return None
-        line, cells = item.line + 1, {first for first, _ in self.source.cells}
-        while line <= len(self.source.line_starts) and line not in cells:
-            text = self.source.line(line).strip()
-            if not text.startswith("#"):
-                return line if text else None
+        passed, line, cells = [], item.line + 1, {first for first, _ in self.source.cells}
+        while line not in self._below:
+            passed.append(line)
+            text = self.source.line(line).strip() if line <= len(self.source.line_starts) else ""
+            if not text.startswith("#") or line in cells:
+                self._below[line] = line if text and line not in cells else None
+                break
             line += 1
-        return None
+        found = self._below[line]
+        self._below.update(dict.fromkeys(passed, found))
+        return found
 
     def _statement(self, line: int) -> tuple[int, int]:
         return statement_lines(self.source, self.facts, line)
@@ -147,8 +196,7 @@ class Suppressor:
     def _unused_part(self, item: Suppression, *, own: bool) -> Unused | None:
         """What `item` does not need, among its selectors of TRP002 itself (`own`) or among all others."""
         if item.codes is None:
-            complete = set(self.known) <= {*self.enabled, UNUSED}
-            idle = not own and item.kind != "noqa" and complete and (item, None) not in self._used
+            idle = not own and item.kind != "noqa" and self._complete and (id(item), None) not in self._used
             return self._placed(Unused(item), set(self.known)) if idle else None
         places = [
             place
@@ -170,7 +218,8 @@ class Suppressor:
     def _placed(self, unused: Unused, codes: Collection[str]) -> Unused:
         """With what can be said of where the comment stands."""
         line = unused.item.line
-        near = [(abs(at - line), at, code) for code, at in self._reported if code in codes and abs(at - line) <= _NEAR]
+        first, end = (bisect_left(self._reported, (at, "")) for at in (line - _NEAR, line + _NEAR + 1))
+        near = [(abs(at - line), at, code) for at, code in self._reported[first:end] if code in codes]
         _, at, code = min(near, default=(0, None, ""))
         alone = self._alone(unused.item) and self._following(unused.item) is None
         return unused._replace(alone=alone, meant_for=at, found=code)
@@ -181,7 +230,7 @@ class Suppressor:
         meant = self._meant(selector)
         if not meant:  # in a noqa, a name that is not ours may be another tool's
             return item.kind != "noqa" or selector.startswith("TRP")
-        return meant <= set(self.enabled) and (item, place) not in self._used
+        return meant <= self.enabled and (id(item), place) not in self._used
 
     def _alone(self, item: Suppression) -> bool:
         if item.kind == "ignore-file" or self._statement(item.line) != (item.line, item.line):
@@ -217,9 +266,17 @@ def _without_codes(source: SourceFile, item: Suppression, places: Collection[int
     """Drop these codes, each with the separator before it; the first in the list with the one after it."""
     text = source.slice(item.range)
     base = item.range.start.column
+    kept: list[str] = []  # what stays behind `cut`, from its end
+    cut = len(text)
     for place in sorted(places, reverse=True):
         start, end = (p.column - base for p in (item.code_ranges[place].start, item.code_ranges[place].end))
-        before, after = text[:start], text[end:]
-        kept = before.rstrip(", \t")
-        text = before + after.lstrip(", \t") if kept.endswith((":", "[")) else kept + after
-    return Edit(source.rel, item.range, text)
+        kept.append(text[end:cut])
+        cut = start
+        while cut and text[cut - 1] in _SEPARATORS:
+            cut -= 1
+        if text[cut - 1] in ":[":
+            cut = start
+            while kept and not (rest := kept.pop().lstrip(_SEPARATORS)):
+                pass
+            kept.append(rest)
+    return Edit(source.rel, item.range, text[:cut] + "".join(reversed(kept)))

@@ -366,3 +366,30 @@ def test_columns_set_the_width(run: Run, project: Path) -> None:
     (source,) = [line for line in report.splitlines() if line.startswith("2 | ")]
     assert len(source) == 60
     assert source.endswith("x...")
+
+
+@pytest.mark.parametrize("name", ["train.py", "link", "hard"])
+def test_a_report_is_not_written_over_a_file_that_is_checked(run: Run, project: Path, name: str) -> None:
+    (project / "link").symlink_to("train.py")
+    (project / "hard").hardlink_to(project / "train.py")
+    done = run(".", "-o", name)
+    assert done.exit_code == 2
+    assert (
+        done.stderr
+        == f"torchrepro-lint: --output-file: {name} is one of the files that were checked, and is left as it is\n"
+    )
+    assert (project / "train.py").read_text() == TRAIN
+    assert run(".", "-o", "report.txt").exit_code == run(".", "-o", "report.txt").exit_code == 1
+
+
+def test_a_file_that_cannot_be_written_costs_no_other_its_fix(run: Run, project: Path) -> None:
+    (project / "locked.py").write_text(TRAIN)
+    (project / "locked.py").chmod(0o444)
+    done = run(".", "--fix")
+    assert done.exit_code == 2
+    refused, changed = done.stderr.splitlines()
+    assert refused == "torchrepro-lint: locked.py: not fixed: is read-only"
+    assert changed == "torchrepro-lint: changed 1 file: train.py"
+    assert done.stdout.endswith("Fixed 2 problems, 2 remain in 1 of 3 files.\n")
+    assert (project / "train.py").read_text() == FIXED
+    assert (project / "locked.py").read_text() == TRAIN

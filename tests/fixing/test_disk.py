@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import struct
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from torchrepro_lint.fixing import ConflictError, WriteError, write_files
+from torchrepro_lint.fixing import ConflictError, WriteError, refusal, write_files
 
 OLD, NEW = b"x = 1\n", b"x = 2\n"
 
@@ -61,6 +62,67 @@ def test_a_link_stays_a_link_and_its_target_is_written(tmp_path: Path) -> None:
     write(link)
     assert link.is_symlink()
     assert (tmp_path / "real/a.py").read_bytes() == NEW
+
+
+def test_a_link_out_of_the_project_is_refused(tmp_path: Path) -> None:
+    (outside,) = make(tmp_path, "outside.py")
+    make(tmp_path, "project/a.py")
+    link, folder = tmp_path / "project/link.py", tmp_path / "project/linked"
+    link.symlink_to(outside)
+    folder.symlink_to(tmp_path)
+    for path in (link, folder / "outside.py"):
+        assert refusal(path, tmp_path / "project") == f"is a link out of the project, to {outside}"
+        with pytest.raises(WriteError, match="is a link out of the project"):
+            write_files({path: NEW}, {path: OLD}, tmp_path / "project")
+    assert outside.read_bytes() == OLD
+
+
+def test_a_project_that_is_reached_through_a_link(tmp_path: Path) -> None:
+    make(tmp_path, "real/a.py")
+    (tmp_path / "link").symlink_to("real")
+    path = tmp_path / "link/a.py"
+    assert refusal(path, tmp_path / "link") is None
+    write_files({path: NEW}, {path: OLD}, tmp_path / "link")
+    assert contents(tmp_path / "real") == {"a.py": NEW}
+
+
+def test_hard_links_are_not_parted(tmp_path: Path) -> None:
+    (path,) = make(tmp_path, "a.py")
+    os.link(path, tmp_path / "b")
+    with pytest.raises(WriteError, match=r"a\.py: has 2 hard links, and a fix would part them"):
+        write(path)
+    assert contents(tmp_path) == {"a.py": OLD, "b": OLD}
+
+
+@pytest.fixture
+def labelled(tmp_path: Path) -> Path:
+    (path,) = make(tmp_path, "a.py")
+    try:
+        os.setxattr(path, "user.origin", b"here")
+    except (AttributeError, OSError):
+        pytest.skip("no extended attributes here")
+    return path
+
+
+def test_extended_attributes_are_kept(labelled: Path) -> None:
+    write(labelled)
+    assert (os.listxattr(labelled), os.getxattr(labelled, "user.origin")) == (["user.origin"], b"here")
+    assert labelled.read_bytes() == NEW
+
+
+def test_an_access_list_is_kept_and_that_of_the_folder_not_taken(tmp_path: Path) -> None:
+    (path,) = make(tmp_path, "a.py")
+    rights = ((1, 6, -1), (2, 6, 65534), (4, 4, -1), (16, 6, -1), (32, 4, -1))
+    everyone = b"\x02\0\0\0" + b"".join(struct.pack("<HHi", *row) for row in rights)
+    try:
+        os.setxattr(path, "system.posix_acl_access", everyone)
+        os.setxattr(tmp_path, "system.posix_acl_default", everyone.replace(b"\xfe\xff\0\0", b"\xfd\xff\0\0"))
+    except (AttributeError, OSError):
+        pytest.skip("no access control lists here")
+    mode = path.stat().st_mode
+    write(path)
+    assert os.getxattr(path, "system.posix_acl_access") == everyone
+    assert path.stat().st_mode == mode
 
 
 def test_a_file_changed_meanwhile_stops_everything(tmp_path: Path) -> None:
@@ -126,6 +188,7 @@ def somebody() -> Iterator[Path]:
             yield folder
         finally:
             os.seteuid(0)
+            os.setegid(0)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs two users")
@@ -139,14 +202,15 @@ class TestRefusedBySystem:
                 write(path)
             assert contents(folder) == {"a.py": OLD}
 
-    def test_a_refusal_at_the_last_step_puts_the_first_files_back(self) -> None:
+    def test_an_owner_who_cannot_be_kept(self) -> None:
         with somebody() as folder:
             mine, theirs = make(folder, "mine/a.py", "theirs/b.py")
             for place in (mine.parent, mine):
                 os.chown(place, 65534, 65534)
             theirs.chmod(0o666)
-            theirs.parent.chmod(0o1777)  # anybody may add files, none may replace those of others
+            theirs.parent.chmod(0o777)
+            os.setegid(65534)
             os.seteuid(65534)
-            with pytest.raises(WriteError, match=r"b\.py: Operation not permitted"):
-                write(mine, theirs)
+            with pytest.raises(WriteError, match=r"b\.py: belongs to another user or group"):
+                write_files({mine: NEW, theirs: NEW}, {mine: OLD, theirs: OLD}, folder)
             assert contents(folder) == {"mine/a.py": OLD, "theirs/b.py": OLD}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import shutil
@@ -11,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -31,6 +33,8 @@ def project(tmp_path: Path) -> Path:
 
 def _fill(folder: Path) -> None:
     (folder / "pyproject.toml").write_text("")
+    (folder / "clean").mkdir(exist_ok=True)
+    (folder / "clean/empty.py").write_text("")
     for number in range(FILES):
         (folder / f"f{number:02}.py").write_text(OLD)
 
@@ -39,13 +43,35 @@ def _contents(folder: Path) -> list[str]:
     return [path.read_text() for path in sorted(folder.glob("*.py"))]
 
 
-def _run(folder: Path, *, limit: int | None = None) -> subprocess.CompletedProcess[str]:
+def _killed_after(renames: int, folder: Path) -> None:
+    """Run, and end as by SIGKILL after so many files were replaced."""
+    script = (
+        f"left = [{renames}]\n"
+        "import os, sys\n"
+        "from pathlib import Path\n"
+        "replace = Path.replace\n"
+        "def counted(self, target):\n"
+        "    if self.name.startswith('.torchrepro-') and str(target).endswith('.py'):\n"
+        "        if not left[0]:\n            os.kill(os.getpid(), 9)\n"
+        "        left[0] -= 1\n"
+        "    return replace(self, target)\n"
+        "Path.replace = counted\n"
+        "from torchrepro_lint.cli import main\n"
+        "sys.argv = ['torchrepro-lint', *sys.argv[1:]]\n"
+        "main()\n"
+    )
+    command = [sys.executable, "-c", script, *COMMAND[3:], "."]
+    done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+
+
+def _run(folder: Path, *, limit: int | None = None, path: str = ".") -> subprocess.CompletedProcess[str]:
     def limited() -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit or 0, limit or 0))
 
     return subprocess.run(
-        [*COMMAND, "."],
+        [*COMMAND, path],
         cwd=folder,
         capture_output=True,
         text=True,
@@ -55,9 +81,11 @@ def _run(folder: Path, *, limit: int | None = None) -> subprocess.CompletedProce
 
 
 def _refused(done: subprocess.CompletedProcess[str], reason: str) -> None:
-    assert (done.returncode, done.stdout) == (2, "")
+    """Nothing was written, and what was found is reported all the same."""
+    assert done.returncode == 2
     assert done.stderr.startswith("torchrepro-lint: no file was changed: ")
     assert reason in done.stderr
+    assert done.stdout.count("TRP401 warning") == FILES
 
 
 def test_killed_at_any_moment_every_file_is_whole(project: Path) -> None:
@@ -86,8 +114,54 @@ def test_killed_while_files_are_written(project: Path) -> None:
         running.kill()
         running.wait()
         assert set(_contents(project)) <= {OLD, NEW}
-        for left in project.glob(".torchrepro-*"):
-            left.unlink()
+        _run(project)
+        assert _contents(project) == [NEW] * FILES
+        assert not list(project.glob(".torchrepro-*"))
+
+
+def test_a_fix_of_two_files_that_was_interrupted_is_finished_by_the_next_run(project: Path) -> None:
+    _killed_after(1, project)
+    assert sorted(_contents(project)) == sorted([NEW, *[OLD] * (FILES - 1)])
+    done = _run(project, path="clean")
+    assert done.stderr.startswith("torchrepro-lint: finished a fix that was interrupted: f01.py, ")
+    assert _contents(project) == [NEW] * FILES
+    assert not list(project.glob(".torchrepro-*"))
+
+
+def test_what_has_changed_since_is_not_overwritten(project: Path) -> None:
+    _killed_after(1, project)
+    (project / "f20.py").write_text("mine = 1\n")
+    done = _run(project, path="clean")
+    assert "cannot be finished, since files have changed since: f01.py, " in done.stderr
+    assert (project / "f20.py").read_text() == "mine = 1\n"
+    assert _contents(project).count(OLD) == FILES - 2
+    assert not list(project.glob(".torchrepro-*"))
+
+
+def test_what_was_taken_back_is_not_done_again(project: Path) -> None:
+    _killed_after(1, project)
+    _fill(project)  # as `git checkout .` does
+    done = _run(project, path="clean")
+    assert done.stderr == ""
+    assert _contents(project) == [OLD] * FILES
+    assert not list(project.glob(".torchrepro-*"))
+
+
+def test_a_journal_of_a_stranger_reaches_nothing_outside_the_project(project: Path, tmp_path: Path) -> None:
+    outside = tmp_path.parent / f"{tmp_path.name}-outside.py"
+    outside.write_text(OLD)
+    temporary = outside.with_name(".torchrepro-000000000000")
+    temporary.write_text(NEW)
+    (project / "link").symlink_to("..")
+    digests = {"old": sha256(OLD.encode()).hexdigest(), "new": sha256(NEW.encode()).hexdigest()}
+    targets = (f"../{outside.name}", f"link/{outside.name}", str(outside), "a\0b", "", ".", "f00.py")
+    rows: list[object] = [{"target": t, "temporary": temporary.name, **digests} for t in targets]
+    (project / "f00.py").write_text(NEW)
+    for content in (json.dumps([*rows, 3, {"target": 1}]), "[" * 100_000, "{", "null"):
+        (project / ".torchrepro-commit").write_text(content)
+        assert _run(project, path="clean").returncode == 0
+        assert (outside.read_text(), temporary.read_text()) == (OLD, NEW)
+        assert not list(project.glob(".torchrepro-*"))
 
 
 def test_stopped_by_hand_nothing_is_left_behind(project: Path) -> None:
@@ -124,15 +198,36 @@ def test_a_full_disk(small_disk: Path) -> None:
 
 
 def test_a_file_that_may_not_grow(project: Path) -> None:
-    _refused(_run(project, limit=10), "f00.py: File too large")
+    _refused(_run(project, limit=10), "File too large")
     assert _contents(project) == [OLD] * FILES
     assert not list(project.glob(".torchrepro-*"))
 
 
-def test_a_read_only_file(project: Path) -> None:
+def test_a_file_that_cannot_be_written_costs_no_other_its_fix_or_its_report(project: Path) -> None:
     (project / "f07.py").chmod(0o444)
-    _refused(_run(project), "f07.py: is read-only")
-    assert _contents(project) == [OLD] * FILES
+    os.link(project / "f09.py", project / "f09.bak")
+    done = _run(project)
+    assert done.returncode == 2
+    assert "Fixed 38 problems, 2 remain in 2 of 41 files." in done.stdout
+    *refused, changed = [line.partition(": ")[2] for line in done.stderr.splitlines()]
+    assert changed.startswith("changed 38 files: f00.py, ")
+    assert refused == [
+        "f07.py: not fixed: is read-only",
+        "f09.py: not fixed: has 2 hard links, and a fix would part them",
+    ]
+    assert _contents(project) == [OLD if number in (7, 9) else NEW for number in range(FILES)]
+
+
+def test_a_link_out_of_the_project_is_not_followed_by_a_fix(project: Path) -> None:
+    outside = project.parent / f"{project.name}-outside.py"
+    outside.write_text(OLD)
+    (project / "f08.py").unlink()
+    (project / "f08.py").symlink_to(outside)
+    done = _run(project, path="f08.py")
+    assert done.returncode == 2
+    assert done.stderr == f"torchrepro-lint: f08.py: not fixed: is a link out of the project, to {outside}\n"
+    assert "f08.py:3:1" in done.stdout
+    assert outside.read_text() == OLD
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")

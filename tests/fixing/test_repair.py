@@ -11,7 +11,6 @@ import pytest
 
 from torchrepro_lint import cards
 from torchrepro_lint.engine import Request, Result, Run, check
-from torchrepro_lint.fixing import ConflictError
 from torchrepro_lint.model import Edit, Fix, Position, Range, Safety
 from torchrepro_lint.repair import fix, in_order_of_imports
 from torchrepro_lint.settings import SettingsResolver
@@ -90,14 +89,19 @@ def test_a_suppressed_line_of_the_other_file_is_not_edited(project: Path) -> Non
 def test_a_file_that_changes_while_others_are_checked_is_refused(project: Path, change: str | None) -> None:
     """`data.py` is read, then `train.py`; before either is written, somebody else writes or removes one."""
 
+    found = check(request(project)).findings
+
     def meanwhile(done: int, total: int) -> None:
         if done == total and change is not None:
             (project / "train.py").write_text(change)
         elif done == total:
             (project / "train.py").unlink()
 
-    with pytest.raises(ConflictError, match=r"train\.py: changed on disk since it was read"):
-        fix(request(project), unsafe=False, write=True, progress=meanwhile)
+    made = fix(request(project), unsafe=False, write=True, progress=meanwhile)
+    assert made.problems == (f"no file was changed: {project / 'train.py'}: changed on disk since it was read",)
+    assert made.errors
+    assert (made.fixed, made.diffs) == (0, ())
+    assert made.findings == found
     assert (project / "data.py").read_text() == DATA
     assert (project / "train.py").exists() == (change is not None)
 

@@ -74,3 +74,8 @@ def test_no_character_moves(cell: str) -> None:
     replaced = replace_magics(cell)
     assert len(replaced) == len(cell)
     assert re.sub(r"[^\r\n]", ".", replaced) == re.sub(r"[^\r\n]", ".", cell)
+
+
+def test_blank_lines_before_a_command_take_no_time() -> None:
+    cell = "\r\n" * 5000 + "!ls\r\n"
+    assert replace_magics(cell) == "\r\n" * 5000 + "_  \r\n"

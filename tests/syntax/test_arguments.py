@@ -106,3 +106,25 @@ def test_whatever_the_layout_only_one_argument_is_new(args: list[str], comma: st
     assert ast.unparse(new) == "generator=g"
     assert ast.dump(call) == ast.dump(original)
     assert added(text).count("#") == text.count("#")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("DataLoader({})", "DataLoader({}, generator=g)"),
+        ("DataLoader({}.x())", "DataLoader({}.x(), generator=g)"),
+        ("DataLoader(({}),)", "DataLoader(({}), generator=g,)"),
+        ("DataLoader({}, a=1, **k)", "DataLoader({}, a=1, generator=g, **k)"),
+        ("DataLoader({}, a=(1), )", "DataLoader({}, a=(1), generator=g, )"),
+        ("x{}.DataLoader()", "x{}.DataLoader(generator=g)"),
+        ("DataLoader(*{}, b)", "DataLoader(*{}, b, generator=g)"),
+    ],
+)
+def test_what_is_nested_too_deeply_for_libcst_is_extended_all_the_same(before: str, after: str) -> None:
+    deep = ".a" * 900 if before.startswith("x") else "a" + "[0]" * 900
+    assert added(before.format(deep)) == after.format(deep)
+
+
+def test_a_call_whose_bracket_stands_on_the_next_line() -> None:
+    assert added("x = [DataLoader\n(a[0]) for a in b]") == "x = [DataLoader\n(a[0], generator=g) for a in b]"
+    assert added("x = (torch\n.DataLoader(a,\n  b))") == "x = (torch\n.DataLoader(a,\n  b, generator=g))"

@@ -10,8 +10,13 @@ from torchrepro_lint.kernels.flags import Setting
 from torchrepro_lint.model import Edit, Position, Range
 from torchrepro_lint.syntax import insert_before, replace
 
-# A comment that describes the old value: it would be wrong for the new one.
-_PRAISE = re.compile(r"\s*#(?!.*(?:noqa|type:|pylint|torchrepro)).*(?:fast|speed|tun(?:e|ing)|accelerat|\bwarn)", re.I)
+# A comment that only praises the other value, in a few words: it would be wrong of the new one. One that names anything
+# (a ticket, a person, a place, a number) stays.
+PRAISE = re.compile(
+    r"\s*#(?!.*(?:noqa|type:|pylint|torchrepro|R-?CNN))(?=\s*[a-z,.!?'()-]+(?:\s+[a-z,.!?'()-]+){0,11}\s*$).*"
+    r"\b(?:fast(?:er|est)?|speeds?|speed-?ups?|tun(?:e|es|ing)|accelerat\w+|warn\w*)\b",
+    re.IGNORECASE,
+)
 
 
 def with_value(setting: Setting, text: str) -> tuple[Edit, ...]:
@@ -34,6 +39,6 @@ def _with_comment(facts: ModuleFacts, edit: Edit) -> Edit:
     """The edit, extended over a trailing comment about the old value."""
     end = edit.range.end
     line = facts.source.line(end.line)
-    if not _PRAISE.match(line[end.column - 1 :]):
+    if not PRAISE.match(line[end.column - 1 :]):
         return edit
     return Edit(edit.path, Range(edit.range.start, Position(end.line, len(line) + 1)), edit.text)

@@ -12,6 +12,7 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.project.entries import entries
 from torchrepro_lint.project.versions import pins
+from torchrepro_lint.reading import read_regular
 from torchrepro_lint.requirements import Requirement, declared
 from torchrepro_lint.seeding.seedings import seedings
 
@@ -63,4 +64,11 @@ def _decides_elsewhere(folder: Path) -> bool:
     """Whether a lock file, or a list that is not read, decides the release of PyTorch."""
     if any((folder / lock).exists() for lock in LOCKS):
         return True
-    return any((path := folder / name).is_file() and b"torch" in path.read_bytes() for name in SCRIPTS)
+    return any(b"torch" in _content(folder / name) for name in SCRIPTS)
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return read_regular(path)
+    except OSError:
+        return b""

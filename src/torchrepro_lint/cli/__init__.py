@@ -11,6 +11,8 @@ import os
 import sys
 from types import TracebackType
 
+from torchrepro_lint import ISSUES, __version__
+
 
 def main() -> None:
     """The console script: streams that can encode any text, and exit code 2 for a crash."""
@@ -42,6 +44,8 @@ def _crash(kind: type[BaseException], error: BaseException, trace: TracebackType
     if issubclass(kind, KeyboardInterrupt):  # so early that no command runs yet
         os._exit(130)
     sys.__excepthook__(kind, error, trace)
-    sys.stderr.write("torchrepro-lint crashed: this is a mistake in it, please report the lines above\n")
+    where = f"{__version__}, Python {sys.version.split()[0]} on {sys.platform}"
+    sys.stderr.write(f"torchrepro-lint crashed, which is a mistake in it ({where}): please report the lines above ")
+    sys.stderr.write(f"at {ISSUES}, with the command and, if you can, the files\n")
     sys.stderr.flush()
     os._exit(2)

@@ -77,12 +77,14 @@ def _read(path: Path) -> Mapping[str, Any]:
     import json
 
     from torchrepro_lint.cli.streams import Failure
+    from torchrepro_lint.evidence import MAX_BYTES
+    from torchrepro_lint.reading import read_regular
 
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(read_regular(path, MAX_BYTES).decode("utf-8"))
     except OSError as error:
         raise Failure(f"--compare: cannot read {path}: {error.strerror}") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise Failure(f"--compare: {path} is no JSON") from None
     found = content.get("environment", content) if isinstance(content, dict) else None
     if not isinstance(found, dict) or "python" not in found:

@@ -41,12 +41,21 @@ def show_diff(options: Options, result: Result) -> None:
     plain = [output.path for output in options.output_file]
     color = options.color == "always" if plain else streams.wants_color(options.color)
     for path in plain:
+        _refuse_overwriting(path, result)
         streams.write_file(path, render_diff(result, color=color))
     if not plain:
         streams.write(render_diff(result, color=color))
 
 
+def _refuse_overwriting(output: Path, result: Result) -> None:
+    """`-o train.py` where `-o report.json train.py` was meant."""
+    checked_files = (result.root / rel for rel in result.files)
+    if output.exists() and any(path.exists() and path.samefile(output) for path in checked_files):
+        raise streams.Failure(f"--output-file: {output} is one of the files that were checked, and is left as it is")
+
+
 def _write_file(options: Options, result: Result, output_format: str, path: Path) -> None:
+    _refuse_overwriting(path, result)
     context = _context(options, output_format, color=options.color == "always")
     streams.write_file(path, renderer(output_format)(result, context))
 

@@ -82,6 +82,9 @@ class Program(Epilog, click.Group):
         try:
             sys.exit(outcome())
         except click.ClickException as error:
+            from torchrepro_lint.report.escaping import visible
+
+            error.message = visible(error.message)  # type: ignore[misc] # it may quote the name of a file
             error.show()
             sys.exit(error.exit_code)
         except click.Abort:

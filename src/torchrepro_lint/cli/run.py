@@ -14,8 +14,8 @@ from torchrepro_lint.cli.options import Options
 from torchrepro_lint.cli.outputs import show, show_diff
 from torchrepro_lint.cli.streams import Failure, complain
 from torchrepro_lint.engine import Request, Result, check
+from torchrepro_lint.report.escaping import visible
 from torchrepro_lint.report.summary import after_fixing, counted
-from torchrepro_lint.report.terminal import visible
 from torchrepro_lint.settings import SettingsError, SettingsResolver
 from torchrepro_lint.settings.validation import checked
 from torchrepro_lint.source import SourceError
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from torchrepro_lint.cli.stdin import Stdin
 
 CLEAN, FOUND, FAILED = 0, 1, 2
+MAX_NAMED = 3  # links in a message
 
 
 def run(options: Options) -> int:
@@ -88,17 +89,18 @@ def _result(options: Options, request: Request) -> Result:
     with _progress() as progress:
         if not (options.fixing or options.diff or options.add_noqa is not None):
             return check(request, progress)
-        from torchrepro_lint.fixing import WriteError
         from torchrepro_lint.repair import fix
         from torchrepro_lint.silencing import silence
 
         write = options.fixing and request.stdin is None
-        try:
-            if options.add_noqa is not None:
+        if options.add_noqa is not None:
+            from torchrepro_lint.fixing import WriteError
+
+            try:
                 return silence(request, options.add_noqa, write=not options.diff, progress=progress)
-            return fix(request, unsafe=options.unsafe_fixes, write=write, progress=progress)
-        except (WriteError, SourceError) as error:
-            raise Failure(f"no file was changed: {error}") from None
+            except (WriteError, SourceError) as error:
+                raise Failure(f"no file was changed: {error}") from None
+        return fix(request, unsafe=options.unsafe_fixes, write=write, progress=progress)
 
 
 @contextmanager
@@ -117,6 +119,9 @@ def _tell(options: Options, result: Result) -> None:
         complain(f"no such file or folder: {path}")
     for problem in result.problems:
         complain(problem)
+    if result.outside:
+        first = [*map(str, result.outside[:MAX_NAMED]), *["..."] * (len(result.outside) > MAX_NAMED)]
+        complain(f"not followed, since they lead out of the project: {', '.join(first)}")
     for reason in result.not_fixed:
         complain(reason)
     if not options.quiet:

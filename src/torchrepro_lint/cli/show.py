@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from torchrepro_lint import cards
 from torchrepro_lint.cli.options import Options
 from torchrepro_lint.cli.streams import complain, write
 from torchrepro_lint.discover import discover
+from torchrepro_lint.report.escaping import as_json, visible
 from torchrepro_lint.report.places import shown_path
 from torchrepro_lint.settings import Settings, SettingsResolver
 
@@ -17,7 +17,7 @@ from torchrepro_lint.settings import Settings, SettingsResolver
 def show_files(options: Options, resolver: SettingsResolver) -> int:
     """Print the files that would be checked, one on each line."""
     found = discover(options.roots, resolver.for_path, force_exclude=options.force_exclude)
-    write(f"{shown_path(Path(), str(file), Path.cwd())}\n" for file in found.files)
+    write(f"{visible(shown_path(Path(), str(file), Path.cwd()))}\n" for file in found.files)
     for path in found.missing:
         complain(f"no such file or folder: {path}")
     for path, reason in found.unreadable:
@@ -40,14 +40,14 @@ def show_settings(options: Options, resolver: SettingsResolver) -> int:
 
 
 def _described(path: Path, settings: Settings) -> Iterator[str]:
-    yield f"# settings for {path}; patterns are relative to {settings.base}"
+    yield visible(f"# settings for {path}; patterns are relative to {settings.base}")
     for name in settings._fields:
         if name in ("base", "origins"):
             continue
         key = name.replace("_", "-")
         value = getattr(settings, name)
         shown = f"{key} = {_toml(value)}" if value is not None else f"# {key} is not set"
-        yield f"{shown}  # {settings.origin(key)}"
+        yield f"{shown}  # {visible(settings.origin(key))}"
     every = cards.codes()
     enabled = settings.enabled(set(every) - cards.off_by_default(), every)
     yield f"# rules that run: {', '.join(sorted(enabled)) or 'none'}"
@@ -59,4 +59,4 @@ def _toml(value: object) -> str:
         return "{ " + ", ".join(f"{_toml(key)} = {_toml(item)}" for key, item in value) + " }"
     if isinstance(value, tuple):
         return "[" + ", ".join(map(_toml, value)) + "]"
-    return json.dumps(value, ensure_ascii=False)
+    return as_json(value, indent=None)

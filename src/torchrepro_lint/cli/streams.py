@@ -29,7 +29,9 @@ class Failure(click.ClickException):
 
 def complain(message: str) -> None:
     """One line on the standard error."""
-    click.echo(f"torchrepro-lint: {message}", err=True)
+    from torchrepro_lint.report.escaping import visible
+
+    click.echo(f"torchrepro-lint: {visible(message)}", err=True)
 
 
 def wants_color(choice: str, *, err: bool = False) -> bool:

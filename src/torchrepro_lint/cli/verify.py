@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 NOTHING_CONFIRMED, CONFIRMED, FAILED, INCONCLUSIVE, NO_DEVICE = 0, 1, 2, 3, 5
 _THOROUGH = {"repeats": 300, "processes": 5, "stress": True}
-_NO_TORCH = """PyTorch is not installed beside torchrepro-lint, and verifying runs it.
+_NO_TORCH = """PyTorch is not installed beside torchrepro-lint, and verifying runs it. \
 Install torchrepro-lint where the training code runs, or get both: pip install "torchrepro-lint[verify]\""""
 
 _SERIAL = {

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import NamedTuple, TypeAlias, TypeVar
 
-from torchrepro_lint.dataflow.enclosing import ancestors, arm_of
+from torchrepro_lint.dataflow.enclosing import BLOCKS, ancestors
 from torchrepro_lint.dataflow.exits import breaks, is_exhaustive, is_irrefutable, leaves
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reaching
@@ -168,7 +168,7 @@ def _conditions(node: ast.AST, scope: Scope) -> Iterator[Condition]:
     function, child = scope.function.node, node
     for holder in ancestors(node, scope):
         yield from _split(_of_arm(holder, child, scope))
-        yield from _split(_left_before(holder, child))
+        yield from _split(_of_block(holder, child, scope.facts)[1])
         if isinstance(holder, ast.stmt) and holder is not function:
             yield from conditions(holder, scope)  # many places share these
             return
@@ -179,7 +179,7 @@ def _of_arm(holder: ast.AST, child: ast.AST, scope: Scope) -> Iterator[Condition
     """The tests of `holder` that decide whether its part `child` runs."""
     match holder:
         case ast.If(test=test) | ast.While(test=test) if child is not test and holder is not scope.facts.guard:
-            yield _came_out(holder, test, arm_of(holder, child) == "body")
+            yield _came_out(holder, test, _of_block(holder, child, scope.facts)[0] == "body")
         case ast.IfExp(test=test) if child is not test:
             yield _came_out(holder, test, child is holder.body)
         case ast.BoolOp(op=op, values=values):
@@ -206,11 +206,22 @@ def _of_case(cases: ast.Match, chosen: ast.match_case, *, inside_guard: bool) ->
         yield from _tested(cases.subject, case, False)
 
 
-def _left_before(holder: ast.AST, child: ast.AST) -> Iterator[Condition]:
-    """What is known because the statements before `child` in its block did not leave it."""
-    name = arm_of(holder, child)
-    if name in ("body", "orelse", "finalbody"):
-        yield from _after_block(_before(getattr(holder, name), child))
+def _of_block(holder: ast.AST, child: ast.AST, facts: ModuleFacts) -> tuple[str | None, tuple[Condition, ...]]:
+    """The arm of `holder` that `child` stands in, and what is known because the statements before it did not leave."""
+    known: dict[ast.AST, dict[ast.AST, tuple[str, tuple[Condition, ...]]]] = facts.blocks
+    if holder not in known:
+        known[holder] = dict(_blocks_of(holder))
+    return known[holder].get(child, (None, ()))
+
+
+def _blocks_of(holder: ast.AST) -> Iterator[tuple[ast.AST, tuple[str, tuple[Condition, ...]]]]:
+    for name in BLOCKS:
+        block = getattr(holder, name, None)
+        before: tuple[Condition, ...] = ()
+        for statement in block if isinstance(block, list) else ():
+            yield statement, (name, before)
+            if isinstance(statement, ast.stmt):
+                before = (*_after(statement, False), *before)
 
 
 def _before(items: Iterable[Node], child: ast.AST) -> list[Node]:

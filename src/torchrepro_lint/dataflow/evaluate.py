@@ -162,7 +162,7 @@ class Evaluation(Generic[V]):
                 return self._domain.join([self(value, scope) for value in values])
             case ast.NamedExpr(value=value) | ast.Await(value=value) | ast.Starred(value=value):
                 return self(value, scope)
-            case ast.Lambda():
+            case ast.Lambda() if expr in scope.children:
                 return self._domain.reference(scope.children[expr], expr, scope)
             case (ast.Tuple() | ast.List() | ast.Set() | ast.Dict()
                   | ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp()):  # fmt: skip

@@ -172,12 +172,19 @@ class Program:
                 found = self.names.resolve(value, scope)
                 if found is None:
                     found = next((o.target for o in self.origins(value, scope) if isinstance(o, Reference)), None)
-                elif isinstance(found, Variable) and any(_may_wrap(b.value) for b in found.bindings):
+                elif isinstance(found, Variable) and self._may_be_wrapped(found):
                     made = (o for o in self.origins(value, scope) if isinstance(o, Result))
                     found = next((f for o in made if (f := self._wrapped(o.node, o.scope)) is not None), None)
             case ast.Call():
                 found = self._wrapped(value, scope)
         return found if isinstance(found, Scope) and found.kind in ("function", "lambda", "class") else None
+
+    def _may_be_wrapped(self, variable: Variable) -> bool:
+        known = self.store.table("may be wrapped")
+        key = (variable.name, variable.scope)
+        if key not in known:
+            known[key] = any(_may_wrap(b.value) for b in variable.bindings)
+        return bool(known[key])
 
     def _wrapped(self, call: ast.Call, scope: Scope) -> Scope | None:
         """The function of `partial(f, 0.1)` and the like."""

@@ -30,6 +30,8 @@ def reaching(bindings: Sequence[Binding], read: ast.AST, owner: Scope, scope: Sc
     if len(bindings) == 1 or scope.function is not owner.function:
         return list(bindings)
     seen = definitions(owner).seen_by(read)
+    if seen is not None and len(seen) == 1:
+        return list(seen)
     found = [b for b in bindings if b in seen] if seen is not None else []
     return found or list(bindings)
 

@@ -5,12 +5,16 @@ Each new text goes to a temporary file beside its target and then takes the targ
 
 from __future__ import annotations
 
+import errno
 import os
-import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+from torchrepro_lint.fixing import attributes, journal
+from torchrepro_lint.fixing.alone import alone
+from torchrepro_lint.reading import read_regular
 
 
 class WriteError(Exception):
@@ -29,36 +33,64 @@ class ConflictError(WriteError):
         super().__init__(path, "changed on disk since it was read")
 
 
+def refusal(path: Path, root: Path) -> str | None:
+    """Why no fix is written to a file of the project at `root`, None where it can be tried."""
+    try:
+        target = path.resolve(strict=True)
+        if not target.is_relative_to(root.resolve()):
+            return f"is a link out of the project, to {target}"
+        reason = attributes.refusal(target.stat())
+        return reason or (None if os.access(target, os.W_OK) else "is read-only")
+    except FileNotFoundError:
+        return None  # it was read a moment ago: a conflict
+    except OSError as error:
+        return error.strerror or str(error)
+
+
 def write_files(files: Mapping[Path, bytes], expected: Mapping[Path, bytes], root: Path) -> None:
     """Replace the contents of `files` of the project at `root`, each of which must still hold its `expected` bytes.
 
-    One run at a time writes to a project, where the system has locks. A symbolic link stays one: its target is
-    written. Mode and, where allowed, owner are kept. Raises WriteError or ConflictError with every file as it was,
-    and leaves no temporary file behind.
+    One run at a time writes to a project. A symbolic link stays one: its target is written, within the project. Owner,
+    mode and extended attributes are kept. Raises WriteError or ConflictError with every file as it was, and leaves no
+    temporary file behind; what a kill leaves behind is for `recovered`.
     """
-    with _alone(root):
-        _write(files, expected)
+    with alone(root):
+        _write(files, expected, root)
 
 
-def _write(files: Mapping[Path, bytes], expected: Mapping[Path, bytes]) -> None:
-    swaps: list[_Swap] = []
+def recovered(root: Path) -> list[str]:
+    """Finish or sweep up what a run that was killed has left of its fixes; tells what was done."""
+    with alone(root):
+        return list(journal.recover(root.resolve()))
+
+
+def _write(files: Mapping[Path, bytes], expected: Mapping[Path, bytes], root: Path) -> None:
+    for path in files:
+        _refuse_changed(path, expected[path])
+    swaps = [_Swap.of(path, root) for path in files]
     done: list[_Swap] = []
+    log = journal.Journal(root.resolve())
     try:
-        for path, data in files.items():
-            _refuse_changed(path, expected[path])
-            swaps.append(_Swap.of(path))
-            swaps[-1].prepare(data)
+        with _blaming(root):
+            log.begin(swap.entry(files[swap.path], expected[swap.path]) for swap in swaps)
+        for swap in swaps:
+            swap.prepare(files[swap.path])
+        with _blaming(root):
+            log.commit()
         for swap in swaps:
             _refuse_changed(swap.path, expected[swap.path])
             done.append(swap)
             swap.make()
+        for folder in {swap.target.parent for swap in swaps}:
+            journal.sync(folder)
     except BaseException:
         for swap in done:
-            _put_back(swap.path, files[swap.path], expected[swap.path])
+            _put_back(swap.path, files[swap.path], expected[swap.path], root)
         raise
     finally:
         for swap in swaps:
             swap.temporary.unlink(missing_ok=True)
+        log.end()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,22 +102,25 @@ class _Swap:
     temporary: Path
 
     @classmethod
-    def of(cls, path: Path) -> _Swap:
-        with _blaming(path):
-            target = path.resolve(strict=True)
-        return cls(path, target, target.with_name(f".torchrepro-{os.urandom(6).hex()}"))
+    def of(cls, path: Path, root: Path) -> _Swap:
+        reason = refusal(path, root)
+        if reason is not None:
+            raise WriteError(path, reason)
+        target = path.resolve()
+        return cls(path, target, target.with_name(journal.new_name()))
+
+    def entry(self, data: bytes, expected: bytes) -> journal.Entry:
+        return journal.Entry(self.target, self.temporary, journal.digest(expected), journal.digest(data))
 
     def prepare(self, data: bytes) -> None:
-        """Write `data` beside the file, with the file's mode."""
+        """Write `data` beside the file, with all else that the file has."""
         with _blaming(self.path):
             status = self.target.stat()
-            if not status.st_mode & 0o222 or not os.access(self.target, os.W_OK):
-                raise WriteError(self.path, "is read-only")
             with open(self.temporary, "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-            _copy_owner_and_mode(status, self.temporary)
+            attributes.keep(self.target, status, self.temporary)
 
     def make(self) -> None:
         with _blaming(self.path):
@@ -95,48 +130,27 @@ class _Swap:
 def _refuse_changed(path: Path, expected: bytes) -> None:
     with _blaming(path):
         try:
-            unchanged = path.read_bytes() == expected
+            unchanged = read_regular(path, len(expected) + 1) == expected
         except FileNotFoundError:
             unchanged = False
+        except OSError as error:
+            unchanged = False
+            if error.errno != errno.EFBIG:
+                raise
     if not unchanged:
         raise ConflictError(path)
 
 
-def _copy_owner_and_mode(status: os.stat_result, to: Path) -> None:
-    if hasattr(os, "chown"):
-        with suppress(PermissionError):
-            os.chown(to, status.st_uid, status.st_gid)
-    to.chmod(stat.S_IMODE(status.st_mode))
-
-
-def _put_back(path: Path, written: bytes, data: bytes) -> None:
+def _put_back(path: Path, written: bytes, data: bytes, root: Path) -> None:
     """Restore old contents after a failure elsewhere, which is the one to report if this fails as well."""
     with suppress(WriteError):
         _refuse_changed(path, written)
-        swap = _Swap.of(path)
+        swap = _Swap.of(path, root)
         try:
             swap.prepare(data)
             swap.make()
         finally:
             swap.temporary.unlink(missing_ok=True)
-
-
-@contextmanager
-def _alone(root: Path) -> Iterator[None]:
-    """Wait until no other run writes to the project, and keep others from it; not on systems without such locks."""
-    handle = -1
-    try:
-        import fcntl
-
-        handle = os.open(root, os.O_RDONLY)
-        fcntl.flock(handle, fcntl.LOCK_EX)
-    except (ImportError, OSError):
-        pass
-    try:
-        yield
-    finally:
-        if handle >= 0:
-            os.close(handle)
 
 
 @contextmanager
@@ -146,3 +160,5 @@ def _blaming(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise WriteError(path, error.strerror or str(error)) from error
+    except attributes.NotKeptError as error:
+        raise WriteError(path, str(error)) from None

@@ -156,7 +156,9 @@ class ModuleFacts:
     _parents: Parents | None = None
     _reads: dict[ast.AST, Reads] = field(default_factory=dict)
     conditions: dict[ast.AST, Any] = field(default_factory=dict)  # kept by `dataflow.conditions`
+    blocks: dict[ast.AST, Any] = field(default_factory=dict)  # by `dataflow.conditions`, too
     definitions: dict[ast.AST, Any] = field(default_factory=dict)  # kept by `dataflow.reaching_definitions`
+    _statements: dict[int, tuple[int, int]] | None = None
 
     def __post_init__(self) -> None:
         self.scope = Scope("module", "", self.tree, None, self)
@@ -172,7 +174,8 @@ class ModuleFacts:
         self.tree = gone
         self.calls, self.attribute_sets, self.subscript_sets, self._parents = {}, {}, {}, None
         self.imports, self.star_imports, self.guard = [], [], None
-        self._reads, self.conditions, self.definitions = {}, {}, {}
+        self._reads, self.conditions, self.blocks, self.definitions = {}, {}, {}, {}
+        self._statements = None
 
     def in_handler(self, node: ast.AST) -> bool:
         """Whether `node` lies in an `except` clause."""
@@ -236,21 +239,24 @@ class ModuleFacts:
 
     def statement_lines(self, line: int) -> tuple[int, int]:
         """First and last line of the innermost statement at `line`; of a compound one, only its header."""
-        first, last = line, line
-        body: list[ast.AST] = list(self.tree.body)
-        while body:
-            found = next((n for n in body if _first_line(n) <= line <= _last_line(n)), None)
-            if found is None:
-                break
-            inner = [n for name in STATEMENT_BODIES for n in getattr(found, name, ())]
-            header_end = min((_first_line(n) for n in inner), default=0) - 1
-            first = _first_line(found)
-            last = max(first, header_end) if inner else _last_line(found)
-            if line <= last:
-                break
-            first, last = line, line
-            body = inner
-        return first, last
+        if self._statements is None:
+            self._statements = _statements_by_line(self.tree)
+        return self._statements.get(line, (line, line))
+
+
+def _statements_by_line(tree: ast.Module) -> dict[int, tuple[int, int]]:
+    """Of statements that share a line, the one around the others, else the first."""
+    found: dict[int, tuple[int, int]] = {}
+    pending: list[ast.AST] = list(reversed(tree.body))
+    while pending:
+        node = pending.pop()
+        inner = [n for name in STATEMENT_BODIES for n in getattr(node, name, ())]
+        first = _first_line(node)
+        last = max(first, min(map(_first_line, inner)) - 1) if inner else _last_line(node)
+        for line in range(first, last + 1):
+            found.setdefault(line, (first, last))
+        pending.extend(reversed(inner))
+    return found
 
 
 def _first_line(node: ast.AST) -> int:

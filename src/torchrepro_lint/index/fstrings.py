@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from collections.abc import Iterator
 
 from torchrepro_lint.source import SourceFile
@@ -147,7 +148,9 @@ def _spec_end(text: str, at: int, end: int) -> int:
 def _parse_at(expression: str, offset: int, source: SourceFile) -> ast.expr | None:
     """Parse `expression` and shift every position to where it stands in the file."""
     try:
-        tree = ast.parse(f"({expression}\n)", mode="eval").body
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(f"({expression}\n)", mode="eval").body
     except (SyntaxError, ValueError, RecursionError):
         return None
     place = source.position(offset)

@@ -14,8 +14,10 @@ from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.conditions import are_exclusive, conditions
 from torchrepro_lint.dataflow.execution_count import is_called_for_each_epoch, runs_in_each_pass
-from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.index import Scope
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import CallSite, Site
+from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.loading.loaders import argument, loader_calls, loaders, samplers, shuffling
 from torchrepro_lint.rng.ranks import has_ranks
 
@@ -49,12 +51,22 @@ def number_beside(call: Call) -> int:
     """How many loaders and samplers the same function makes before that draw as well."""
     if call.name == _SPLIT:
         return 0
-    module = Module(call.facts, call.program)
+    place = call.node.lineno, call.node.col_offset
+    beside = _drawing(call.facts, call.program).get(call.scope.function, ())
+    earlier = [site for site in beside if (site[0].lineno, site[0].col_offset) < place]
+    return sum(_are_beside(site, (call.node, call.scope)) for site in earlier)
+
+
+@remembered
+def _drawing(facts: ModuleFacts, program: Program) -> dict[Scope, list[CallSite]]:
+    """The loaders and samplers of a file that draw, by the function that makes them."""
+    module = Module(facts, program)
     drawing = [c for c in loader_calls(module) if shuffling(c) is not None]
     drawing += [c for c in module.calls(samplers().keys()) if c.name != _SPLIT]
-    place = call.node.lineno, call.node.col_offset
-    earlier = [c for c in drawing if (c.node.lineno, c.node.col_offset) < place]
-    return sum(_are_beside((c.node, c.scope), (call.node, call.scope)) for c in earlier)
+    found: dict[Scope, list[CallSite]] = {}
+    for call in drawing:
+        found.setdefault(call.scope.function, []).append((call.node, call.scope))
+    return found
 
 
 def is_made_side_by_side(call: Call) -> bool:

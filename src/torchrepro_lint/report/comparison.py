@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from torchrepro_lint.evidence import Measured, pace
+from torchrepro_lint.report.escaping import visible
 from torchrepro_lint.report.matrix import environment_of, name_of
 from torchrepro_lint.report.summary import counted
-from torchrepro_lint.report.terminal import visible
 
 
 class Pair(NamedTuple):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from torchrepro_lint.report.escaping import as_json, visible
 from torchrepro_lint.report.summary import counted
-from torchrepro_lint.report.terminal import visible
 
 Change = tuple[str, Any, Any]
 """Name, old and new value."""
@@ -15,7 +14,7 @@ Change = tuple[str, Any, Any]
 
 def manifest_json(manifest: Mapping[str, Any]) -> str:
     """The form in which it is saved."""
-    return json.dumps(manifest, indent=1, ensure_ascii=False) + "\n"
+    return as_json(manifest, indent=1) + "\n"
 
 
 def manifest_text(manifest: Mapping[str, Any]) -> str:
@@ -27,7 +26,7 @@ def manifest_text(manifest: Mapping[str, Any]) -> str:
 
 def drift_json(changes: Sequence[Change]) -> str:
     """A list of changes, what matters most first."""
-    return json.dumps([{"name": name, "before": old, "now": new} for name, old, new in changes], indent=1) + "\n"
+    return as_json([{"name": name, "before": old, "now": new} for name, old, new in changes], indent=1) + "\n"
 
 
 def drift_text(changes: Sequence[Change]) -> str:

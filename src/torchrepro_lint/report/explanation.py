@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from torchrepro_lint.report import Context
+from torchrepro_lint.report.escaping import as_json, visible
 from torchrepro_lint.report.places import shown_path, shown_place
 from torchrepro_lint.report.summary import counted
-from torchrepro_lint.report.terminal import Paint, visible
+from torchrepro_lint.report.terminal import Paint
 
 if TYPE_CHECKING:
     from torchrepro_lint.explaining import Explained
@@ -32,7 +33,7 @@ def render_text(explained: Explained, context: Context) -> Iterator[str]:
     for number, program in enumerate(explained.programs):
         yield "\n" if number else ""
         yield from _Text(explained, context).program(program)
-    idle = [shown_path(explained.root, rel, context.cwd) for rel in explained.idle]
+    idle = [visible(shown_path(explained.root, rel, context.cwd)) for rel in explained.idle]
     if len(idle) == 1 and not explained.programs:
         yield f"No program starts in {idle[0]}: it only defines, is imported by others, or holds tests.\n"
     elif idle:
@@ -62,7 +63,7 @@ class _Text:
     def _files(self, files: Sequence[str]) -> Iterator[str]:
         yield f"  {counted(len(files), 'file')} of the project run in it\n"
         for rel in files:
-            yield f"    {shown_path(self.root, rel, self.cwd)}\n"
+            yield f"    {visible(shown_path(self.root, rel, self.cwd))}\n"
 
     def _seeds(self, seeds: Sequence[SeedBelief]) -> Iterator[str]:
         yield "  seeds, in the order in which they run\n" if seeds else "  no seed was found\n"
@@ -99,7 +100,7 @@ class _Text:
             yield f"    {self._written(spot)}\n"
 
     def _place(self, spot: Spot) -> str:
-        return shown_place(self.root, spot.location, self.cwd)
+        return visible(shown_place(self.root, spot.location, self.cwd))
 
     def _written(self, spot: Spot) -> str:
         return f"{self._place(spot)}  {_short(spot.text)}"
@@ -112,10 +113,8 @@ def _short(text: str) -> str:
 
 def render_json(explained: Explained) -> Iterator[str]:
     """The same as one object: `programs`, and the files in `idle` that start none. Paths are from the project root."""
-    import json
-
     value = {"programs": [_program(p) for p in explained.programs], "idle": list(explained.idle)}
-    yield json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+    yield as_json(value) + "\n"
 
 
 def _program(program: ProgramBelief) -> dict[str, Any]:

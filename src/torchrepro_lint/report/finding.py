@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from torchrepro_lint.model import Certainty, Finding, Fix, Location, Related
 from torchrepro_lint.report import Context
+from torchrepro_lint.report.escaping import visible
 from torchrepro_lint.report.places import shown_place
 from torchrepro_lint.report.snippet import Annotation, Frame
-from torchrepro_lint.report.terminal import Paint, visible
+from torchrepro_lint.report.terminal import Paint
 
 if TYPE_CHECKING:
     from torchrepro_lint.engine import Result

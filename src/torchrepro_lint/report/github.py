@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from torchrepro_lint.model import Finding, Level, Location
 from torchrepro_lint.report import Context
+from torchrepro_lint.report.escaping import github_message, github_property
 from torchrepro_lint.report.links import rule_url
 from torchrepro_lint.report.places import shown_path, shown_place
 from torchrepro_lint.report.positions import Files
@@ -32,8 +33,8 @@ def render(result: Result, context: Context) -> Iterator[str]:
 
 def command(level: Level, properties: Mapping[str, str], message: str) -> str:
     """One workflow command: an annotation where its properties name a file, else a line of the log that stands out."""
-    told = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
-    return f"::{_COMMANDS[level]} {told}::{_data(message)}\n"
+    told = ",".join(f"{key}={github_property(value)}" for key, value in properties.items())
+    return f"::{_COMMANDS[level]} {told}::{github_message(message)}\n"
 
 
 def _place(location: Location, files: Files) -> dict[str, str]:
@@ -58,11 +59,3 @@ def _message(result: Result, finding: Finding, context: Context) -> Iterator[str
     if finding.fix:
         yield f"help: {finding.fix.title} [{finding.fix.safety.value} fix]"
     yield rule_url(finding.code)
-
-
-def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C").replace(";", "%3B")

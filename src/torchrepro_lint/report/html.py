@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING
 
 from torchrepro_lint.model import Certainty, Finding, Level, Location
 from torchrepro_lint.report import Context
+from torchrepro_lint.report.escaping import visible
 from torchrepro_lint.report.links import rule_url
 from torchrepro_lint.report.places import shown_path, shown_place
 from torchrepro_lint.report.positions import Files, whole
 from torchrepro_lint.report.spans import spans
 from torchrepro_lint.report.summary import summary
-from torchrepro_lint.report.terminal import columns, visible
+from torchrepro_lint.report.terminal import columns
 
 if TYPE_CHECKING:
     from torchrepro_lint.engine import Result

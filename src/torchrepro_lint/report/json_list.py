@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from torchrepro_lint.model import Edit, Finding, Fix, Location, Position, Related
 from torchrepro_lint.report import Context
+from torchrepro_lint.report.escaping import as_json
 from torchrepro_lint.report.places import shown_path
 
 if TYPE_CHECKING:
@@ -21,10 +21,10 @@ _SourceOf = Callable[[str], "SourceFile | None"]
 
 def render(result: Result, context: Context) -> Iterator[str]:
     """The whole list, findings in the order that every format uses."""
-    yield json.dumps(as_json(result, context.cwd), indent=2, ensure_ascii=False) + "\n"
+    yield as_json(listed(result, context.cwd)) + "\n"
 
 
-def as_json(result: Result, cwd: Path) -> list[dict[str, Any]]:
+def listed(result: Result, cwd: Path) -> list[dict[str, Any]]:
     """The list as data; the project's root is told as it is seen from `cwd`."""
     source = lru_cache(maxsize=8)(result.source)
     root = shown_path(result.root, "", cwd)

@@ -10,7 +10,7 @@ from html import escape
 from typing import NamedTuple
 
 from torchrepro_lint.evidence import CONFIRMED, Measured, pace
-from torchrepro_lint.report.terminal import visible
+from torchrepro_lint.report.escaping import visible
 
 TITLE = "What operations did, by environment"
 LEGEND = (

@@ -22,7 +22,7 @@ def shown_path(root: Path, rel: str, cwd: Path) -> str:
         return absolute.as_posix()
     if relative.startswith("../") and len(relative) > len(absolute.as_posix()):
         return absolute.as_posix()
-    return relative
+    return f"./{relative}" if relative.lstrip().startswith(":") else relative  # GitHub obeys a line that starts with ::
 
 
 def shown_place(root: Path, location: Location, cwd: Path) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from torchrepro_lint.report.escaping import visible
 from torchrepro_lint.report.summary import counted
-from torchrepro_lint.report.terminal import visible
 from torchrepro_lint.report.verdict_words import with_arguments
 
 if TYPE_CHECKING:

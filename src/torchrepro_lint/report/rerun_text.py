@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from torchrepro_lint.report.escaping import visible
 from torchrepro_lint.report.rerun_words import compared, findings_line, headline, lines_of, recall, title
 from torchrepro_lint.report.summary import counted
-from torchrepro_lint.report.terminal import Paint, visible
+from torchrepro_lint.report.terminal import Paint
 
 if TYPE_CHECKING:
     from torchrepro_lint.rerun.results import Cause, Outcome

@@ -5,6 +5,8 @@ Knows tabs and wide characters through `terminal`; nothing of ranges over severa
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+
 from torchrepro_lint.report.terminal import lay_out
 
 CUT = "..."
@@ -19,11 +21,12 @@ class Row:
         self._cells, self._starts = lay_out(line.rstrip())
         self._left = 0
         self._right = self._starts[-1]
-        self.text = "".join(self._cells)
+        self.text = ""
 
     def focus(self, start: int, end: int) -> None:
-        """Cut a line that is too long around its characters `start` to `end`."""
+        """Show the line; one that is too long is cut around its characters `start` to `end`."""
         if self._starts[-1] <= self.width:
+            self.text = "".join(self._cells)
             return
         first, last = self._column(start), self._column(end)
         self._left = 0
@@ -33,8 +36,8 @@ class Row:
         shift = len(CUT) if self._left else 0
         whole = self._starts[-1] - self._left + shift <= self.width
         self._right = self._starts[-1] if whole else self._left + self.width - shift - len(CUT)
-        kept = zip(self._cells, self._starts, self._starts[1:], strict=False)
-        middle = "".join(cell for cell, begin, stop in kept if begin >= self._left and stop <= self._right)
+        kept = slice(bisect_left(self._starts, self._left), bisect_right(self._starts, self._right) - 1)
+        middle = "".join(self._cells[kept])
         self.text = CUT * bool(self._left) + middle + ("" if whole else CUT)
 
     def place(self, start: int, end: int) -> tuple[int, int]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from torchrepro_lint.cards import Card
+from torchrepro_lint.report.escaping import as_json
 from torchrepro_lint.report.terminal import Paint
 
 _FIXES = {"safe": "[*]", "unsafe": "[!]", "none": ""}
@@ -59,4 +59,4 @@ def card_json(card: Card, measured: Sequence[str] = ()) -> dict[str, Any]:
 
 def render_json(value: object) -> str:
     """Indented, as the findings are."""
-    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+    return as_json(value) + "\n"

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from torchrepro_lint.model import Level, Range
+from torchrepro_lint.report.escaping import visible
 from torchrepro_lint.report.row import Row
-from torchrepro_lint.report.terminal import Paint, Style, columns, visible
+from torchrepro_lint.report.terminal import Paint, Style, columns
 
 _WHOLE = 5  # a range of at most so many lines is shown whole
 _LEAST = 20  # columns for the text, however narrow the terminal

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from torchrepro_lint.model import Level
 from torchrepro_lint.report import Context
-from torchrepro_lint.report.terminal import Paint, visible
+from torchrepro_lint.report.escaping import visible
+from torchrepro_lint.report.terminal import Paint
 
 if TYPE_CHECKING:
     from torchrepro_lint.engine import Result

@@ -1,14 +1,16 @@
 """Text on a terminal: styles, and how many columns a text takes.
 
-Knows characters and escape codes; nothing of findings or source files.
+Knows widths and the codes of styles; nothing of findings or source files.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from torchrepro_lint.model import Level
+from torchrepro_lint.report.escaping import visible
 
 Style = Literal["error", "warning", "note", "frame", "related", "strong", "help"]
 
@@ -22,7 +24,6 @@ _CODES: dict[Style, str] = {
     "help": "1;32",
 }
 _TAB = 4
-_BIDIRECTIONAL = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 class Paint(NamedTuple):
@@ -37,39 +38,26 @@ class Paint(NamedTuple):
         return f"\x1b[{_CODES[name]}m{text}\x1b[0m"
 
 
-def visible(text: str) -> str:
-    """`text` on one line, without control characters that a terminal would act on."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(_shown(character) for character in text)
-
-
 def columns(text: str) -> int:
     """How many columns a text takes that has no tabs or control characters."""
     return len(text) if text.isascii() else sum(map(_width, text))
 
 
+@lru_cache(maxsize=4)  # a line of a megabyte may have thousands of findings
 def lay_out(line: str) -> tuple[Sequence[str], Sequence[int]]:
     """Each character as it is shown, and the 0-based column it starts in; the last column ends the line."""
+    if "\t" not in line:
+        line = visible(line)
     if line.isascii() and line.isprintable():
         return line, range(len(line) + 1)
     cells: list[str] = []
     starts = [0]
-    for character in line:
+    for character, safe in zip(line, visible(line), strict=True):
         at = starts[-1]
-        shown = " " * (_TAB - at % _TAB) if character == "\t" else _shown(character)
+        shown = " " * (_TAB - at % _TAB) if character == "\t" else safe
         cells.append(shown)
         starts.append(at + columns(shown))
     return cells, starts
-
-
-def _shown(character: str) -> str:
-    number = ord(character)
-    if number < 0x20:
-        return " " if character in "\t\n\r" else chr(0x2400 + number)
-    if 0x7F <= number < 0xA0 or character in _BIDIRECTIONAL or character in "\u2028\u2029":
-        return "\ufffd"
-    return character
 
 
 def _width(character: str) -> int:

@@ -5,7 +5,6 @@ Decides nothing: the caller says which row belongs to which finding.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -13,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from torchrepro_lint.model import Finding, Level
 from torchrepro_lint.report import Context
+from torchrepro_lint.report.escaping import as_json, visible
 from torchrepro_lint.report.places import shown_place
 from torchrepro_lint.report.summary import counted
-from torchrepro_lint.report.terminal import Paint, visible
+from torchrepro_lint.report.terminal import Paint
 from torchrepro_lint.report.verdict_words import lines_of, machine, rests_on, summary_of
 
 if TYPE_CHECKING:
@@ -120,17 +120,17 @@ def _concise(verification: Verification, context: Context) -> Iterator[str]:
 
 
 def _json(verification: Verification, context: Context) -> Iterator[str]:
-    from torchrepro_lint.report.json_list import as_json
+    from torchrepro_lint.report.json_list import listed
     from torchrepro_lint.verify.evidence import evidence, ordered
 
     content = evidence(verification.session)
     place = {id(row): number for number, row in enumerate(ordered(verification.session))}
-    findings = as_json(verification.result, context.cwd) if verification.result else []
+    findings = listed(verification.result, context.cwd) if verification.result else []
     joined = [
         {**finding, "verdict": row.verdict.value, "row": place[id(row)]}
         for finding, row in zip(findings, verification.rows, strict=True)
     ]
-    yield json.dumps({"findings": joined, "evidence": content}, indent=2, ensure_ascii=False) + "\n"
+    yield as_json({"findings": joined, "evidence": content}) + "\n"
 
 
 def _github(verification: Verification, context: Context) -> Iterator[str]:

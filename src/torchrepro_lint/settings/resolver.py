@@ -9,12 +9,15 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from torchrepro_lint.settings.tables import TABLE, SettingsError, origin_in, own_file, own_table, shown
-from torchrepro_lint.settings.validation import checked, string
+from torchrepro_lint.settings.tables import TABLE, SettingsError, is_there, origin_in, own_file, own_table, shown
+from torchrepro_lint.settings.validation import checked, path_text, quoted
 from torchrepro_lint.settings.values import Settings, covers
 
 # os.path answers False where Path raises: for folders that may not be entered, names that are too long.
-# ruff: noqa: PTH112, PTH113
+# ruff: noqa: PTH112
+
+
+MAX_CHAIN = 32  # files that extend one another
 
 
 class SettingsResolver:
@@ -51,16 +54,21 @@ class SettingsResolver:
         return self._for_folder(path if os.path.isdir(path) else path.parent)
 
     def _for_folder(self, folder: Path) -> Settings:
-        if folder not in self._by_folder:
-            file = own_file(folder)
+        """Of the folders from here upwards, the first that has settings decides for all below it."""
+        passed: list[Path] = []
+        here, found = folder, self._by_folder.get(folder)
+        while found is None:
+            passed.append(here)
+            file = own_file(here)
             if file is not None:
                 found = self._finished(self._read(file, ()))
-            elif folder.parent != folder:
-                found = self._for_folder(folder.parent)
-            else:
+            elif here.parent == here:
                 found = self._finished(Settings(Path.cwd()))
-            self._by_folder[folder] = found
-        return self._by_folder[folder]
+            else:
+                here = here.parent
+                found = self._by_folder.get(here)
+        self._by_folder.update(dict.fromkeys(passed, found))
+        return found
 
     def _finished(self, settings: Settings) -> Settings:
         return self._layered(settings, self._overrides, lambda key: f"--{key}")
@@ -75,12 +83,14 @@ class SettingsResolver:
         if path in extended_by:
             circle = " -> ".join(shown(step) for step in (*extended_by[extended_by.index(path) :], path))
             raise SettingsError(f"{origin_in(extended_by[-1], 'extend')}: a circle of files: {circle}")
+        if len(extended_by) > MAX_CHAIN:
+            raise SettingsError(f"{origin_in(extended_by[-1], 'extend')}: more than {MAX_CHAIN} files in a row")
         values = dict(own_table(path) or {})
         below = Settings(path.parent)
         if "extend" in values:
             origin = origin_in(path, "extend")
-            target = _absolute(path.parent / Path(string(values.pop("extend"), origin)).expanduser())
-            if not os.path.isfile(target):
+            target = _absolute(path.parent / _in_home(path_text(values.pop("extend"), origin), origin))
+            if not is_there(target):
                 raise SettingsError(f"{origin}: no such file: {shown(target)}")
             below = self._read(target, (*extended_by, path))._replace(base=path.parent)
         return self._layered(below, values, lambda key: origin_in(path, key))
@@ -102,6 +112,13 @@ class SettingsResolver:
         for key in ("extend-exclude", "per-file-ignores"):
             new[key] = (*getattr(below, _attribute(key)), *new.get(key, ()))
         return below._replace(origins=origins, **{_attribute(key): value for key, value in new.items()})
+
+
+def _in_home(text: str, origin: str) -> Path:
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        raise SettingsError(f"{origin}: {quoted(text)} names the folder of a user who is not known here") from None
 
 
 def _without(selectors: tuple[str, ...], overruled_by: tuple[str, ...]) -> tuple[str, ...]:

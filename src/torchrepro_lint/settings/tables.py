@@ -12,8 +12,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from torchrepro_lint.reading import read_regular
+
 # os.path answers False where Path raises: for folders that may not be entered, names that are too long.
-# ruff: noqa: PTH113
+# ruff: noqa: PTH110, PTH112
 
 TABLE = "torchrepro-lint"
 FILE = "torchrepro-lint.toml"
@@ -27,9 +29,14 @@ class SettingsError(Exception):
 def own_file(folder: Path) -> Path | None:
     """The file in `folder` itself that configures us, if there is one."""
     for path in (folder / FILE, folder / "pyproject.toml"):
-        if os.path.isfile(path) and own_table(path) is not None:
+        if is_there(path) and own_table(path) is not None:
             return path
     return None
+
+
+def is_there(path: Path) -> bool:
+    """Whether there is a file of that name, of whatever kind: what cannot be read is to be told."""
+    return os.path.exists(path) and not os.path.isdir(path)
 
 
 def own_table(path: Path) -> Mapping[str, Any] | None:
@@ -79,6 +86,10 @@ def load(path: Path) -> dict[str, Any]:
         raise SettingsError(f"{shown(path)}:{line}: is not UTF-8") from None
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(_broken(path, str(error), data.count(b"\n") + 1)) from None
+    except RecursionError:
+        raise SettingsError(f"{shown(path)}: broken TOML: nested too deeply") from None
+    except ValueError as error:  # Python refuses to read numbers of thousands of digits
+        raise SettingsError(f"{shown(path)}: broken TOML: {error}") from None
 
 
 def _broken(path: Path, message: str, last_line: int) -> str:
@@ -91,6 +102,6 @@ def _broken(path: Path, message: str, last_line: int) -> str:
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_regular(path)
     except OSError as error:
         raise SettingsError(f"{shown(path)}: cannot be read: {error.strerror or error}") from None

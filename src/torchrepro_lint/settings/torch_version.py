@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from itertools import chain
 from pathlib import Path
 
-from torchrepro_lint.requirements import of_environments, of_lists, of_pyproject
-from torchrepro_lint.settings.tables import load
+from torchrepro_lint.requirements import Refused, of_environments, of_lists, of_pyproject
+from torchrepro_lint.settings.tables import is_there, load
 
 
-def project_torch(root: Path) -> str | None:
-    """A version or specifier such as `==2.1.0` or `>=2.0,<3`; None if the project names none."""
+def project_torch(root: Path, refused: Refused = lambda path, reason: None) -> str | None:
+    """A version or specifier such as `==2.1.0` or `>=2.0,<3`; None if the project names none. `refused` is told of each
+    list that cannot be read."""
     pyproject = root / "pyproject.toml"
-    document = load(pyproject) if os.path.isfile(pyproject) else {}  # noqa: PTH113 - never raises
-    for found in chain(of_pyproject(pyproject, document), of_lists(root), of_environments(root)):
-        if found.name == "torch" and found.specifier:
-            return found.specifier
-    return None
+    document = load(pyproject) if is_there(pyproject) else {}
+    lists = chain(of_pyproject(pyproject, document), of_lists(root, refused), of_environments(root, refused))
+    return next((found.specifier for found in lists if found.name == "torch" and found.specifier), None)

@@ -26,10 +26,14 @@ KEYS = (
     "evidence",
     "baseline",
     "min-certainty",
+    "max-file-size",
+    "max-file-seconds",
     "extend",
 )
 CERTAINTIES = ("certain", "likely", "depends")
 MAX_SEED = 2**32 - 1  # numpy takes no more
+MAX_SECONDS = 86_400
+MAX_MEGABYTES = 1000  # a syntax tree takes a hundred times as much memory as its text
 _DOTTED = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*"
 
 
@@ -38,12 +42,16 @@ def checked(key: str, value: object, origin: str, known: Mapping[str, str]) -> A
     if key in SELECTIONS:
         return selectors(value, origin, known)
     if key in LISTS:
-        return strings(value, origin)
+        return tuple(_for_paths(item, origin) for item in strings(value, origin))
     match key:
         case "per-file-ignores":
             return _per_file_ignores(value, origin, known)
         case "seed":
             return _seed(value, origin)
+        case "max-file-size":
+            return _whole_number(value, origin, "megabytes", MAX_MEGABYTES)
+        case "max-file-seconds":
+            return _whole_number(value, origin, "seconds", MAX_SECONDS)
         case "torch":
             return _version(value, origin)
         case "seed-functions":
@@ -53,7 +61,7 @@ def checked(key: str, value: object, origin: str, known: Mapping[str, str]) -> A
         case "rng-functions":
             return _dotted_names(value, origin, "package.jitter:numpy", rf"{_DOTTED}(?::(?:torch|numpy|python))?")
         case "extend" | "evidence" | "baseline":
-            return string(value, origin)
+            return path_text(value, origin)
         case "min-certainty":
             return _certainty(value, origin)
     raise SettingsError(f"{origin}: unknown key{_nearest(key, KEYS)}")
@@ -78,6 +86,17 @@ def string(value: object, origin: str) -> str:
     raise SettingsError(f"{origin}: must be a string, not {_shown(value)}")
 
 
+def path_text(value: object, origin: str) -> str:
+    """A string that can name a file."""
+    return _for_paths(string(value, origin), origin)
+
+
+def _for_paths(text: str, origin: str) -> str:
+    if "\0" in text:
+        raise SettingsError(f"{origin}: {quoted(text)} has a null character, which no path can have")
+    return text
+
+
 def _selector(item: str, origin: str, known: Mapping[str, str]) -> str:
     code = item.upper()
     if code == "ALL" or (code and any(rule.startswith(code) for rule in known)):
@@ -85,12 +104,15 @@ def _selector(item: str, origin: str, known: Mapping[str, str]) -> str:
     for rule, name in known.items():
         if name == item.lower():
             return rule
-    raise SettingsError(f"{origin}: unknown rule {item!r}{_nearest(item, [*known, *known.values(), 'ALL'])}")
+    raise SettingsError(f"{origin}: unknown rule {quoted(item)}{_nearest(item, [*known, *known.values(), 'ALL'])}")
 
 
 def _per_file_ignores(value: object, origin: str, known: Mapping[str, str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
     if isinstance(value, Mapping):
-        return tuple((glob, selectors(rules, f"{origin} {glob!r}", known)) for glob, rules in value.items())
+        return tuple(
+            (_for_paths(glob, origin), selectors(rules, f"{origin} {quoted(glob)}", known))
+            for glob, rules in value.items()
+        )
     raise SettingsError(f"{origin}: must be a table of patterns, each with a list of rules")
 
 
@@ -98,7 +120,7 @@ def _dotted_names(value: object, origin: str, example: str, pattern: str = _DOTT
     names = strings(value, origin)
     for name in names:
         if not re.fullmatch(pattern, name):
-            raise SettingsError(f"{origin}: {name!r} is not a dotted name such as {example!r}")
+            raise SettingsError(f"{origin}: {quoted(name)} is not a dotted name such as {example!r}")
     return names
 
 
@@ -115,17 +137,29 @@ def _certainty(value: object, origin: str) -> str:
     raise SettingsError(f"{origin}: must be one of {', '.join(CERTAINTIES)}, not {text!r}{_nearest(text, CERTAINTIES)}")
 
 
+def _whole_number(value: object, origin: str, unit: str, most: int) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= most:
+        return value
+    raise SettingsError(f"{origin}: must be a whole number of {unit} from 1 to {most}, not {_shown(value)}")
+
+
 def _version(value: object, origin: str) -> str:
     text = string(value, origin).strip()
     if is_version(text):
         return text
-    raise SettingsError(f"{origin}: {text!r} is not a version such as '2.4' or '>=2.1,<2.5'")
+    raise SettingsError(f"{origin}: {quoted(text)} is not a version such as '2.4' or '>=2.1,<2.5'")
 
 
 def _shown(value: object) -> str:
     if isinstance(value, (list, tuple)):
         return "a list of other things"
-    return repr(value) if isinstance(value, (str, int, float)) else "a table"
+    return quoted(value) if isinstance(value, (str, int, float)) else "a table"
+
+
+def quoted(value: str | float) -> str:
+    """The value as it is written in a message: a long one is cut."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def _nearest(word: str, valid: Iterable[str]) -> str:

@@ -41,6 +41,8 @@ class Settings(NamedTuple):
     baseline: str | None = None
     min_certainty: str = "depends"
     src: tuple[str, ...] = (".", "src")
+    max_file_size: int = 10
+    max_file_seconds: int = 60
     origins: tuple[tuple[str, str], ...] = ()
 
     def origin(self, key: str) -> str:

@@ -99,9 +99,18 @@ def _checked_codec(name: str, bom: bool, place: Position) -> str:
         ascii_survives = _PROBE.encode(name) == _PROBE.encode("ascii")
     except (LookupError, UnicodeError):
         raise SourceError(f"unknown encoding: {name}", place) from None
-    if not ascii_survives:
+    if not (ascii_survives and _can_replace(name)):
         raise SourceError(f"{name} is not an encoding for source text", place)
     return name
+
+
+def _can_replace(name: str) -> bool:
+    """Whether the codec goes on after a byte that it cannot read, as that of domain names cannot."""
+    try:
+        b"\xff".decode(name, errors="replace")
+    except UnicodeError:
+        return False
+    return True
 
 
 def _undecodable(body: bytes, encoding: str, error: UnicodeDecodeError) -> SourceError:

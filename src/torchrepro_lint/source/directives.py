@@ -6,6 +6,7 @@ Knows the forms that flake8 and ruff accept for `noqa`, and our own; nothing of 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 
 from torchrepro_lint.model import Position, Range
@@ -24,10 +25,11 @@ _BRACKETED_ITEM = re.compile(r"[^,\]\s](?:[^,\]]*[^,\]\s])?")
 
 
 def parse(comment: str, line: int, column: int) -> Iterator[Suppression]:
-    """The suppressions in a comment that starts at `column` (0-based)."""
-    for match in _DIRECTIVE.finditer(comment):
-        following = _NEXT_COMMENT.search(comment, match.end())
-        end = len(comment[: following.start() if following else None].rstrip())
+    """The suppressions in a comment that starts at `column` (0-based); each ends where another comment starts."""
+    found = list(_DIRECTIVE.finditer(comment))
+    starts = sorted({match.start() for match in (*found, *_NEXT_COMMENT.finditer(comment))} | {len(comment)})
+    for match in found:
+        end = _without_blanks(comment, match.end(), starts[bisect_left(starts, match.end())])
         foreign = False
         items: list[tuple[int, int]] | None
         if match["noqa"]:
@@ -46,6 +48,12 @@ def parse(comment: str, line: int, column: int) -> Iterator[Suppression]:
             tuple(_range(line, column, start, stop) for start, stop in items or ()),
             foreign,
         )
+
+
+def _without_blanks(text: str, start: int, end: int) -> int:
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return end
 
 
 def _noqa_items(comment: str, start: int, end: int) -> tuple[list[tuple[int, int]] | None, bool]:

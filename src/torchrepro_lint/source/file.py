@@ -5,14 +5,15 @@ Lines end at CRLF, CR and LF only, as they do for Python's own tokenizer; nothin
 
 from __future__ import annotations
 
+import errno
 import re
-import stat
 from bisect import bisect_right
 from itertools import accumulate
 from pathlib import Path
 from typing import Literal
 
 from torchrepro_lint.model import Location, Position, Range
+from torchrepro_lint.reading import NotRegularError, read_regular
 from torchrepro_lint.source import decoding
 from torchrepro_lint.source.errors import SourceError
 from torchrepro_lint.source.suppressions import Suppression, find_suppressions
@@ -20,6 +21,8 @@ from torchrepro_lint.source.suppressions import Suppression, find_suppressions
 Kind = Literal["python", "stub", "notebook"]
 _KINDS: dict[str, Kind] = {".pyi": "stub", ".ipynb": "notebook"}
 _NEWLINE = re.compile(r"\r\n|\r|\n")
+MAX_SIZE = 10_000_000  # bytes; the largest file that we know of is generated and has a tenth of that
+PLOTS = 10  # a notebook, most of which is output, may be that many times as large
 
 
 class SourceFile:
@@ -137,15 +140,18 @@ class SourceFile:
         return decoding.encode(document, self.encoding, self.bom)
 
 
-def read_source(path: Path, rel: str) -> SourceFile:
-    """Read a file; raises SourceError when it cannot be read or decoded."""
+def read_source(path: Path, rel: str, limit: int = MAX_SIZE) -> SourceFile:
+    """Read a file of at most `limit` bytes; raises SourceError when it cannot be read or decoded."""
+    if path.suffix == ".ipynb":
+        limit *= PLOTS
     try:
-        mode = path.stat().st_mode
-        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # a pipe without a writer would never end
-            raise SourceError("cannot be read: not a regular file; the path - reads the standard input")
-        data = path.read_bytes()  # whose error says that it is a folder
+        data = read_regular(path, limit)
+    except NotRegularError as error:
+        what = f"cannot be read: {error.strerror}; the path - reads the standard input"
+        raise SourceError(what) from None
     except OSError as error:
-        raise SourceError(f"cannot be read: {error.strerror or error}") from None
+        hint = "; the setting max-file-size allows more" if error.errno == errno.EFBIG else ""
+        raise SourceError(f"cannot be read: {error.strerror or error}{hint}") from None
     return source_from_bytes(data, path, rel)
 
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 
 from torchrepro_lint.source.lexemes import COMMENT, STRING
 
 # Anything that could make a cell more than plain Python; most cells have none of it.
 _SUSPECT = re.compile(r"(?m)^[ \t]*[%!?/,;]|\?[ \t]*$|=[ \t]*[%!]|^[ \t]*(?:pip3?|conda|mamba|cd|ls)[ \t]")
-_CELL_MAGIC = re.compile(r"(?:[ \t]*(?:\r\n|\r|\n))*%%(?P<name>\w+)[^\r\n]*")
+_CELL_MAGIC = re.compile(r"(?:[ \t\r\n]*[\r\n])?%%(?P<name>\w+)[^\r\n]*")
 # Other cell magics hold another language, or text for a file.
 _RUNS_ITS_BODY = re.compile(
     r"time|timeit|capture|debug|prun|memit|mprun|lprun|scalene|snakeviz|pyinstrument|heat|wandb|ipytest"
@@ -120,7 +121,9 @@ def _blank(text: str) -> str:
 
 def _is_python(text: str) -> bool:
     try:
-        ast.parse(text.strip())
-    except (SyntaxError, ValueError):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(text.strip())
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True

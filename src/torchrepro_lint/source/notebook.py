@@ -52,6 +52,8 @@ def _load(text: str) -> dict[str, Any]:
         raise SourceError(f"broken notebook: {error.msg}", place) from None
     except RecursionError:
         raise SourceError("broken notebook: nested too deeply") from None
+    except ValueError:  # Python refuses to read them
+        raise SourceError("broken notebook: a number with thousands of digits") from None
     if not isinstance(notebook, dict):
         raise SourceError("not a notebook: the top level is not an object")
     return notebook

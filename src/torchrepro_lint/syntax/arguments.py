@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 # How long lines may grow: as long as they are, in a file that is long enough to tell, within bounds.
 _NARROWEST, _USUAL, _WIDEST = 79, 100, 120
 _TELLING = 60
-_MAGIC = re.compile(r"\s*pass;|[^=]*= {5,}")  # what replaces `%time f()` and `x = %time f()`
+_CLOSED = re.compile(r"(?:\s*\))*")  # brackets around an argument are no part of it
+_MAGIC = re.compile(r"\s*pass;|[^=]*= {5,}")  # what stands for `%time f()` and `x = %time f()`
 
 
 def with_argument(facts: ModuleFacts, call: ast.Call, name: str, value: str) -> Edit:
@@ -28,14 +29,44 @@ def with_argument(facts: ModuleFacts, call: ast.Call, name: str, value: str) -> 
     for keyword in call.keywords:
         if keyword.arg == name:
             return Edit(facts.source.rel, facts.range(keyword.value), value)
+    try:
+        return _within_width(facts, call, _laid_out(facts, call, name, value))
+    except RecursionError:  # libcst takes a few calls for each level of nesting
+        return _behind_last(facts, call, f"{name}={value}")
+
+
+def _laid_out(facts: ModuleFacts, call: ast.Call, name: str, value: str) -> Edit:
+    """The argument added as the others are laid out."""
     import libcst as cst
 
     place = facts.range(call)
     before = facts.source.slice(place)
-    node = cst.parse_expression(before)
+    try:
+        node = cst.parse_expression(before)
+    except cst.ParserSyntaxError:  # a line ends before the bracket, within brackets that are not part of the call
+        return _behind_last(facts, call, f"{name}={value}")
     assert isinstance(node, cst.Call)
     after = cst.Module([], default_newline=facts.source.newline).code_for_node(_appended(node, name, value))
-    return _within_width(facts, call, _smallest(facts, place, before, after))
+    return _smallest(facts, place, before, after)
+
+
+def _behind_last(facts: ModuleFacts, call: ast.Call, text: str) -> Edit:
+    """The argument right behind the last one, or before the last `**`."""
+    source = facts.source
+    end = source.offset(facts.range(call).end)
+    places = [facts.range(argument) for argument in (*call.args, *call.keywords)]
+    last = max(places, key=lambda place: place.start, default=None)
+    if last is None:
+        return _insertion(facts, end - 1, text)
+    if last.start in [facts.range(keyword).start for keyword in call.keywords if keyword.arg is None]:
+        return _insertion(facts, source.offset(last.start), f"{text}, ")
+    brackets = _CLOSED.match(source.text, source.offset(last.end), end - 1)
+    return _insertion(facts, brackets.end() if brackets else source.offset(last.end), f", {text}")
+
+
+def _insertion(facts: ModuleFacts, offset: int, text: str) -> Edit:
+    place = facts.source.position(offset)
+    return Edit(facts.source.rel, Range(place, place), text)
 
 
 def _appended(call: cst.Call, name: str, value: str) -> cst.Call:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import platform
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -142,9 +143,12 @@ def _cublas(cuda: str | None) -> str | None:
 
 def _nvidia() -> dict[str, str | None]:
     """What the driver says, with or without PyTorch."""
+    program = _nvidia_smi()
+    if program is None:
+        return {"driver": driver_of_kernel()}
     asked = {"gpu": "name", "driver": "driver_version", "mig": "mig.mode.current", "compute_capability": "compute_cap"}
     while asked:
-        command = ["nvidia-smi", f"--query-gpu={','.join(asked.values())}", "--format=csv,noheader"]
+        command = [program, f"--query-gpu={','.join(asked.values())}", "--format=csv,noheader"]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=20)  # a broken driver may hang
         except (OSError, subprocess.SubprocessError):
@@ -155,6 +159,14 @@ def _nvidia() -> dict[str, str | None]:
             return dict(zip(asked, values, strict=False))
         asked.popitem()  # an old driver knows fewer of them
     return {}
+
+
+def _nvidia_smi() -> str | None:
+    """Where it is: never in the current folder or below, where a stranger's program may have its name."""
+    here = Path.cwd()
+    folders = [f for f in os.get_exec_path() if Path(f).is_absolute() and not Path(f).is_relative_to(here)]
+    found = shutil.which("nvidia-smi", path=os.pathsep.join(folders))
+    return found if found and Path(found).is_absolute() else None  # Windows looks here first
 
 
 def driver_of_kernel(path: Path = Path("/proc/driver/nvidia/version")) -> str | None:

@@ -1,0 +1,6 @@
+from torch.utils.data import SubsetRandomSampler
+
+
+def per_class(indices):
+    return [SubsetRandomSampler
+(indices[label]) for label in sorted(indices)]
