@@ -1,4 +1,4 @@
-# expect: EXTERNAL source=entropy shown_by=entropy rule=TRP105
+# expect: EXTERNAL rule=TRP105
 # command: python {file}
 import random
 
