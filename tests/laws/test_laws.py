@@ -41,7 +41,9 @@ KNOWN = {
         "TRP502": "counts are known by their names",
         "TRP701": "progress is known by the names of what is saved",
     },
-    "split_class": dict.fromkeys(("TRP104", "TRP108", "TRP301", "loaders"), "methods of a base are not asked for those of its subclasses"),
+    "split_class": dict.fromkeys(
+        ("TRP104", "TRP108", "TRP301", "loaders"), "what a base calls on `self` is not looked for in its subclasses"
+    ),
 }
 
 
