@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,8 @@ FLAG = "torch.backends.cudnn.benchmark = True{}\n"
 def project(tmp_path: Path) -> Path:
     pyproject = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
     target = pyproject["project"]["entry-points"]["flake8.extension"]["TRP"]
-    (tmp_path / ".flake8").write_text(CONFIG.format(target))
+    is_installed = any(point.value == target for point in entry_points(group="flake8.extension"))
+    (tmp_path / ".flake8").write_text("[flake8]\nselect = TRP\n" if is_installed else CONFIG.format(target))
     (tmp_path / "pyproject.toml").write_text("")
     (tmp_path / "data.py").write_text(DATA)
     (tmp_path / "train.py").write_text(TRAIN + FLAG.format("") + FLAG.format("  # noqa: TRP401"))
