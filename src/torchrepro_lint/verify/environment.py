@@ -164,7 +164,8 @@ def _nvidia() -> dict[str, str | None]:
 def _nvidia_smi() -> str | None:
     """Where it is: never in the current folder or below, where a stranger's program may have its name."""
     here = Path.cwd()
-    folders = [f for f in os.get_exec_path() if Path(f).is_absolute() and not Path(f).is_relative_to(here)]
+    own = here != Path(here.anchor)  # everything lies below the root
+    folders = [f for f in os.get_exec_path() if Path(f).is_absolute() and not (own and Path(f).is_relative_to(here))]
     found = shutil.which("nvidia-smi", path=os.pathsep.join(folders))
     return found if found and Path(found).is_absolute() else None  # Windows looks here first
 
