@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 Property: TypeAlias = "str | int | float | bool | Sequence[Property] | Mapping[str, Property] | None"
 """What JSON can hold."""
@@ -133,3 +133,22 @@ class Finding:
         """By path, cell, place, code and message: the one order used everywhere."""
         where = self.location
         return (where.path, where.cell or 0, where.range.start, self.code, self.message)
+
+
+SuppressionKind = Literal["noqa", "ignore", "ignore-file"]
+
+
+class Suppression(NamedTuple):
+    """One suppressing comment.
+
+    `codes` are our codes (upper case), prefixes and rule names, None for everything; `code_ranges` has one
+    place for each. `range` runs from the comment's `#` to its end, or to the next comment on the line.
+    `foreign` is true when other tools' codes stand in the same `noqa`.
+    """
+
+    line: int
+    kind: SuppressionKind
+    codes: tuple[str, ...] | None
+    range: Range
+    code_ranges: tuple[Range, ...]
+    foreign: bool = False

@@ -61,7 +61,9 @@ def test_identical_says_which_share_of_runs_may_still_differ(root: Path) -> None
 
 def test_json_is_as_the_schema_says() -> None:
     for outcome in (PARTED, IDENTICAL):
-        jsonschema.validate(json.loads("".join(rerun_json.render(outcome))), SCHEMA)
+        document = json.loads("".join(rerun_json.render(outcome)))
+        jsonschema.validate(document, SCHEMA)
+        assert document["schema"] == 1
 
 
 def test_the_page_escapes_what_comes_from_the_program_and_needs_no_network(root: Path) -> None:

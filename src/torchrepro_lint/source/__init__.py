@@ -5,9 +5,9 @@ Knows encodings, newlines and comments; knows nothing of what the code means, no
 
 from __future__ import annotations
 
+from torchrepro_lint.model import Suppression
 from torchrepro_lint.source.errors import SourceError
 from torchrepro_lint.source.file import SourceFile, read_source, source_from_bytes, source_from_text
-from torchrepro_lint.source.suppressions import Suppression
 
 __all__ = [
     "SourceError",

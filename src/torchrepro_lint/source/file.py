@@ -12,11 +12,11 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Literal
 
-from torchrepro_lint.model import Location, Position, Range
+from torchrepro_lint.model import Location, Position, Range, Suppression
 from torchrepro_lint.reading import NotRegularError, read_regular
 from torchrepro_lint.source import decoding
 from torchrepro_lint.source.errors import SourceError
-from torchrepro_lint.source.suppressions import Suppression, find_suppressions
+from torchrepro_lint.source.suppressions import find_suppressions
 
 Kind = Literal["python", "stub", "notebook"]
 _KINDS: dict[str, Kind] = {".pyi": "stub", ".ipynb": "notebook"}

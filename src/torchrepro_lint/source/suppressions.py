@@ -7,28 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Literal, NamedTuple
 
-from torchrepro_lint.model import Range
+from torchrepro_lint.model import Suppression
 
-SuppressionKind = Literal["noqa", "ignore", "ignore-file"]
 _MENTION = re.compile(r"#[^\S\r\n]*(?:noqa|torchrepro[^\S\r\n]*:)[^\r\n]*", re.IGNORECASE)
-
-
-class Suppression(NamedTuple):
-    """One suppressing comment.
-
-    `codes` are our codes (upper case), prefixes and rule names, None for everything; `code_ranges` has one
-    place for each. `range` runs from the comment's `#` to its end, or to the next comment on the line.
-    `foreign` is true when other tools' codes stand in the same `noqa`.
-    """
-
-    line: int
-    kind: SuppressionKind
-    codes: tuple[str, ...] | None
-    range: Range
-    code_ranges: tuple[Range, ...]
-    foreign: bool = False
 
 
 def find_suppressions(text: str, line_starts: Callable[[], Sequence[int]]) -> tuple[Suppression, ...]:
