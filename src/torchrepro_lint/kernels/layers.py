@@ -79,15 +79,13 @@ class Layers:
 
     def forward(self, made: Result) -> Scope | None:
         """The `forward` of a project module."""
-        member = self.program.names.class_member(made.callee, "forward") if isinstance(made.callee, Scope) else None
-        return member if isinstance(member, Scope) else None
+        return self.program.names.method(made.callee, "forward") if isinstance(made.callee, Scope) else None
 
     def _own_method(self, function: ast.expr, scope: Scope) -> Scope | None:
         owner = scope.method_class
         if owner is None or not isinstance(function, ast.Attribute) or not scope.is_self(function.value):
             return None
-        member = self.program.names.class_member(owner, function.attr)
-        return member if isinstance(member, Scope) and member.kind == "function" else None
+        return self.program.names.method(owner, function.attr)
 
     def _is_module_class(self, callee: str | Scope | None) -> bool:
         if isinstance(callee, Scope):

@@ -127,6 +127,11 @@ class Names:
                 return Variable(name, base, tuple(found))
         return None
 
+    def method(self, owner: Scope, name: str) -> Scope | None:
+        """The function that a class has under this name; None where it has something else, such as a class."""
+        found = self.class_member(owner, name)
+        return found if isinstance(found, Scope) and found.kind == "function" else None
+
     def bases(self, owner: Scope, depth: int = 0) -> list[str | Scope]:
         """The class and all its ancestors, nearest first; external ones as dotted names."""
         if owner in self._bases:
