@@ -12,6 +12,7 @@ from pathlib import Path
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.project.configurations import Configurations
 from torchrepro_lint.project.configured import Configured
 from torchrepro_lint.project.console_scripts import console_scripts
 from torchrepro_lint.project.files import Files
@@ -22,7 +23,7 @@ from torchrepro_lint.project.text import ProjectText
 
 
 class Project:
-    """One project. `read` gives the facts of a file, or None when it cannot be read; `files` lists all Python files;
+    """One project. `read` gives the facts of a file, or None when it cannot be read; `files` lists all Python files, `configurations` those of YAML and the like;
     `sources` are folders in which imports are looked for; `seed` is what fixes use where a program has none."""
 
     def __init__(
@@ -31,6 +32,7 @@ class Project:
         read: Callable[[Path], ModuleFacts | None],
         *,
         files: Callable[[], Collection[Path]] = tuple,
+        configurations: Callable[[], Collection[Path]] = tuple,
         sources: Collection[Path] = (),
         torch_version: Callable[[], str | None] = lambda: None,
         seed: int = 0,
@@ -45,6 +47,7 @@ class Project:
         self.configured = Configured(loader_classes, rng_functions)
         self.text = ProjectText(files)
         self.files = Files(read, self.text.read)
+        self.configurations = Configurations(root, self.load, configurations)
         self.finder = ModuleFinder(root, sources, self.files.search_path)
         self.names = Names(self.finder, self.load, lambda name: self.configured.meaning(catalogue.canonical(name)))
 
@@ -60,7 +63,7 @@ class Project:
 
     # -- files ------------------------------------------------------------------------------------------------
     def load(self, path: str) -> ModuleFacts | None:
-        """The facts of a file of the project; None for a folder and a file that cannot be read."""
+        """The facts of a file of the project, code or configuration; None for a folder and a file that cannot be read."""
         return self.files.load(path)
 
     def release(self) -> bool:
