@@ -23,6 +23,7 @@ from torchrepro_lint.project.project import Project
 from torchrepro_lint.project.unknown import UNKNOWN, Opaque
 
 if TYPE_CHECKING:
+    from torchrepro_lint.dataflow.defaults import Defaults
     from torchrepro_lint.evidence import Evidence, Measured
 
 V = TypeVar("V")
@@ -38,8 +39,9 @@ class Program:
         self.names = project.names
         self.store = Store()
         self.callers = Callers(project)
-        self.values = Values(project.names, self.callers.passing)
+        self.values = Values(project, self.callers.passing)
         self._own_evidence = evidence
+        self._defaults: Defaults | None = None
 
     @cached_property
     def evidence(self) -> Evidence:
@@ -57,6 +59,7 @@ class Program:
         """Free files when too many are held. Call it between files only: a rule may still look at them."""
         if self.project.release():
             self.values.forget()
+            self._defaults = None
             self.callers.forget()
             self.store.free()
 
@@ -64,6 +67,7 @@ class Program:
         """The file now holds `text`, or again what is on disk."""
         self.project.change(path, text)
         self.values.forget()
+        self._defaults = None
         self.callers.forget()
         self.store.forget()
 
@@ -89,6 +93,15 @@ class Program:
     def origins(self, expr: ast.expr, scope: Scope) -> list[Origin]:
         """Where the value of `expr` may come from; see `evaluate`."""
         return self.values.value(expr, scope)
+
+    @property
+    def defaults(self) -> Defaults | None:
+        """The values that configuration files give by default; None in a project that reads none."""
+        if self._defaults is None and self.values.configured.are_any():
+            from torchrepro_lint.dataflow.defaults import Defaults  # few projects get here
+
+            self._defaults = Defaults(self.project, self.callers.passing)
+        return self._defaults
 
     def evaluate(self, expr: ast.expr, scope: Scope, domain: Domain[V]) -> V:
         """The value of an expression over a domain."""

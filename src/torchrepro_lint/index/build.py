@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 from torchrepro_lint.index.binding import all_arguments, bind, bind_parameters, bind_target, enter
-from torchrepro_lint.index.errors import ParseError
-from torchrepro_lint.index.facts import Binding, FunctionNode, ModuleFacts, Scope
+from torchrepro_lint.index.facts import Binding, FunctionNode, ModuleFacts, ParseError, Scope
 from torchrepro_lint.model import Position
 from torchrepro_lint.source import SourceFile
 

@@ -14,8 +14,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from torchrepro_lint.index.errors import ParseError
-from torchrepro_lint.index.facts import ModuleFacts
+from torchrepro_lint.index.facts import ModuleFacts, ParseError
 from torchrepro_lint.model import Position
 from torchrepro_lint.source import SourceFile
 
@@ -71,8 +70,7 @@ def _scalar(value: object) -> ast.expr:
     """A constant, or a name for what is none to Python."""
     if isinstance(value, str) and any(sign in value for sign in _REFERS):
         return unknown(value)
-    is_plain = value is None or isinstance(value, str | bool | int | float)
-    return ast.Constant(value) if is_plain else unknown()
+    return ast.Constant(value) if value is None or isinstance(value, str | bool | int | float) else unknown()
 
 
 # -- YAML ----------------------------------------------------------------------------------------------------------

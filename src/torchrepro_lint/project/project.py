@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import ModuleFacts
-from torchrepro_lint.project.configurations import Configurations
 from torchrepro_lint.project.configured import Configured
 from torchrepro_lint.project.console_scripts import console_scripts
 from torchrepro_lint.project.files import Files
@@ -21,10 +21,14 @@ from torchrepro_lint.project.modules import ModuleFinder
 from torchrepro_lint.project.names import Names
 from torchrepro_lint.project.text import ProjectText
 
+if TYPE_CHECKING:
+    from torchrepro_lint.project.configurations import Configurations
+
 
 class Project:
-    """One project. `read` gives the facts of a file, or None when it cannot be read; `files` lists all Python files, `configurations` those of YAML and the like;
-    `sources` are folders in which imports are looked for; `seed` is what fixes use where a program has none."""
+    """One project. `read` gives the facts of a file, or None when it cannot be read; `files` lists all Python files,
+    `configurations` those of YAML and the like; `sources` are folders in which imports are looked for; `seed` is what
+    fixes use where a program has none."""
 
     def __init__(
         self,
@@ -47,7 +51,7 @@ class Project:
         self.configured = Configured(loader_classes, rng_functions)
         self.text = ProjectText(files)
         self.files = Files(read, self.text.read)
-        self.configurations = Configurations(root, self.load, configurations)
+        self._configuration_files = configurations
         self.finder = ModuleFinder(root, sources, self.files.search_path)
         self.names = Names(self.finder, self.load, lambda name: self.configured.meaning(catalogue.canonical(name)))
 
@@ -61,9 +65,16 @@ class Project:
         """File -> the names of its functions that the project's packaging makes commands of."""
         return console_scripts(self.root, self.finder)
 
+    @cached_property
+    def configurations(self) -> Configurations:
+        """The YAML, JSON and TOML files that the code may read."""
+        from torchrepro_lint.project.configurations import Configurations  # few programs have one
+
+        return Configurations(self.root, self.load, self._configuration_files)
+
     # -- files ------------------------------------------------------------------------------------------------
     def load(self, path: str) -> ModuleFacts | None:
-        """The facts of a file of the project, code or configuration; None for a folder and a file that cannot be read."""
+        """The facts of a file, code or configuration; None for a folder and a file that cannot be read."""
         return self.files.load(path)
 
     def release(self) -> bool:
