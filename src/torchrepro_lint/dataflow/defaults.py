@@ -74,11 +74,10 @@ class Defaults(Values):
         node = function.node
         if not isinstance(node, FunctionNode) or not node.decorator_list or binding.node not in node.args.args[:1]:
             return None
-        for decorator in node.decorator_list:
-            if isinstance(decorator, ast.Call) and function.parent is not None:
-                if self._names.resolve(decorator.func, function.parent) in rows("composers"):
-                    return self._of_decorator(decorator, function)
-        return None
+        outer = function.parent or function
+        calls = [d for d in node.decorator_list if isinstance(d, ast.Call)]
+        composing = (d for d in calls if self._names.resolve(d.func, outer) in rows("composers"))
+        return next((self._of_decorator(d, function) for d in composing), None)
 
     def _of_decorator(self, decorator: ast.Call, function: Scope) -> Site | None:
         given = {k.arg: k.value for k in decorator.keywords}

@@ -82,10 +82,9 @@ class Paths(Domain[Written]):
         return self._option(node.attr, scope)
 
     def parameter(self, binding: Binding, function: Scope, of: Of[Written]) -> Written:
-        given = getattr(function.node, "decorator_list", ()) and self._option(
-            getattr(binding.node, "arg", ""), function
-        )
-        if given and given != _UNKNOWN:
+        is_decorated = bool(getattr(function.node, "decorator_list", ()))
+        given = self._option(getattr(binding.node, "arg", ""), function) if is_decorated else _UNKNOWN
+        if given != _UNKNOWN:
             return given
         return of(binding.value, function.parent or function) if self.defaults and binding.value else _UNKNOWN
 
