@@ -12,12 +12,14 @@ from torchrepro_lint.seeding.seedings import seedings
 
 
 class Explained(NamedTuple):
-    """What was found out about the programs that start in the files asked for; `idle` are the files that start none."""
+    """What was found out about the programs that start in the files asked for; `idle` are the files that start none,
+    `unread` the configuration files that could not be read, with the reasons."""
 
     root: Path
     programs: tuple[ProgramBelief, ...]
     idle: tuple[str, ...]
     problems: tuple[str, ...]
+    unread: tuple[tuple[str, str], ...] = ()
 
 
 def explain(request: Request) -> Explained:
@@ -36,4 +38,5 @@ def explain(request: Request) -> Explained:
         programs += found
         idle += [] if found else [run.rel(path)]
         run.program.release()
-    return Explained(run.root, tuple(programs), tuple(idle), tuple(problems))
+    unread = [(run.rel(path), run.failure(path)) for path in sorted(run.program.project.configurations.unread)]
+    return Explained(run.root, tuple(programs), tuple(idle), tuple(problems), tuple(unread))

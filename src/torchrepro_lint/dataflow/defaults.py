@@ -13,13 +13,14 @@ from pathlib import Path
 from torchrepro_lint.dataflow.abstract_values import Display, Origin, is_configured
 from torchrepro_lint.dataflow.configured_values import ConfiguredValues, rows
 from torchrepro_lint.dataflow.evaluate import Evaluation, Values
-from torchrepro_lint.dataflow.grafts import Graft, Tree, built, merge
+from torchrepro_lint.dataflow.grafts import Graft, Tree, built, merge, written_entries
 from torchrepro_lint.dataflow.hydra import composed
 from torchrepro_lint.dataflow.paths import Paths
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, Scope
 
 SUFFIXES = (".yaml", ".yml")
+TARGETS = ("_target_", "target", "cls", "class")  # the others until Hydra 1.0
 
 
 class Defaults(Values):
@@ -37,6 +38,24 @@ class Defaults(Values):
         found = self.value(expr, scope)
         known = [o for o in found if isinstance(o, Display) and isinstance(o.node, ast.Dict) and is_configured(o)]
         return known if found and len(known) == len(found) else None
+
+    def instantiated(self, name: str, call: ast.Call, scope: Scope) -> list[str | Scope]:
+        """What a call makes, by the target that its configuration names; nothing where that is not known."""
+        if name not in rows("instantiators") or not call.args:
+            return []
+        entries = [
+            (key, site)
+            for held in self.configured_entries(call.args[0], scope) or ()
+            for key, site in written_entries(held.node, held.scope)
+            if key in TARGETS and isinstance(site.node, ast.Constant) and isinstance(site.node.value, str)
+        ]
+        found = (self._named(str(site.node.value), scope) for _, site in entries)  # type: ignore[attr-defined]
+        return [target for target in found if target is not None]
+
+    def _named(self, dotted: str, scope: Scope) -> str | Scope | None:
+        """A class or function by its full name, as an import in the same file would find it."""
+        target = self._names.imported(Binding("import", scope.node, target=dotted), scope.facts)
+        return target if isinstance(target, str | Scope) else None
 
     # -- calls ---------------------------------------------------------------------------------------------------
     def _called(self, callee: str | Scope | None, call: ast.Call, scope: Scope) -> list[Origin]:

@@ -150,7 +150,7 @@ class Program:
         if key not in known:
             target = self.names.resolve(call.func, scope)
             if isinstance(target, str | Scope):
-                known[key] = (target,)
+                known[key] = self._instantiated(target, call, scope) or (target,)
             elif isinstance(call.func, ast.Attribute) and self._is_of_builtin(call.func.attr):
                 known[key] = ()
             else:
@@ -158,6 +158,12 @@ class Program:
                 known[key] = tuple(called or self._calls_of_object(call, scope))[:MAX_CALLEES]
         found: tuple[str | Scope, ...] = known[key]
         return found
+
+    def _instantiated(self, target: str | Scope, call: ast.Call, scope: Scope) -> tuple[str | Scope, ...]:
+        """What `hydra.utils.instantiate(cfg.model)` calls, by the name in the configuration."""
+        if not isinstance(target, str) or not target.startswith("hydra.") or self.defaults is None:
+            return ()
+        return tuple(self.defaults.instantiated(target, call, scope))
 
     def _is_of_builtin(self, method: str) -> bool:
         """Whether a method is one of texts, lists, dicts or sets, and of nothing that the project defines: then what

@@ -253,10 +253,11 @@ def _toml(source: SourceFile) -> ast.expr:
     places = _Places(source)
 
     def built(value: object, path: tuple[str, ...]) -> ast.expr:
-        start, end = written.get(path, (0, 0))
+        _, start, end = written.get(path, (0, 0, 0))
         node: ast.expr
         if isinstance(value, dict):
-            keys = [places.put(ast.Constant(key), start, end) for key in value]
+            at = {key: written.get((*path, key), (start, start, end)) for key in value}
+            keys: list[ast.expr | None] = [places.put(ast.Constant(key), at[key][0], at[key][1]) for key in value]
             node = ast.Dict(keys, [built(inner, (*path, key)) for key, inner in value.items()])
         elif isinstance(value, list):
             node = ast.List([built(item, (*path, str(number))) for number, item in enumerate(value)], ast.Load())
@@ -267,8 +268,9 @@ def _toml(source: SourceFile) -> ast.expr:
     return built(read, ())
 
 
-def _written(source: SourceFile) -> Iterator[tuple[tuple[str, ...], tuple[int, int]]]:
-    """The values that are written on one line as `key = value`, by the names that lead to them."""
+def _written(source: SourceFile) -> Iterator[tuple[tuple[str, ...], tuple[int, int, int]]]:
+    """Where `key = value` is written on one line, by the names that lead there: where the key starts, and where the
+    value starts and ends."""
     table: tuple[str, ...] | None = ()
     for number, start in enumerate(source.line_starts, 1):
         line = source.line(number)
@@ -276,7 +278,8 @@ def _written(source: SourceFile) -> Iterator[tuple[tuple[str, ...], tuple[int, i
         if header:
             table = None if header["array"] else _toml_path(header["name"])
         elif entry and table is not None:
-            yield (*table, *_toml_path(entry["key"])), (start + entry.start("value"), start + entry.end("value"))
+            places = (start + entry.start("key"), start + entry.start("value"), start + entry.end("value"))
+            yield (*table, *_toml_path(entry["key"])), places
 
 
 def _toml_path(name: str) -> tuple[str, ...]:

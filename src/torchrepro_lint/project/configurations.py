@@ -36,6 +36,7 @@ class Configurations:
 
     def read(self, path: str) -> ModuleFacts | None:
         """What is in a file; None where there is none, or none that can be read."""
+        path = os.path.normpath(path)
         if not path.endswith(CONFIGURATIONS) or not os.path.isfile(path):
             return None
         facts = self._load(path)
