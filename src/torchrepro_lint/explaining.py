@@ -6,7 +6,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.engine import Request, Run
+from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.seeding.report import ProgramBelief, belief
 from torchrepro_lint.seeding.seedings import seedings
 
@@ -37,6 +41,15 @@ def explain(request: Request) -> Explained:
         found = [belief(seeding, run.program) for seeding in seedings(facts, run.program)]
         programs += found
         idle += [] if found else [run.rel(path)]
+        _read_configurations(facts, run.program)
         run.program.release()
     unread = [(run.rel(path), run.failure(path)) for path in sorted(run.program.project.configurations.unread)]
     return Explained(run.root, tuple(programs), tuple(idle), tuple(problems), tuple(unread))
+
+
+def _read_configurations(facts: ModuleFacts, program: Program) -> None:
+    """Read the configuration files that a file reads, so that those are told which cannot be."""
+    for call in Module(facts, program).calls(catalogue.names("configurations", "readers").keys()):
+        program.origins(call.node, call.scope)
+        if program.defaults is not None:
+            program.defaults.value(call.node, call.scope)

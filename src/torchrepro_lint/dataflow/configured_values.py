@@ -22,6 +22,7 @@ from torchrepro_lint.project.project import Project
 
 PathOf: TypeAlias = "Callable[[ast.expr, Scope], Written]"
 OriginsOf: TypeAlias = "Callable[[ast.expr, Scope], list[Origin]]"
+MAX_CLASSES = 8
 _KEY = re.compile(r"[\w-]+")
 _USUAL = "cfg|conf|config|opts?|hparams|params"
 # A project whose text has none of these reads no configuration.
@@ -56,6 +57,15 @@ class ConfiguredValues:
             return self.files(self.path_of(first, scope), scope)
         held = origins(first, scope)
         return [Site(first, scope)] if held and all(is_configured(o) for o in held) else None
+
+    def parsed(self, call: ast.Call, scope: Scope) -> list[Site] | None:
+        """What a parser reads from a file: the same options for each of the classes that share them."""
+        first = _first(call)
+        found = self.files(self.path_of(first, scope), scope) if first is not None else None
+        if found is None or len(found) > 1:
+            return None
+        ((node, where),) = found
+        return [Site(ast.copy_location(ast.Tuple([node] * MAX_CLASSES, ast.Load()), node), where)]
 
     def files(self, paths: Written, scope: Scope) -> list[Site] | None:
         """What is in the files that are meant by paths in the code of `scope`; None where one is not known."""

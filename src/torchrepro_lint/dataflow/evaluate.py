@@ -356,6 +356,16 @@ class Evaluation(Generic[V]):
         items = [(display_item(origin, key), origin.scope) for origin in known]
         return self._join([self(item, where) if item is not None else self(default, scope) for item, where in items])
 
+    def _parsed(self, call: ast.Call, scope: Scope) -> V | None:
+        """What a parser of options gives that reads them from a file: one object for each class that it knows."""
+        method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+        if not self._domain.opens or method not in _parsing():
+            return None
+        return self._several(self._configured.parsed(call, scope))
+
+    def _several(self, sites: Sequence[Site] | None) -> V | None:
+        return self._join([self(*site) for site in sites]) if sites else None
+
     @property
     def _configured(self) -> ConfiguredValues:
         assert self._values is not None
@@ -365,8 +375,7 @@ class Evaluation(Generic[V]):
         """What a call gives that reads a configuration file."""
         if callee not in _configuring():
             return None
-        read = self._configured.read(callee, call, scope, self._origins)
-        return self._join([self(*site) for site in read]) if read is not None else None
+        return self._several(self._configured.read(callee, call, scope, self._origins))
 
     # -- calls ------------------------------------------------------------------------------------------------------
     def _call(self, call: ast.Call, scope: Scope) -> V:
@@ -381,6 +390,8 @@ class Evaluation(Generic[V]):
         if callee is None and isinstance(call.func, ast.Attribute) and call.func.attr in _SELF_METHODS:
             return self(call.func.value, scope)
         found = self._read(callee, call, scope) if isinstance(callee, str) else self._got(call, scope)
+        if found is None and callee is None:
+            found = self._parsed(call, scope)
         if found is not None:
             return found
         module = self._imported_by_name(call, scope) if callee == "importlib.import_module" else None
@@ -501,6 +512,12 @@ class Values(Evaluation["list[Origin]"]):
 def _configuring() -> frozenset[str]:
     """What reads configuration files, or hands on what was read."""
     return frozenset(name for kind in ("readers", "wrappers") for name in catalogue.names("configurations", kind))
+
+
+@cache
+def _parsing() -> frozenset[str]:
+    """The methods that read options from a file."""
+    return frozenset(catalogue.names("configurations", "parsers"))
 
 
 def _runs_in(scope: Scope, owner: Scope) -> bool:
