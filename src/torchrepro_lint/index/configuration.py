@@ -158,12 +158,10 @@ def _converted(node: Any, yaml: Any, loader: Any, places: _Places, depth: int) -
     if isinstance(node, _Alias):
         return _converted(node.of, yaml, loader, places, depth + 1)
     found: ast.expr
-    if not node.tag.startswith(_TAG):
-        found = unknown()
-    elif isinstance(node, yaml.MappingNode):
+    if isinstance(node, yaml.MappingNode) and node.tag == _TAG + "map":
         entries = list(_entries(node, yaml, loader, places, depth))
         found = ast.Dict([key for key, _ in entries], [value for _, value in entries])
-    elif isinstance(node, yaml.SequenceNode):
+    elif isinstance(node, yaml.SequenceNode) and node.tag == _TAG + "seq":
         found = ast.List([_converted(item, yaml, loader, places, depth + 1) for item in node.value], ast.Load())
     else:
         found = _scalar(_constructed(node, loader))
@@ -171,7 +169,7 @@ def _converted(node: Any, yaml: Any, loader: Any, places: _Places, depth: int) -
 
 
 def _constructed(node: Any, loader: Any) -> object:
-    kind = node.tag.rpartition(":")[2]
+    kind = node.tag.removeprefix(_TAG)
     if kind in ("str", "value"):
         return node.value
     if kind not in ("int", "float", "bool", "null") or len(node.value) > _LONGEST_NUMBER:
@@ -235,7 +233,10 @@ class _NamesOfJson(ast.NodeTransformer):
         return ast.copy_location(ast.Constant(_JSON_NAMES[node.id]), node) if node.id in _JSON_NAMES else node
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
-        return ast.copy_location(_scalar(node.value), node)
+        value: object = node.value
+        if isinstance(value, str) and not value.isascii():  # JSON writes one character as two escapes
+            value = value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return ast.copy_location(_scalar(value), node)
 
 
 # -- TOML ----------------------------------------------------------------------------------------------------------
