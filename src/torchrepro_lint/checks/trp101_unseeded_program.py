@@ -12,7 +12,6 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.model import Certainty
 from torchrepro_lint.rng import FAMILIES
-from torchrepro_lint.seeding.seeding import SEEDED
 from torchrepro_lint.seeding.seedings import seedings
 
 if TYPE_CHECKING:
@@ -50,6 +49,8 @@ def _draft(program: Program, seeding: Seeding, witness: Witness, certain: bool) 
 
 def _configured(draft: Draft, seeding: Seeding, family: str, program: Program) -> Draft:
     """The finding lies in the configuration file that gives the program's seeder no seed, if there is one."""
+    from torchrepro_lint.seeding.seeding import SEEDED
+
     for met in seeding.met:
         if met.seeder is None or family not in met.seeder.families or met.level >= SEEDED or met.seeder.seed is None:
             continue
