@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from torchrepro_lint.cards import load_card
 from torchrepro_lint.checks import Draft
+from torchrepro_lint.checks.draft import Place
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.model import Finding, Fix, Location, Position, Range, Related, Safety
 from torchrepro_lint.source import SourceFile
@@ -23,7 +24,11 @@ def complete(code: str, draft: Draft, facts: ModuleFacts) -> Finding:
 
     card = load_card(code)
     template = card.messages[draft.message] if draft.message else card.message
-    shown = shown_range(facts, draft.node)
+    related = draft.related
+    if draft.written_at is not None:
+        related = (Place(facts, draft.node, draft.written_at.message), *related)
+        facts = draft.written_at.facts
+    shown = shown_range(facts, draft.written_at.node if draft.written_at is not None else draft.node)
     return Finding(
         code,
         card.name,
@@ -32,7 +37,7 @@ def complete(code: str, draft: Draft, facts: ModuleFacts) -> Finding:
         fill(template, draft.values),
         facts.source.location(shown),
         dict(draft.properties),
-        tuple(Related(p.facts.source.location(shown_range(p.facts, p.node)), p.message) for p in draft.related),
+        tuple(Related(p.facts.source.location(shown_range(p.facts, p.node)), p.message) for p in related),
         _fix(card, draft),
         statement=statement_at(facts.source, facts, shown.start.line),
         help=fill(card.help_for.get(draft.message or "", card.help), draft.values),

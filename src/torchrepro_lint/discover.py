@@ -20,6 +20,7 @@ from typing import NamedTuple
 from torchrepro_lint.globs import Globs, gitignore_patterns
 from torchrepro_lint.reading import Reach, read_regular, read_start
 from torchrepro_lint.settings import Settings
+from torchrepro_lint.source import CONFIGURATIONS
 
 SUFFIXES = (".py", ".pyi", ".ipynb")
 ROOT_MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", "torchrepro-lint.toml", ".git")
@@ -69,6 +70,13 @@ def python_files(root: Path, settings: Settings) -> tuple[Path, ...]:
     return walk.files()
 
 
+def configuration_files(root: Path, settings: Settings) -> tuple[Path, ...]:
+    """Every YAML, JSON and TOML file of the project at `root`, sorted, under the settings of the root."""
+    walk = _Walk(lambda _: settings, [root], _is_configuration)
+    walk.folder(_absolute(root))
+    return walk.files()
+
+
 def project_root(paths: Sequence[Path]) -> Path:
     """The nearest folder at or above all `paths` that has a project's marker; without one, the current folder
     when it contains them all, else the folder that their common package is imported from."""
@@ -90,8 +98,14 @@ def _imported_from(folder: Path) -> Path:
 class _Walk:
     """Files found so far. A symbolic link counts only if what it points to was not found by its own name."""
 
-    def __init__(self, settings_for: SettingsFor, within: Sequence[Path]) -> None:
+    def __init__(
+        self,
+        settings_for: SettingsFor,
+        within: Sequence[Path],
+        takes: Callable[[os.DirEntry[str], Reach], bool] | None = None,
+    ) -> None:
         self.settings_for = settings_for
+        self._takes = takes or _is_python_file
         self.outside: set[Path] = set()
         self._reach = Reach(within)
         self.unreadable: list[tuple[Path, str]] = []
@@ -165,7 +179,7 @@ class _Walk:
         rules = self._excludes_of(Path(name))
         for entry in entries:
             is_dir = _is_folder(entry)
-            if not is_dir and not _is_python_file(entry, self._reach):
+            if not is_dir and not self._takes(entry, self._reach):
                 continue
             if _verdict([rules], entry.path, is_dir) or _verdict(ignores, entry.path, is_dir):
                 continue
@@ -247,6 +261,13 @@ def _is_python_file(entry: os.DirEntry[str], reach: Reach) -> bool:
         if "." in entry.name or not entry.is_file() or not entry.stat().st_mode & stat.S_IXUSR:
             return False
         return reach.includes(entry.path) and re.match(_SHEBANG, read_start(entry.path, 200)) is not None
+    except OSError:
+        return False
+
+
+def _is_configuration(entry: os.DirEntry[str], reach: Reach) -> bool:  # noqa: ARG001
+    try:
+        return entry.name.endswith(CONFIGURATIONS) and entry.is_file()
     except OSError:
         return False
 

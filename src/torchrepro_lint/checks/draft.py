@@ -24,6 +24,7 @@ class Draft(NamedTuple):
 
     `values` fill the placeholders of the card's message, or of its `[messages]` entry named `message`. What is
     None here is as the card says. `edits` are the fix; `unsafe` marks one that the card's own safety does not cover.
+    With `written_at`, an entry of a configuration file, the finding lies there, and `node` is where it is used.
     """
 
     node: ast.AST
@@ -36,3 +37,4 @@ class Draft(NamedTuple):
     edits: tuple[Edit, ...] = ()
     fix_title: str | None = None
     unsafe: bool = False
+    written_at: Place | None = None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.model import Certainty
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.seeding.seedings import seedings
@@ -24,7 +25,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         for family in FAMILIES:
             missing = seeding.missing(family)
             if missing is not None:
-                yield _draft(program, seeding, *missing)
+                yield _configured(_draft(program, seeding, *missing), seeding, family, program)
 
 
 def _draft(program: Program, seeding: Seeding, witness: Witness, certain: bool) -> Draft:
@@ -44,6 +45,24 @@ def _draft(program: Program, seeding: Seeding, witness: Witness, certain: bool) 
         related=related,
         edits=seed_edits(program, seeding, witness, SEED_CALLS[family]),
     )
+
+
+def _configured(draft: Draft, seeding: Seeding, family: str, program: Program) -> Draft:
+    """The finding lies in the configuration file that gives the program's seeder no seed, if there is one."""
+    from torchrepro_lint.seeding.seeding import SEEDED
+
+    for met in seeding.met:
+        if met.seeder is None or family not in met.seeder.families or met.level >= SEEDED or met.seeder.seed is None:
+            continue
+        from torchrepro_lint.checks.configured import at_entry, cause, is_none  # few programs get here
+
+        entry = cause(Site(met.seeder.seed, met.scope), program, is_none)
+        if entry is not None:
+            seeded = Place(met.scope.facts, met.node, "seeds only with a number")
+            related = (seeded, *(p for p in draft.related if p.node is not met.node))
+            draft = draft._replace(message="configured", related=related)
+            return at_entry(draft, entry, str(program.project.seed), "this program reads it")
+    return draft
 
 
 def _message(seeding: Seeding, witness: Witness, certain: bool) -> str | None:

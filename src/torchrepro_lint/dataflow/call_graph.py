@@ -29,7 +29,7 @@ class Callers:
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._in_sight = Values(project.names, lambda function: None)  # else callers would be asked for callers
+        self._in_sight = Values(project, lambda function: None)  # else callers would be asked for callers
         self._known: dict[Scope, list[CallSite] | None] = {}
         self._handed: dict[Scope, list[CallSite]] = {}
 

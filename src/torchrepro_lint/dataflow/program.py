@@ -23,6 +23,7 @@ from torchrepro_lint.project.project import Project
 from torchrepro_lint.project.unknown import UNKNOWN, Opaque
 
 if TYPE_CHECKING:
+    from torchrepro_lint.dataflow.defaults import Defaults
     from torchrepro_lint.evidence import Evidence, Measured
 
 V = TypeVar("V")
@@ -38,8 +39,9 @@ class Program:
         self.names = project.names
         self.store = Store()
         self.callers = Callers(project)
-        self.values = Values(project.names, self.callers.passing)
+        self.values = Values(project, self.callers.passing)
         self._own_evidence = evidence
+        self._defaults: Defaults | None = None
 
     @cached_property
     def evidence(self) -> Evidence:
@@ -57,6 +59,7 @@ class Program:
         """Free files when too many are held. Call it between files only: a rule may still look at them."""
         if self.project.release():
             self.values.forget()
+            self._defaults = None
             self.callers.forget()
             self.store.free()
 
@@ -64,6 +67,7 @@ class Program:
         """The file now holds `text`, or again what is on disk."""
         self.project.change(path, text)
         self.values.forget()
+        self._defaults = None
         self.callers.forget()
         self.store.forget()
 
@@ -89,6 +93,15 @@ class Program:
     def origins(self, expr: ast.expr, scope: Scope) -> list[Origin]:
         """Where the value of `expr` may come from; see `evaluate`."""
         return self.values.value(expr, scope)
+
+    @property
+    def defaults(self) -> Defaults | None:
+        """The values that configuration files give by default; None in a project that reads none."""
+        if self._defaults is None and self.values.configured.are_any():
+            from torchrepro_lint.dataflow.defaults import Defaults  # few projects get here
+
+            self._defaults = Defaults(self.project, self.callers.passing)
+        return self._defaults
 
     def evaluate(self, expr: ast.expr, scope: Scope, domain: Domain[V]) -> V:
         """The value of an expression over a domain."""
@@ -137,7 +150,7 @@ class Program:
         if key not in known:
             target = self.names.resolve(call.func, scope)
             if isinstance(target, str | Scope):
-                known[key] = (target,)
+                known[key] = self._instantiated(target, call, scope) or (target,)
             elif isinstance(call.func, ast.Attribute) and self._is_of_builtin(call.func.attr):
                 known[key] = ()
             else:
@@ -145,6 +158,12 @@ class Program:
                 known[key] = tuple(called or self._calls_of_object(call, scope))[:MAX_CALLEES]
         found: tuple[str | Scope, ...] = known[key]
         return found
+
+    def _instantiated(self, target: str | Scope, call: ast.Call, scope: Scope) -> tuple[str | Scope, ...]:
+        """What `hydra.utils.instantiate(cfg.model)` calls, by the name in the configuration."""
+        if not isinstance(target, str) or not target.startswith("hydra.") or self.defaults is None:
+            return ()
+        return tuple(self.defaults.instantiated(target, call, scope))
 
     def _is_of_builtin(self, method: str) -> bool:
         """Whether a method is one of texts, lists, dicts or sets, and of nothing that the project defines: then what

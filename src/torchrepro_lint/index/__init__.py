@@ -1,11 +1,12 @@
 """One parsed file as facts: scopes, bindings, call sites and assignments. Knows no rules and no other file."""
 
-from torchrepro_lint.index.build import ParseError, build, is_main_guard
+from torchrepro_lint.index.build import build, is_main_guard
 from torchrepro_lint.index.facts import (
     AttributeSet,
     Binding,
     FunctionNode,
     ModuleFacts,
+    ParseError,
     Scope,
     SubscriptSet,
     dotted,

@@ -9,24 +9,19 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 from torchrepro_lint.index.binding import all_arguments, bind, bind_parameters, bind_target, enter
-from torchrepro_lint.index.facts import Binding, FunctionNode, ModuleFacts, Scope
+from torchrepro_lint.index.facts import Binding, FunctionNode, ModuleFacts, ParseError, Scope
 from torchrepro_lint.model import Position
 from torchrepro_lint.source import SourceFile
 
 Pending: TypeAlias = "list[tuple[ast.AST, Scope]]"
 
 
-class ParseError(Exception):
-    """The text is not Python to the running interpreter; `position` says where, if it is known."""
-
-    def __init__(self, message: str, position: Position | None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.position = position
-
-
 def build(source: SourceFile) -> ModuleFacts:
     """Parse and index one file. Raises `ParseError`."""
+    if source.kind == "configuration":
+        from torchrepro_lint.index.configuration import configuration  # few programs have one
+
+        return configuration(source)
     facts = ModuleFacts(source, _parse(source))
     _walk(facts)
     return facts

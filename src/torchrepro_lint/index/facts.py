@@ -18,6 +18,16 @@ from torchrepro_lint.index.reads import Reads
 from torchrepro_lint.model import Position, Range
 from torchrepro_lint.source import SourceFile
 
+
+class ParseError(Exception):
+    """The text is not what its file's name says, to the running interpreter; `position` says where, if it is known."""
+
+    def __init__(self, message: str, position: Position | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.position = position
+
+
 BindingKind = Literal["import", "assign", "unpack", "parameter", "function", "class", "loop", "with", "other"]
 ScopeKind = Literal["module", "class", "function", "lambda", "comprehension"]
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef

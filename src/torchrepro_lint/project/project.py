@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import ModuleFacts
@@ -21,11 +22,14 @@ from torchrepro_lint.project.names import Names
 from torchrepro_lint.project.text import ProjectText
 from torchrepro_lint.reading import Reach
 
+if TYPE_CHECKING:
+    from torchrepro_lint.project.configurations import Configurations
+
 
 class Project:
-    """One project. `read` gives the facts of a file, or None when it cannot be read; `files` lists all Python files;
-    `sources` are folders in which imports are looked for; `seed` is what fixes use where a program has none; `refused`
-    is told of lists that cannot be read, and why."""
+    """One project. `read` gives the facts of a file, or None when it cannot be read; `files` lists all Python files,
+    `configurations` those of YAML and the like; `sources` are folders in which imports are looked for; `seed` is what
+    fixes use where a program has none; `refused` is told of lists that cannot be read, and why."""
 
     def __init__(
         self,
@@ -33,6 +37,7 @@ class Project:
         read: Callable[[Path], ModuleFacts | None],
         *,
         files: Callable[[], Collection[Path]] = tuple,
+        configurations: Callable[[], Collection[Path]] = tuple,
         sources: Collection[Path] = (),
         torch_version: Callable[[], str | None] = lambda: None,
         seed: int = 0,
@@ -50,6 +55,7 @@ class Project:
         self.reach = Reach([root, *sources])
         self.text = ProjectText(files, self.reach.read)
         self.files = Files(read, self.text.read)
+        self._configuration_files = configurations
         self.finder = ModuleFinder(root, sources, self.reach, self.files.search_path)
         self.names = Names(self.finder, self.load, lambda name: self.configured.meaning(catalogue.canonical(name)))
 
@@ -63,9 +69,16 @@ class Project:
         """File -> the names of its functions that the project's packaging makes commands of."""
         return console_scripts(self.root, self.finder, self.reach, self._refused)
 
+    @cached_property
+    def configurations(self) -> Configurations:
+        """The YAML, JSON and TOML files that the code may read."""
+        from torchrepro_lint.project.configurations import Configurations  # few programs have one
+
+        return Configurations(self.root, self.load, self._configuration_files)
+
     # -- files ------------------------------------------------------------------------------------------------
     def load(self, path: str) -> ModuleFacts | None:
-        """The facts of a file of the project; None for a folder and a file that cannot be read."""
+        """The facts of a file, code or configuration; None for a folder and a file that cannot be read."""
         return self.files.load(path)
 
     def release(self) -> bool:

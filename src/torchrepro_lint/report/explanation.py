@@ -39,6 +39,9 @@ def render_text(explained: Explained, context: Context) -> Iterator[str]:
     elif idle:
         yield "\n" if explained.programs else ""
         yield f"No program starts in {counted(len(idle), 'other file' if explained.programs else 'file')}.\n"
+    for rel, reason in explained.unread:
+        where = visible(shown_path(explained.root, rel, context.cwd))
+        yield f"What {where} configures is not known: {visible(reason)}\n"
 
 
 class _Text:
@@ -112,8 +115,10 @@ def _short(text: str) -> str:
 
 
 def render_json(explained: Explained) -> Iterator[str]:
-    """The same as one object: `programs`, and the files in `idle` that start none. Paths are from the project root."""
+    """The same as one object: `programs`, the files in `idle` that start none, and in `unread` the configuration files
+    that could not be read. Paths are from the project root."""
     value = {"programs": [_program(p) for p in explained.programs], "idle": list(explained.idle)}
+    value["unread"] = [{"path": rel, "reason": reason} for rel, reason in explained.unread]
     yield as_json(value) + "\n"
 
 

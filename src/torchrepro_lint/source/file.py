@@ -18,10 +18,12 @@ from torchrepro_lint.source import decoding
 from torchrepro_lint.source.errors import SourceError
 from torchrepro_lint.source.suppressions import find_suppressions
 
-Kind = Literal["python", "stub", "notebook"]
-_KINDS: dict[str, Kind] = {".pyi": "stub", ".ipynb": "notebook"}
+Kind = Literal["python", "stub", "notebook", "configuration"]
+CONFIGURATIONS = (".yaml", ".yml", ".json", ".toml")
+_KINDS: dict[str, Kind] = {".pyi": "stub", ".ipynb": "notebook", **dict.fromkeys(CONFIGURATIONS, "configuration")}
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 MAX_SIZE = 10_000_000  # bytes; the largest file that we know of is generated and has a tenth of that
+MAX_CONFIGURATION = 256_000  # a larger YAML or JSON file holds data, and reading it takes seconds
 PLOTS = 10  # a notebook, most of which is output, may be that many times as large
 
 
@@ -91,7 +93,8 @@ class SourceFile:
     def suppressions(self) -> tuple[Suppression, ...]:
         """The comments that silence rules, in order."""
         if self._suppressions is None:
-            self._suppressions = find_suppressions(self.text, lambda: self.line_starts)
+            plain = self.kind == "configuration"
+            self._suppressions = find_suppressions(self.text, lambda: self.line_starts, plain=plain)
         return self._suppressions
 
     def position(self, offset: int) -> Position:
@@ -144,13 +147,16 @@ def read_source(path: Path, rel: str, limit: int = MAX_SIZE) -> SourceFile:
     """Read a file of at most `limit` bytes; raises SourceError when it cannot be read or decoded."""
     if path.suffix == ".ipynb":
         limit *= PLOTS
+    elif path.suffix in CONFIGURATIONS:
+        limit = min(limit, MAX_CONFIGURATION)
     try:
         data = read_regular(path, limit)
     except NotRegularError as error:
         what = f"cannot be read: {error.strerror}; the path - reads the standard input"
         raise SourceError(what) from None
     except OSError as error:
-        hint = "; the setting max-file-size allows more" if error.errno == errno.EFBIG else ""
+        may_grow = error.errno == errno.EFBIG and path.suffix not in CONFIGURATIONS
+        hint = "; the setting max-file-size allows more" if may_grow else ""
         raise SourceError(f"cannot be read: {error.strerror or error}{hint}") from None
     return source_from_bytes(data, path, rel)
 
