@@ -22,10 +22,12 @@ from torchrepro_lint.reading import read_regular
 from torchrepro_lint.settings import Settings
 
 SUFFIXES = (".py", ".pyi", ".ipynb")
+NATIVE_SUFFIXES = (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".h", ".hpp", ".hip")
 ROOT_MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", "torchrepro-lint.toml", ".git")
 _SHEBANG = rb"#!.*(?:\b(?:python|pypy)[0-9.]*\b|\buv run\b)"
 
 SettingsFor = Callable[[Path], Settings]
+_Wanted = Callable[["os.DirEntry[str]"], bool]
 
 
 class Discovery(NamedTuple):
@@ -64,7 +66,16 @@ def discover(paths: Sequence[Path], settings_for: SettingsFor, *, force_exclude:
 
 def python_files(root: Path, settings: Settings) -> tuple[Path, ...]:
     """Every Python file of the project at `root`, sorted, under the settings of the root."""
-    walk = _Walk(lambda _: settings, [root])
+    return _files(root, settings, _is_python_file)
+
+
+def native_files(root: Path, settings: Settings) -> tuple[Path, ...]:
+    """Every C++ and CUDA source of the project, likewise."""
+    return _files(root, settings, _is_native_file)
+
+
+def _files(root: Path, settings: Settings, is_wanted: _Wanted) -> tuple[Path, ...]:
+    walk = _Walk(lambda _: settings, [root], is_wanted)
     walk.folder(_absolute(root))
     return walk.files()
 
@@ -110,8 +121,9 @@ class Reach:
 class _Walk:
     """Files found so far. A symbolic link counts only if what it points to was not found by its own name."""
 
-    def __init__(self, settings_for: SettingsFor, within: Sequence[Path]) -> None:
+    def __init__(self, settings_for: SettingsFor, within: Sequence[Path], is_wanted: _Wanted | None = None) -> None:
         self.settings_for = settings_for
+        self._is_wanted = is_wanted or _is_python_file
         self.outside: set[Path] = set()
         self._reach = Reach(within)
         self.unreadable: list[tuple[Path, str]] = []
@@ -185,7 +197,7 @@ class _Walk:
         rules = self._excludes_of(Path(name))
         for entry in entries:
             is_dir = _is_folder(entry)
-            if not is_dir and not _is_python_file(entry):
+            if not is_dir and not self._is_wanted(entry):
                 continue
             if _verdict([rules], entry.path, is_dir) or _verdict(ignores, entry.path, is_dir):
                 continue
@@ -268,6 +280,13 @@ def _is_python_file(entry: os.DirEntry[str]) -> bool:
             return False
         with open(entry.path, "rb") as file:
             return re.match(_SHEBANG, file.readline(200)) is not None
+    except OSError:
+        return False
+
+
+def _is_native_file(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.name.endswith(NATIVE_SUFFIXES) and entry.is_file()
     except OSError:
         return False
 

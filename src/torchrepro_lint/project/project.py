@@ -7,6 +7,7 @@ Paths choose what is reported, not what is understood: this is all that can be u
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
@@ -19,11 +20,13 @@ from torchrepro_lint.project.importers import imported, reachable, users
 from torchrepro_lint.project.modules import ModuleFinder
 from torchrepro_lint.project.names import Names
 from torchrepro_lint.project.text import ProjectText
+from torchrepro_lint.reading import read_regular
 
 
 class Project:
-    """One project. `read` gives the facts of a file, or None when it cannot be read; `files` lists all Python files;
-    `sources` are folders in which imports are looked for; `seed` is what fixes use where a program has none."""
+    """One project. `read` gives the facts of a file, or None when it cannot be read; `files` lists all Python files,
+    `native_files` all C++ and CUDA sources; `sources` are folders in which imports are looked for; `seed` is what fixes
+    use where a program has none."""
 
     def __init__(
         self,
@@ -31,6 +34,7 @@ class Project:
         read: Callable[[Path], ModuleFacts | None],
         *,
         files: Callable[[], Collection[Path]] = tuple,
+        native_files: Callable[[], Collection[Path]] = tuple,
         sources: Collection[Path] = (),
         torch_version: Callable[[], str | None] = lambda: None,
         seed: int = 0,
@@ -42,6 +46,7 @@ class Project:
         self.seed = seed
         self.seed_functions = frozenset(seed_functions)
         self._torch_version = torch_version
+        self._native_files = native_files
         self.configured = Configured(loader_classes, rng_functions)
         self.text = ProjectText(files)
         self.files = Files(read, self.text.read)
@@ -76,6 +81,15 @@ class Project:
         self.text.change(path, text)
         self.finder.forget()
         self.names.forget()
+
+    @cached_property
+    def native_texts(self) -> dict[str, str]:
+        """The C++ and CUDA sources that can be read, by their paths below the root, in order."""
+        found: dict[str, str] = {}
+        for path in self._native_files():
+            with suppress(OSError):
+                found[path.relative_to(self.root).as_posix()] = read_regular(path).decode("utf-8", errors="replace")
+        return found
 
     # -- imports ----------------------------------------------------------------------------------------------
     def users(self, files: Collection[Path]) -> list[Path]:
