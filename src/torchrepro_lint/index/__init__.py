@@ -2,6 +2,7 @@
 
 from torchrepro_lint.index.build import ParseError, build, is_main_guard
 from torchrepro_lint.index.facts import (
+    ITEM,
     AttributeSet,
     Binding,
     FunctionNode,
@@ -12,6 +13,7 @@ from torchrepro_lint.index.facts import (
 )
 
 __all__ = [
+    "ITEM",
     "AttributeSet",
     "Binding",
     "FunctionNode",

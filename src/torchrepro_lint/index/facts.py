@@ -113,6 +113,9 @@ class Scope:
             yield from child.descend()
 
 
+ITEM = "[]"
+
+
 class AttributeSet(NamedTuple):
     """`target = value`, where `target` is an attribute; `value` is None for `del` and augmented forms."""
 
@@ -133,7 +136,8 @@ class SubscriptSet(NamedTuple):
 
 @dataclass(slots=True, eq=False, repr=False)
 class ModuleFacts:
-    """One file. `calls` and `attribute_sets` are keyed by the last part of the written name, in source order.
+    """One file. `calls` and `attribute_sets` are keyed by the last part of the written name, in source order; calls of
+    an item of a container, `trainers[name](...)`, by ITEM.
 
     `aliases` maps the last part of an imported or assigned name to the other names it goes by here, so that
     `DataLoader` finds the calls of `DL` after `import DataLoader as DL`. `handlers` has the first and last line of each

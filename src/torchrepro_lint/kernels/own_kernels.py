@@ -18,7 +18,7 @@ from torchrepro_lint.dataflow.enclosing import ancestors
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.dataflow.store import remembered
-from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope
+from torchrepro_lint.index import ITEM, FunctionNode, ModuleFacts, Scope
 from torchrepro_lint.kernels.context import context
 from torchrepro_lint.kernels.native_sources import native_sources
 from torchrepro_lint.kernels.triggers import triggers
@@ -106,16 +106,10 @@ def _extension_names(program: Program) -> Collection[str]:
 # -- kernels in Python --------------------------------------------------------------------------------------------
 def _launches(facts: ModuleFacts, program: Program) -> Iterator[OwnKernel]:
     """`kernel[grid](x, y)`"""
-    text = program.project.text
-    lasts = {name.rpartition(".")[2] for name in catalogue.names("kernels", "python_kernels")}
-    if "](" not in facts.source.text or not any(text.containing(f".{last}") for last in lasts):
-        return
-    for node in ast.walk(facts.tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Subscript):
-            scope = facts.scope_of(node)
-            kernel = program.resolve(node.func.value, scope)
-            if isinstance(kernel, Scope) and _is_kernel(kernel, program):
-                yield from _launched(node, scope, kernel, program)
+    for call, scope in facts.calls.get(ITEM, ()):
+        kernel = program.resolve(call.func.value, scope) if isinstance(call.func, ast.Subscript) else None
+        if isinstance(kernel, Scope) and _is_kernel(kernel, program):
+            yield from _launched(call, scope, kernel, program)
 
 
 def _launched(call: ast.Call, scope: Scope, kernel: Scope, program: Program) -> Iterator[OwnKernel]:

@@ -20,7 +20,7 @@ from torchrepro_lint.dataflow.store import remembered_last
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.kernels.arguments import CallSite, Witness
 from torchrepro_lint.kernels.conditions import Holds, Judged, judge
-from torchrepro_lint.kernels.context import NOTHING, Context, context
+from torchrepro_lint.kernels.context import NAMED_AS_DATA, NOTHING, Context, context
 from torchrepro_lint.kernels.evaluated import only_evaluated
 from torchrepro_lint.kernels.instances import calls_of
 from torchrepro_lint.kernels.operations import Behaviour, Operation, rows, signature
@@ -177,6 +177,8 @@ class _Reader:
             gradient = self._gradient(row, site)
             if self._on_host(site):
                 return None
+            if gradient and where == NAMED_AS_DATA:
+                where = NOTHING  # a gradient that is seen says more than a name
         if where.role is not None or (row.direction == "backward" and (where.idle or gradient is False)):
             return None
         if (is_module or gradient is not True) and self._handles_data(call):
