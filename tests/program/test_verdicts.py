@@ -413,3 +413,39 @@ def test_a_module_that_is_only_called_without_gradients(tmp_path: Path, with_: s
 def test_a_module_that_others_derive_from_may_be_called_elsewhere(tmp_path: Path) -> None:
     text = SCORED.replace("{with_}", "with torch.no_grad():") + "\nclass More(Features):\n    pass\n"
     assert len(judged(tmp_path, text)) == 1
+
+
+def test_an_operation_that_an_autograd_function_calls_by_its_own_name(tmp_path: Path) -> None:
+    text = """
+    class Sample(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, grid):
+            ctx.save_for_backward(x, grid)
+            return F.grid_sample(x, grid, align_corners=False)
+
+        @staticmethod
+        def backward(ctx, gradient):
+            x, grid = ctx.saved_tensors
+            operation = torch._C._jit_get_operation("aten::grid_sampler_2d_backward")
+            torch._C._jit_get_operation("aten::relu")
+            operation(gradient, x, grid, 0, 0, False)
+            torch.ops.aten.grid_sampler_2d_backward(gradient, x, grid, 0, 0, False, (True, True))
+            return torch.ops.aten.replication_pad2d_backward(gradient, x, (1, 1, 1, 1)), None
+    """
+    assert outcome(judged(tmp_path, text)) == [
+        ("grid-sampler-backward", "raises"), ("grid-sampler-backward", "raises"), ("replication-pad-backward", "raises")
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wanted"),
+    [
+        ("8, 8, 3, padding=1, padding_mode='reflect'", [("conv2d-reflect", "switches")]),
+        ("8, 8, 3, padding=1, padding_mode='replicate'", [("conv-replicate", "switches")]),
+        ("8, 8, 3, padding=1, padding_mode='circular'", []),
+        ("8, 8, 3, padding=1", []),
+    ],
+)
+def test_a_convolution_that_pads_with_copies(tmp_path: Path, arguments: str, wanted: list[tuple[str, str]]) -> None:
+    text = f"layer = nn.Conv2d({arguments})\nprint(layer(x).padding_mode)\nlayer(x).sum().backward()\n"
+    assert outcome(judged(tmp_path, text)) == wanted

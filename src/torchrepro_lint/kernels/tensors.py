@@ -13,6 +13,7 @@ from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.domain import Domain, Of, Passed, Written
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import shape_names
+from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import Binding, Scope
 from torchrepro_lint.kernels import hints
 from torchrepro_lint.kernels.annotations import annotated, literal_text
@@ -137,17 +138,11 @@ class Tensors(Domain[Traits]):
 
     def _returned(self, call: ast.Call, path: tuple[int, ...], scope: Scope, of: Of[Traits]) -> Traits:
         """One item of the tuple that a project function or module returns."""
-        found = []
-        for function in self.layers.functions(call, scope):
-            for value in function.returns:
-                each = _each(value)
-                if each is not None:
-                    found.append(of(each.elt, function.children[each]))
-                    continue
-                if not (isinstance(value, ast.Tuple) and len(path) == 1 and path[0] < len(value.elts)):
-                    return UNKNOWN_TRAITS
-                found.append(of(value.elts[path[0]], function))
-        return self.join(found)
+        values = [(value, function) for function in self.layers.functions(call, scope) for value in function.returns]
+        items = [_item_of(value, path, function) for value, function in values]
+        found = self.join([of(*item) for item in items if item is not None]) if None not in items else UNKNOWN_TRAITS
+        learned = found.gradient is None and any(map(self.layers.learns, self.layers.made(call.func, scope)))
+        return replace(found, gradient=True) if learned else found
 
     # -- parameters ---------------------------------------------------------------------------------------------
     def asks_callers(self, function: Scope) -> bool:
@@ -237,11 +232,13 @@ class Tensors(Domain[Traits]):
         return Traits(gradient=False) if untrained else UNKNOWN_TRAITS
 
 
-def _each(value: ast.expr) -> ast.ListComp | ast.GeneratorExp | None:
-    """The comprehension that makes all items of a list or tuple: `tuple(f(x) for x in items)`."""
+def _item_of(value: ast.expr, path: tuple[int, ...], scope: Scope) -> Site | None:
+    """The item that `path` leads to of what a function returns: a tuple, or `tuple(f(x) for x in items)`."""
     match value:
+        case ast.Tuple(elts=items) if len(path) == 1 and path[0] < len(items):
+            return Site(items[path[0]], scope)
         case ast.Call(func=ast.Name(id="tuple" | "list"), args=[ast.ListComp() | ast.GeneratorExp() as each]):
-            return each
+            return Site(each.elt, scope.children[each])
         case ast.ListComp():
-            return value
+            return Site(value.elt, scope.children[value])
     return None

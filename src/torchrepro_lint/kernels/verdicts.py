@@ -25,7 +25,7 @@ from torchrepro_lint.kernels.evaluated import only_evaluated
 from torchrepro_lint.kernels.instances import calls_of
 from torchrepro_lint.kernels.operations import Behaviour, Operation, rows, signature
 from torchrepro_lint.kernels.tensors import Tensors
-from torchrepro_lint.kernels.triggers import METHOD, derives, function_calls, mentioned, method_calls
+from torchrepro_lint.kernels.triggers import METHOD, derives, function_calls, mentioned, method_calls, operator_calls
 from torchrepro_lint.model import Certainty
 from torchrepro_lint.project import roles
 from torchrepro_lint.project.versions import effective
@@ -106,6 +106,8 @@ class _Reader:
             yield from self.module.calls(mentioned(facts))
         else:
             yield from self._functions()
+        for name, node, scope in operator_calls(facts):
+            yield Call(node, scope, name, self.program)
         for name, node, scope in method_calls(facts):
             if self._may_be_method(node, scope):
                 yield Call(node, scope, name, self.program)
