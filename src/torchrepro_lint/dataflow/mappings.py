@@ -13,7 +13,7 @@ from torchrepro_lint.dataflow.domain import Domain, Of, Written
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reads
 from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.index import Binding, FunctionNode, Scope
+from torchrepro_lint.index import ITEM, Binding, FunctionNode, Scope
 
 Entries: TypeAlias = "dict[str, Site] | None"
 
@@ -70,6 +70,8 @@ class Mappings(Domain[Entries]):
         """What `name["key"] = value` and `name.update(...)` add, everywhere in the file where the name is the same."""
         owner = scope.binding_scope(name)
         for key, sets in scope.facts.subscript_sets.items():
+            if key == ITEM:
+                continue
             for item in sets:
                 if _is_named(item.target.value, name) and item.scope.binding_scope(name) is owner:
                     yield {key: Site(item.value, item.scope)} if item.value is not None else None
