@@ -116,6 +116,7 @@ class _Reader:
         for names, node, scope in function_calls(self.module.facts):
             if isinstance(node.func, ast.Attribute):
                 name = self.tensors.layers.resolve(node.func, scope)
+                name = self.program.qualified(node.func, scope) if isinstance(name, Scope) else name
             else:
                 name = self.program.callee(node, scope)
             if isinstance(name, str) and name in names:

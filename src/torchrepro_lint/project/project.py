@@ -17,6 +17,7 @@ from torchrepro_lint.project.configured import Configured
 from torchrepro_lint.project.console_scripts import console_scripts
 from torchrepro_lint.project.files import Files
 from torchrepro_lint.project.importers import imported, reachable, users
+from torchrepro_lint.project.libraries import Libraries
 from torchrepro_lint.project.modules import ModuleFinder
 from torchrepro_lint.project.names import Names
 from torchrepro_lint.project.text import ProjectText
@@ -52,6 +53,7 @@ class Project:
         self.files = Files(read, self.text.read)
         self.finder = ModuleFinder(root, sources, self.files.search_path)
         self.names = Names(self.finder, self.load, lambda name: self.configured.meaning(catalogue.canonical(name)))
+        self.libraries = Libraries(self.text, self.names)
 
     @cached_property
     def torch_version(self) -> str | None:
@@ -73,6 +75,7 @@ class Project:
         freed = self.files.release()
         if freed:
             self.names.forget()
+            self.libraries.forget()
         return freed
 
     def change(self, path: Path, text: str | None) -> None:
@@ -81,6 +84,7 @@ class Project:
         self.text.change(path, text)
         self.finder.forget()
         self.names.forget()
+        self.libraries.forget()
 
     @cached_property
     def native_texts(self) -> dict[str, str]:
