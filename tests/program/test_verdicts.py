@@ -449,3 +449,28 @@ def test_an_operation_that_an_autograd_function_calls_by_its_own_name(tmp_path: 
 def test_a_convolution_that_pads_with_copies(tmp_path: Path, arguments: str, wanted: list[tuple[str, str]]) -> None:
     text = f"layer = nn.Conv2d({arguments})\nprint(layer(x).padding_mode)\nlayer(x).sum().backward()\n"
     assert outcome(judged(tmp_path, text)) == wanted
+
+
+def test_a_default_that_a_class_of_settings_declares(tmp_path: Path) -> None:
+    """The class that is constructed with them stands in another file."""
+    text = """
+    from dataclasses import dataclass
+
+    from body import Body
+
+    @dataclass
+    class Settings:
+        mode: str = "bicubic"
+
+    class Net(nn.Module):
+        def __init__(self, settings: Settings):
+            super().__init__()
+            self.body = Body(settings)
+    """
+    body = """
+    class Body(nn.Module):
+        def __init__(self, settings):
+            super().__init__()
+            self.up = nn.Upsample(scale_factor=2, mode=settings.mode)
+    """
+    assert judged_in(tmp_path, "body", text, body) == [("interpolate-bicubic", "raises")]

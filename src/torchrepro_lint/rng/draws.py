@@ -67,7 +67,7 @@ def draw_of(program: Program, name: str | None, call: ast.Call, scope: Scope) ->
     row = _draws().get(name) if name else _unnamed_row(call, scope, program)
     if row is None:
         row = _distribution_row(name, call, scope, program)
-    if row is None:
+    if row is None or _is_multiplied_away(call, scope, program):
         return None
     site = Call(call, scope, name or "", program)
     if any(site.argument(a) is not None and site.given(a) is not False for a in row.get("unless", ())):
@@ -87,6 +87,15 @@ def _kind(row: Mapping[str, Any], site: Call) -> str | None:
         return str(row["kind"])
     training = site.literal("training", row["training"]["position"], default=row["training"]["default"])
     return "training" if training is UNKNOWN else str(row["kind"]) if training else None
+
+
+def _is_multiplied_away(call: ast.Call, scope: Scope, program: Program) -> bool:
+    """Whether what is drawn counts for nothing: `x + torch.randn_like(x) * 0`."""
+    match scope.facts.parents.get(call):
+        case ast.BinOp(op=ast.Mult(), left=left, right=right):
+            other = right if left is call else left
+            return isinstance(other, ast.Name | ast.Constant) and program.literal(other, scope) == 0
+    return False
 
 
 def _unnamed_row(call: ast.Call, scope: Scope, program: Program) -> Mapping[str, Any] | None:
