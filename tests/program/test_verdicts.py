@@ -410,6 +410,16 @@ def test_a_module_that_is_only_called_without_gradients(tmp_path: Path, with_: s
     assert len(judged(tmp_path, SCORED.replace("{with_}", with_))) == wanted
 
 
+def test_a_module_that_only_tests_make_is_made_for_others(tmp_path: Path) -> None:
+    layers, _, tried = SCORED.replace("{with_}", "with torch.no_grad():").partition("def activations")
+    files = {
+        "layers.py": HEAD + layers,
+        "tests/test_layers.py": f"{HEAD}\nfrom layers import Features\ndef activations{tried}",
+    }
+    project = SmallProject(tmp_path, files)
+    assert len(list(verdicts(project.module("layers.py"), project.program))) == 1
+
+
 def test_a_module_that_others_derive_from_may_be_called_elsewhere(tmp_path: Path) -> None:
     text = SCORED.replace("{with_}", "with torch.no_grad():") + "\nclass More(Features):\n    pass\n"
     assert len(judged(tmp_path, text)) == 1

@@ -15,6 +15,7 @@ from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.dataflow.use import STOP, Argument, Sink, Steps, Use
 from torchrepro_lint.index import Scope
+from torchrepro_lint.project import roles
 
 _SAME_OBJECT = frozenset({"to", "cuda", "cpu", "train", "eval", "float", "half", "double", "requires_grad_"})
 _WRAPPERS = frozenset({"torch.nn.DataParallel", "torch.nn.parallel.DistributedDataParallel", "torch.compile"})
@@ -26,8 +27,8 @@ def module_calls(owner: Scope, program: Program) -> tuple[CallSite, ...] | None:
     objects goes where it cannot be followed."""
     constructor = owner.bindings.get("__init__", ())
     made = program.callers_of(owner.children[constructor[-1].node]) if constructor else None
-    if not made or _is_derived_from(owner, program):
-        return None
+    if not made or _is_derived_from(owner, program) or all(_is_tried(scope) for _, scope in made):
+        return None  # what only tests make is made for others
     found: list[CallSite] = []
     for call, scope in made:
         search = Follow(_POLICY, program)
@@ -35,6 +36,10 @@ def module_calls(owner: Scope, program: Program) -> tuple[CallSite, ...] | None:
         if search.escaped:
             return None
     return tuple(found)
+
+
+def _is_tried(scope: Scope) -> bool:
+    return roles.of_file(scope.facts.source.rel, trains=False) is not None
 
 
 def _is_derived_from(owner: Scope, program: Program) -> bool:
