@@ -25,8 +25,8 @@ _WRAPPERS = frozenset({"torch.nn.DataParallel", "torch.nn.parallel.DistributedDa
 def module_calls(owner: Scope, program: Program) -> tuple[CallSite, ...] | None:
     """The calls of the objects of a class; None where there may be others: a class derives from it, or one of its
     objects goes where it cannot be followed."""
-    constructor = owner.bindings.get("__init__", ())
-    made = program.callers_of(owner.children[constructor[-1].node]) if constructor else None
+    constructor = program.names.method(owner, "__init__")
+    made = program.callers_of(constructor) if constructor is not None and constructor.parent is owner else None
     if not made or _is_derived_from(owner, program) or all(_is_tried(scope) for _, scope in made):
         return None  # what only tests make is made for others
     found: list[CallSite] = []

@@ -70,8 +70,8 @@ def _runners(scope: Scope, program: Program) -> Iterator[tuple[CallSite, Scope]]
 def _process_objects(scope: Scope, program: Program) -> Iterator[tuple[CallSite, Scope]]:
     """Constructions of the project's subclasses of Process with their `run`."""
     for owner in scope.facts.scope.children.values():
-        run = program.names.class_member(owner, "run") if owner.kind == "class" else None
-        if isinstance(run, Scope) and any(base in _PROCESS for base in program.external_bases(owner)):
+        run = program.names.method(owner, "run") if owner.kind == "class" else None
+        if run is not None and any(base in _PROCESS for base in program.external_bases(owner)):
             for call, where in scope.facts.calls.get(owner.name, ()):
                 if where.function is scope.function and program.resolve(call.func, where) is owner:
                     yield (call, where), run

@@ -40,8 +40,8 @@ def leads_to_update(function: Scope, program: Program) -> bool:
 
 def _calls_in(function: Scope, program: Program) -> Iterator[CallSite]:
     if function.kind == "class":
-        constructor = program.names.class_member(function, "__init__")
-        yield from _calls_in(constructor, program) if isinstance(constructor, Scope) else ()
+        constructor = program.names.method(function, "__init__")
+        yield from _calls_in(constructor, program) if constructor is not None else ()
         return
     for node in inside(function):
         if isinstance(node, ast.Call):
