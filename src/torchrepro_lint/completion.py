@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from torchrepro_lint.cards import load_card
-from torchrepro_lint.checks import Draft
-from torchrepro_lint.checks.draft import Place
+from torchrepro_lint.checks import Draft, Place
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.model import Finding, Fix, Location, Position, Range, Related, Safety
 from torchrepro_lint.source import SourceFile
@@ -37,11 +36,17 @@ def complete(code: str, draft: Draft, facts: ModuleFacts) -> Finding:
         fill(template, draft.values),
         facts.source.location(shown),
         dict(draft.properties),
-        tuple(Related(p.facts.source.location(shown_range(p.facts, p.node)), p.message) for p in related),
+        tuple(map(_related, related)),
         _fix(card, draft),
         statement=statement_at(facts.source, facts, shown.start.line),
         help=fill(card.help_for.get(draft.message or "", card.help), draft.values),
     )
+
+
+def _related(place: Place | Related) -> Related:
+    if isinstance(place, Related):
+        return place
+    return Related(place.facts.source.location(shown_range(place.facts, place.node)), place.message)
 
 
 def tool_finding(code: str, rel: str, where: Position, message: str) -> Finding:

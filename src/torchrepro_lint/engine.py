@@ -20,7 +20,7 @@ from torchrepro_lint import ISSUES, __version__, cards, checks, selection
 from torchrepro_lint.completion import complete, fill, tool_finding, unused_suppression
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.discover import configuration_files, discover, project_root, python_files
+from torchrepro_lint.discover import configuration_files, discover, native_files, project_root, python_files
 from torchrepro_lint.index import ModuleFacts, ParseError, build
 from torchrepro_lint.model import Edit, Finding, Level, Position, Safety
 from torchrepro_lint.project.project import Project
@@ -168,6 +168,7 @@ class Run:
             self.read,
             files=lambda: python_files(self.root, settings),
             configurations=lambda: configuration_files(self.root, settings),
+            native_files=lambda: native_files(self.root, settings),
             sources=[settings.base / s for s in settings.src],
             torch_version=lambda: self.request.torch_version or settings.torch or declared,
             seed=settings.seed,

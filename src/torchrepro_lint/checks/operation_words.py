@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from torchrepro_lint.checks.draft import Place
 from torchrepro_lint.checks.listed import listed
+from torchrepro_lint.kernels.triggers import GETTER
 
 if TYPE_CHECKING:
     from torchrepro_lint.kernels.arguments import CallSite
@@ -47,9 +48,10 @@ def values_of(verdict: Verdict) -> Mapping[str, str]:
 
 
 def _written(verdict: Verdict) -> str:
-    """What is called; of `super().__init__`, the class whose constructor that is."""
+    """What is called; of `super().__init__`, the class whose constructor that is, and of an operation that is got by
+    its name, that name."""
     written = verdict.call.written
-    return verdict.call.name.rpartition(".")[2] if written.endswith(".__init__") else written
+    return verdict.call.name.rpartition(".")[2] if written.endswith((".__init__", GETTER)) else written
 
 
 def _release(verdict: Verdict) -> str:

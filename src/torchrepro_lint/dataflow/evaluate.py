@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 V = TypeVar("V")
 A = TypeVar("A")
-MAX_DEPTH = 16
+MAX_DEPTH = 20  # a value passed through three functions, each with an unpacking and a few names
 MAX_STEPS = 120
 _NOWHERE = MAX_DEPTH + 1
 # Methods of modules and tensors that give back the object itself, moved or switched.

@@ -15,7 +15,7 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reads
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.dataflow.store import remembered
-from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, Scope
+from torchrepro_lint.index import ITEM, Binding, FunctionNode, ModuleFacts, Scope
 
 Entries: TypeAlias = "dict[str, Site] | None"
 
@@ -102,7 +102,7 @@ def _filled(facts: ModuleFacts, program: Program) -> _Filled:  # noqa: ARG001
     items: dict[_Named, list[tuple[str, ast.expr | None, Scope]]] = {}
     calls: dict[_Named, list[tuple[ast.Call, Scope]]] = {}
     for key, sets in facts.subscript_sets.items():
-        for item in sets:
+        for item in sets if key != ITEM else ():
             if isinstance(holder := item.target.value, ast.Name):
                 items.setdefault((item.scope.binding_scope(holder.id), holder.id), []).append(
                     (key, item.value, item.scope)

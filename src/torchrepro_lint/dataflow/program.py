@@ -87,7 +87,7 @@ class Program:
         """The canonical external dotted name that `expr` means, if it is one."""
         target = self.names.resolve(expr, scope)
         if isinstance(target, Scope):
-            return self.project.configured.of_own(target)
+            return self.project.configured.of_own(target) or self.project.libraries.name_of(target, scope)
         return target if isinstance(target, str) else None
 
     def origins(self, expr: ast.expr, scope: Scope) -> list[Origin]:
@@ -117,7 +117,8 @@ class Program:
         if name is not None:
             return name
         found = self.values.callees(call, scope)
-        return found[0] if len(found) == 1 and isinstance(found[0], str) else None
+        only = found[0] if len(found) == 1 else None
+        return self.project.libraries.name_of(only, scope) if isinstance(only, Scope) else only
 
     def constants(self, expr: ast.expr, scope: Scope) -> list[object] | None:
         """All values that `expr` can have, or None when one of them is not a constant."""
@@ -138,8 +139,10 @@ class Program:
         return made or None
 
     def external_bases(self, owner: Scope) -> list[str]:
-        """The external classes that a project class derives from."""
-        return [b for b in self.names.bases(owner) if isinstance(b, str)]
+        """The external classes that a project class derives from, and those of a library that the project contains."""
+        libraries = self.project.libraries
+        known = (b if isinstance(b, str) else libraries.name_of(b, owner) for b in self.names.bases(owner))
+        return [name for name in known if name is not None]
 
     # -- calls ----------------------------------------------------------------------------------------------------
     def runs(self, call: ast.Call, scope: Scope) -> tuple[str | Scope, ...]:

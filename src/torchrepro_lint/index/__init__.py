@@ -2,6 +2,7 @@
 
 from torchrepro_lint.index.build import build, is_main_guard
 from torchrepro_lint.index.facts import (
+    ITEM,
     AttributeSet,
     Binding,
     FunctionNode,
@@ -13,6 +14,7 @@ from torchrepro_lint.index.facts import (
 )
 
 __all__ = [
+    "ITEM",
     "AttributeSet",
     "Binding",
     "FunctionNode",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 from torchrepro_lint.index.binding import all_arguments, bind, bind_parameters, bind_target, enter
-from torchrepro_lint.index.facts import Binding, FunctionNode, ModuleFacts, ParseError, Scope
+from torchrepro_lint.index.facts import ITEM, Binding, FunctionNode, ModuleFacts, ParseError, Scope
 from torchrepro_lint.model import Position
 from torchrepro_lint.source import SourceFile
 
@@ -138,6 +138,8 @@ def _call(node: ast.AST, scope: Scope, pending: Pending) -> bool:
     assert isinstance(node, ast.Call)
     function = node.func
     name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", None)
+    if name is None and isinstance(function, ast.Subscript):
+        name = ITEM
     if name is not None:
         scope.facts.calls.setdefault(name, []).append((node, scope))
     return False

@@ -123,6 +123,9 @@ class Scope:
             yield from child.descend()
 
 
+ITEM = "[]"
+
+
 class AttributeSet(NamedTuple):
     """`target = value`, where `target` is an attribute; `value` is None for `del` and augmented forms."""
 
@@ -133,7 +136,7 @@ class AttributeSet(NamedTuple):
 
 
 class SubscriptSet(NamedTuple):
-    """`target = value`, where `target` is a subscript with a literal string key."""
+    """`target = value`, where `target` is a subscript, mostly with a literal string key."""
 
     target: ast.Subscript
     value: ast.expr | None
@@ -143,7 +146,8 @@ class SubscriptSet(NamedTuple):
 
 @dataclass(slots=True, eq=False, repr=False)
 class ModuleFacts:
-    """One file. `calls` and `attribute_sets` are keyed by the last part of the written name, in source order.
+    """One file. `calls` and `attribute_sets` are keyed by the last part of the written name, in source order; calls of
+    an item of a container, `trainers[name](...)`, by ITEM, as `subscript_sets` without a literal key.
 
     `aliases` maps the last part of an imported or assigned name to the other names it goes by here, so that
     `DataLoader` finds the calls of `DL` after `import DataLoader as DL`. `handlers` has the first and last line of each

@@ -7,14 +7,17 @@ it says nothing itself; what names suggest comes last. Knows nothing of operatio
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from torchrepro_lint.dataflow.conditions import Predicate, conditions
 from torchrepro_lint.dataflow.enclosing import ancestors, parent
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import FunctionNode, Scope
-from torchrepro_lint.kernels.layers import CALLED_UNSEEN
+from torchrepro_lint.kernels.layers import CALLED_UNSEEN, Layers
+from torchrepro_lint.kernels.module_calls import module_calls
 from torchrepro_lint.kernels.signatures import listed
 from torchrepro_lint.project import roles
 from torchrepro_lint.project.roles import Role
@@ -62,6 +65,7 @@ class Named(NamedTuple):
 
 NOTHING = Context(None, None)
 NO_GRADIENT = Context(False, None)
+NAMED_AS_DATA = Context(None, "data")  # only names say so
 
 
 def context(node: ast.AST, scope: Scope, program: Program, depth: int = 0) -> Context:
@@ -195,8 +199,10 @@ def _runs_backward(function: Scope) -> bool:
 
 @remembered
 def _callers(function: Scope, depth: int, program: Program) -> Context:
-    """What all known callers of a function agree on; a module's `forward` has callers that nobody sees."""
+    """What all known callers of a function agree on; those of a module's `forward` are the calls of its objects."""
     name = function.name.rpartition(".")[2]
+    if name == "forward" and depth < MAX_CALLERS and function.parent is not None:
+        return _agreed({context(*site, program, depth + 1) for site in _calls_of_objects(function.parent, program)})
     if depth >= MAX_CALLERS or name in CALLED_UNSEEN or roles.is_training(name):
         return NOTHING
     near = {context(call, scope, program, depth + 1) for call, scope in _calls_nearby(function, program)}
@@ -204,7 +210,16 @@ def _callers(function: Scope, depth: int, program: Program) -> Context:
     if any(not c.idle for c in near):
         return NOTHING  # one caller that may train is enough, and the project need not be searched
     calls = program.callers_of(function) or ()
-    found = near | {context(call, scope, program, depth + 1) for call, scope in calls}
+    return _agreed(near | {context(call, scope, program, depth + 1) for call, scope in calls})
+
+
+def _calls_of_objects(owner: Scope, program: Program) -> Sequence[CallSite]:
+    is_module = owner.kind == "class" and Layers(program).is_module(owner)
+    return (module_calls(owner, program) or ()) if is_module else ()
+
+
+def _agreed(found: set[Context]) -> Context:
+    """What several callers agree on; what runs at import counts for none."""
     found.discard(Context(None, "import"))
     if not found or not all(c.idle for c in found):
         return NOTHING

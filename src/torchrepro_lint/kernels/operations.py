@@ -45,7 +45,8 @@ class Behaviour:
 class Operation:
     """One row: an operation in one direction. `when` holds alternatives; so does `exact`, which lists calls
     whose result does not vary although the alert fires. `spellings` are in the order of the table; `syntax` is
-    how it is written without a name. `alerts` are per device."""
+    how it is written without a name, `mentioned` a word without which a file does not call it. `alerts` are per
+    device."""
 
     id: str
     family: str
@@ -61,6 +62,7 @@ class Operation:
     condition: str
     when: tuple[Condition, ...]
     exact: tuple[Condition, ...]
+    mentioned: str
     unless_mentioned: tuple[str, ...]
     runtime: tuple[str, ...]
     reported: bool
@@ -151,6 +153,7 @@ def _operation(family: str, row: Mapping[str, Any]) -> Operation:
         condition=row.get("condition", ""),
         when=tuple(row.get("when", ())),
         exact=tuple(row.get("exact", ())),
+        mentioned=row.get("mentioned", ""),
         unless_mentioned=tuple(row.get("unless_mentioned", ())),
         runtime=tuple(row.get("runtime", ())),
         reported=row.get("report", "always") != "never",

@@ -20,12 +20,12 @@ from torchrepro_lint.dataflow.store import remembered, remembered_last
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.kernels.arguments import CallSite, Witness
 from torchrepro_lint.kernels.conditions import Holds, Judged, judge
-from torchrepro_lint.kernels.context import NOTHING, Context, context
+from torchrepro_lint.kernels.context import NAMED_AS_DATA, NOTHING, Context, context
 from torchrepro_lint.kernels.evaluated import only_evaluated
 from torchrepro_lint.kernels.instances import calls_of
 from torchrepro_lint.kernels.operations import Behaviour, Operation, rows, signature
 from torchrepro_lint.kernels.tensors import Tensors
-from torchrepro_lint.kernels.triggers import METHOD, derives, function_calls, mentioned, method_calls
+from torchrepro_lint.kernels.triggers import METHOD, derives, function_calls, mentioned, method_calls, operator_calls
 from torchrepro_lint.model import Certainty
 from torchrepro_lint.project import roles
 from torchrepro_lint.project.versions import effective
@@ -106,6 +106,8 @@ class _Reader:
             yield from self.module.calls(mentioned(facts))
         else:
             yield from self._functions()
+        for name, node, scope in operator_calls(facts):
+            yield Call(node, scope, name, self.program)
         for name, node, scope in method_calls(facts):
             if self._may_be_method(node, scope):
                 yield Call(node, scope, name, self.program)
@@ -114,6 +116,7 @@ class _Reader:
         for names, node, scope in function_calls(self.module.facts):
             if isinstance(node.func, ast.Attribute):
                 name = self.tensors.layers.resolve(node.func, scope)
+                name = self.program.qualified(node.func, scope) if isinstance(name, Scope) else name
             else:
                 name = self.program.callee(node, scope)
             if isinstance(name, str) and name in names:
@@ -177,6 +180,8 @@ class _Reader:
             gradient = self._gradient(row, site)
             if self._on_host(site):
                 return None
+            if gradient and where == NAMED_AS_DATA:
+                where = NOTHING  # a gradient that is seen says more than a name
         if where.role is not None or (row.direction == "backward" and (where.idle or gradient is False)):
             return None
         if (is_module or gradient is not True) and self._handles_data(call):

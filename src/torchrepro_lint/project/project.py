@@ -7,6 +7,7 @@ Paths choose what is reported, not what is understood: this is all that can be u
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from torchrepro_lint.project.configured import Configured
 from torchrepro_lint.project.console_scripts import console_scripts
 from torchrepro_lint.project.files import Files
 from torchrepro_lint.project.importers import imported, reachable, users
+from torchrepro_lint.project.libraries import Libraries
 from torchrepro_lint.project.modules import ModuleFinder
 from torchrepro_lint.project.names import Names
 from torchrepro_lint.project.text import ProjectText
@@ -28,8 +30,9 @@ if TYPE_CHECKING:
 
 class Project:
     """One project. `read` gives the facts of a file, or None when it cannot be read; `files` lists all Python files,
-    `configurations` those of YAML and the like; `sources` are folders in which imports are looked for; `seed` is what
-    fixes use where a program has none; `refused` is told of lists that cannot be read, and why."""
+    `configurations` those of YAML and the like, `native_files` C++ and CUDA sources; `sources` are folders in which
+    imports are looked for; `seed` is what fixes use where a program has none; `refused` is told of lists that cannot
+    be read, and why."""
 
     def __init__(
         self,
@@ -38,6 +41,7 @@ class Project:
         *,
         files: Callable[[], Collection[Path]] = tuple,
         configurations: Callable[[], Collection[Path]] = tuple,
+        native_files: Callable[[], Collection[Path]] = tuple,
         sources: Collection[Path] = (),
         torch_version: Callable[[], str | None] = lambda: None,
         seed: int = 0,
@@ -50,6 +54,7 @@ class Project:
         self.seed = seed
         self.seed_functions = frozenset(seed_functions)
         self._torch_version = torch_version
+        self._native_files = native_files
         self._refused = refused
         self.configured = Configured(loader_classes, rng_functions)
         self.reach = Reach([root, *sources])
@@ -58,6 +63,7 @@ class Project:
         self._configuration_files = configurations
         self.finder = ModuleFinder(root, sources, self.reach, self.files.search_path)
         self.names = Names(self.finder, self.load, lambda name: self.configured.meaning(catalogue.canonical(name)))
+        self.libraries = Libraries(self.text, self.names)
 
     @cached_property
     def torch_version(self) -> str | None:
@@ -86,6 +92,7 @@ class Project:
         freed = self.files.release()
         if freed:
             self.names.forget()
+            self.libraries.forget()
         return freed
 
     def change(self, path: Path, text: str | None) -> None:
@@ -94,6 +101,16 @@ class Project:
         self.text.change(path, text)
         self.finder.forget()
         self.names.forget()
+        self.libraries.forget()
+
+    @cached_property
+    def native_texts(self) -> dict[str, str]:
+        """The C++ and CUDA sources that can be read, by their paths below the root, in order."""
+        found: dict[str, str] = {}
+        for path in self._native_files():
+            with suppress(OSError):
+                found[path.relative_to(self.root).as_posix()] = self.reach.read(path).decode("utf-8", errors="replace")
+        return found
 
     # -- imports ----------------------------------------------------------------------------------------------
     def users(self, files: Collection[Path]) -> list[Path]:

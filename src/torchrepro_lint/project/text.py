@@ -47,6 +47,10 @@ class ProjectText:
                 return None
         return contents
 
+    def paths(self) -> Iterable[Path]:
+        """The files, in order; none where the project is too large."""
+        return self._contents or ()
+
     def change(self, path: Path, text: str | None) -> None:
         """Let `text` stand in for the file from now on; None for what is on disk."""
         self.changes += 1

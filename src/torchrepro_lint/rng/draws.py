@@ -64,10 +64,10 @@ def draw_of(program: Program, name: str | None, call: ast.Call, scope: Scope) ->
     """The draw that a call makes; `name` is its external callee, None for a method of an unknown object."""
     if name == _LOADER:
         return _loader_draw(Call(call, scope, name, program))
-    row = _draws().get(name) if name else _method_row(call) or data_set_draw(call, scope, program)
+    row = _draws().get(name) if name else _unnamed_row(call, scope, program)
     if row is None:
         row = _distribution_row(name, call, scope, program)
-    if row is None:
+    if row is None or _is_multiplied_away(call, scope, program):
         return None
     site = Call(call, scope, name or "", program)
     if any(site.argument(a) is not None and site.given(a) is not False for a in row.get("unless", ())):
@@ -89,8 +89,38 @@ def _kind(row: Mapping[str, Any], site: Call) -> str | None:
     return "training" if training is UNKNOWN else str(row["kind"]) if training else None
 
 
-def _method_row(call: ast.Call) -> Mapping[str, Any] | None:
-    return _methods().get(call.func.attr) if isinstance(call.func, ast.Attribute) else None
+def _is_multiplied_away(call: ast.Call, scope: Scope, program: Program) -> bool:
+    """Whether what is drawn counts for nothing: `x + torch.randn_like(x) * 0`."""
+    match scope.facts.parents.get(call):
+        case ast.BinOp(op=ast.Mult(), left=left, right=right):
+            other = right if left is call else left
+            return isinstance(other, ast.Name | ast.Constant) and program.literal(other, scope) == 0
+    return False
+
+
+def _unnamed_row(call: ast.Call, scope: Scope, program: Program) -> Mapping[str, Any] | None:
+    """The row of a call of a method, or of an object that a library has made."""
+    row = _methods().get(call.func.attr) if isinstance(call.func, ast.Attribute) else None
+    if row is not None and _has_what_it_needs(row, Call(call, scope, "", program)):
+        return row
+    return data_set_draw(call, scope, program) or _object_row(call, scope, program)
+
+
+def _object_row(call: ast.Call, scope: Scope, program: Program) -> Mapping[str, Any] | None:
+    """`generator = pipeline("text-generation"); generator(prompt, do_sample=True)`"""
+    rows = catalogue.names("rng", "called_objects")
+    if not any(argument in scope.facts.source.text for row in rows.values() for argument in row["needs"]):
+        return None
+    for origin in program.origins(call.func, scope):
+        if isinstance(origin, Result) and (row := rows.get(str(origin.callee))) is not None:
+            calls = (Call(call, scope, "", program), Call(origin.node, origin.scope, "", program))
+            if any(_has_what_it_needs(row, site) for site in calls):
+                return row
+    return None
+
+
+def _has_what_it_needs(row: Mapping[str, Any], site: Call) -> bool:
+    return all(site.literal(argument) == value for argument, value in row.get("needs", {}).items())
 
 
 def _distribution_row(name: str | None, call: ast.Call, scope: Scope, program: Program) -> Mapping[str, Any] | None:
