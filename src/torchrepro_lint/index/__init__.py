@@ -9,6 +9,7 @@ from torchrepro_lint.index.facts import (
     Scope,
     SubscriptSet,
     dotted,
+    last_name,
 )
 
 __all__ = [
@@ -22,4 +23,5 @@ __all__ = [
     "build",
     "dotted",
     "is_main_guard",
+    "last_name",
 ]

@@ -21,10 +21,8 @@ def methods_of_unpickled(call: ast.Call, scope: Scope, program: Program) -> tupl
     function = call.func
     if not isinstance(function, ast.Attribute) or not program.project.text.defines_function(function.attr):
         return ()
-    if not _is_unpickled(function.value, scope, program, set()):
-        return ()
     defining = program.project.text.containing(f"def {function.attr}(") or ()
-    if len(defining) > MAX_FILES:
+    if len(defining) > MAX_FILES or not _is_unpickled(function.value, scope, program, set()):
         return ()
     found: list[Scope] = []
     for path in sorted(defining):
