@@ -92,8 +92,9 @@ class Evaluation(Generic[V]):
 
     def _asked(self, work: Callable[[], A]) -> A:
         """Answer a question within bounds of its own."""
-        self._open.clear()
-        self._so_far.clear()
+        if self._open:  # what was asked last was cut short
+            self._open.clear()
+            self._so_far.clear()
         self._steps, self._depth, self._deepest, self._leans, self._is_cut = 0, 0, 0, _NOWHERE, False
         try:
             return work()

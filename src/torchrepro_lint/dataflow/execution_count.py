@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from torchrepro_lint.dataflow.enclosing import outermost_loop
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index import ModuleFacts, Scope, last_name
 
 _ONCE = frozenset({"main", "main_worker", "train", "run", "setup", "setup_training"})
 _PASSES = frozenset({"__iter__", "__next__", "__getitem__", "__getitems__", "forward", "training_step"})
@@ -84,7 +84,7 @@ def _calling_loops(function: Scope, program: Program, depth: int = 0) -> Iterato
 def _header_names(loop: ast.AST) -> Iterator[str]:
     for part in (getattr(loop, field, None) for field in ("target", "iter", "test")):
         for node in ast.walk(part) if part is not None else ():
-            yield getattr(node, "attr", getattr(node, "id", ""))
+            yield last_name(node)
 
 
 def _again_and_again(facts: ModuleFacts, node: ast.AST) -> ast.AST | None:
@@ -121,7 +121,7 @@ def _passed(facts: ModuleFacts, program: Program) -> dict[str, list[tuple[str, a
     for spelled, sites in facts.calls.items():
         for call, scope in sites:
             for value in (*call.args, *(keyword.value for keyword in call.keywords)):
-                name = getattr(value, "attr", getattr(value, "id", None))
+                name = last_name(value)
                 if name is not None:
                     found.setdefault(name, []).append((spelled, value, scope))
     return found

@@ -17,7 +17,7 @@ from torchrepro_lint.dataflow.domain import Domain
 from torchrepro_lint.dataflow.evaluate import Evaluation, Values
 from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.dataflow.store import Store
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.project.names import Target, Variable
 from torchrepro_lint.project.project import Project
 from torchrepro_lint.project.unknown import UNKNOWN, Opaque
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 V = TypeVar("V")
 MAX_CALLEES = 4  # that one call is taken to run
+_MAY_BE_CODE = frozenset((ast.Lambda, ast.Name, ast.Attribute, ast.Call))  # what can be a function, or wrap one
 _BUILTIN_METHODS = frozenset(name for kind in (str, list, dict, set, tuple) for name in dir(kind)) - {"__init__"}
 
 
@@ -178,9 +179,10 @@ class Program:
         known = self.store.table("given")
         key = (call, scope)
         if key not in known:
-            passed = (*((None, a) for a in call.args), *((k.arg, k.value) for k in call.keywords))
-            found = ((name, self.definition(value, scope)) for name, value in passed)
-            known[key] = tuple((name, function) for name, function in found if function is not None)
+            passed: list[tuple[str | None, ast.expr]] = [(None, a) for a in call.args if a.__class__ in _MAY_BE_CODE]
+            passed += [(k.arg, k.value) for k in call.keywords if k.value.__class__ in _MAY_BE_CODE]
+            found = [(name, self.definition(value, scope)) for name, value in passed]
+            known[key] = tuple([(name, function) for name, function in found if function is not None])
         functions: tuple[tuple[str | None, Scope], ...] = known[key]
         return functions
 
@@ -194,19 +196,19 @@ class Program:
                 found = self.names.resolve(value, scope)
                 if found is None:
                     found = next((o.target for o in self.origins(value, scope) if isinstance(o, Reference)), None)
-                elif isinstance(found, Variable) and self._may_be_wrapped(found):
-                    made = (o for o in self.origins(value, scope) if isinstance(o, Result))
-                    found = next((f for o in made if (f := self._wrapped(o.node, o.scope)) is not None), None)
+                elif isinstance(found, Variable):
+                    found = self.wrapped(value, scope)
             case ast.Call():
                 found = self._wrapped(value, scope)
         return found if isinstance(found, Scope) and found.kind in ("function", "lambda", "class") else None
 
-    def _may_be_wrapped(self, variable: Variable) -> bool:
-        known = self.store.table("may be wrapped")
-        key = (variable.name, variable.scope)
-        if key not in known:
-            known[key] = any(_may_wrap(b.value) for b in variable.bindings)
-        return bool(known[key])
+    def wrapped(self, name: ast.expr, scope: Scope) -> Scope | None:
+        """The function or class that is wrapped in what a name is bound to: `f` after `name = partial(f, 1)`."""
+        found = self.names.resolve(name, scope)
+        if not isinstance(found, Variable) or not any(_may_wrap(b.value) for b in found.bindings):
+            return None
+        made = (o for o in self.origins(name, scope) if isinstance(o, Result))
+        return next((f for o in made if (f := self._wrapped(o.node, o.scope)) is not None), None)
 
     def _wrapped(self, call: ast.Call, scope: Scope) -> Scope | None:
         """The function of `partial(f, 0.1)` and the like."""
@@ -241,4 +243,4 @@ def _last_names() -> frozenset[str]:
 def _may_wrap(value: ast.expr | None) -> bool:
     """Whether a value is written as a call of something with the name of a wrapper."""
     function = value.func if isinstance(value, ast.Call) else None
-    return getattr(function, "attr", getattr(function, "id", "")) in _last_names()
+    return last_name(function) in _last_names()

@@ -11,6 +11,7 @@ from torchrepro_lint.index.facts import (
     Scope,
     SubscriptSet,
     dotted,
+    last_name,
 )
 
 __all__ = [
@@ -25,4 +26,5 @@ __all__ = [
     "build",
     "dotted",
     "is_main_guard",
+    "last_name",
 ]

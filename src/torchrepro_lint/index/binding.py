@@ -12,6 +12,8 @@ def enter(scope: Scope, kind: str, name: str, node: ast.AST) -> Scope:
     """The new scope of `node`, within `scope`."""
     full = f"{scope.name}.{name}" if scope.name else name
     inner = Scope(kind, full, node, scope, scope.facts)  # type: ignore[arg-type]
+    if kind in ("class", "comprehension"):
+        inner.runs = scope.runs
     scope.children[node] = inner
     return inner
 

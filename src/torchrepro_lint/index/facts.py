@@ -53,7 +53,11 @@ class Binding:
 
 @dataclass(slots=True, eq=False, repr=False)
 class Scope:
-    """A namespace: module, class, function, lambda or comprehension."""
+    """A namespace: module, class, function, lambda or comprehension.
+
+    `runs` has the calls, loops and imports that are run where the scope is, in source order: those of a function with
+    the classes and comprehensions in it, which share its list.
+    """
 
     kind: ScopeKind
     name: str
@@ -65,6 +69,8 @@ class Scope:
     children: dict[ast.AST, Scope] = field(default_factory=dict)
     returns: list[ast.expr] = field(default_factory=list)
     outer: dict[str, Literal["global", "nonlocal"]] = field(default_factory=dict)
+    runs: list[tuple[ast.AST, Scope]] = field(default_factory=list)
+    _self_name: str | None = ""
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.facts.source.rel}:{self.name}>"
@@ -72,6 +78,11 @@ class Scope:
     @property
     def self_name(self) -> str | None:
         """The name of a method's first parameter, for a plain or class method."""
+        if self._self_name == "":
+            self._self_name = self._find_self_name()
+        return self._self_name
+
+    def _find_self_name(self) -> str | None:
         if self.kind != "function" or self.parent is None or self.parent.kind != "class":
             return None
         node = self.node
@@ -185,7 +196,7 @@ class ModuleFacts:
         gone = ast.Module([], [])
         for scope in list(self.scope.descend()):
             scope.children, scope.bindings, scope.attributes, scope.parent = {}, {}, {}, None
-            scope.node, scope.returns = gone, []
+            scope.node, scope.returns, scope.runs = gone, [], []
         del self.scope
         self.tree = gone
         self.calls, self.attribute_sets, self.subscript_sets, self._parents = {}, {}, {}, None
@@ -286,6 +297,13 @@ def _first_line(node: ast.AST) -> int:
 def _last_line(node: ast.AST) -> int:
     last = node.body[-1] if isinstance(node, ast.match_case) else node
     return last.end_lineno or 0  # type: ignore[attr-defined]
+
+
+def last_name(node: ast.AST | None) -> str:
+    """`c` for `a.b.c`, `a` for `a`; empty for what is no name and no attribute."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def dotted(node: ast.AST | None) -> str | None:

@@ -15,7 +15,7 @@ from torchrepro_lint.dataflow.enclosing import ancestors, parent
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.dataflow.store import remembered
-from torchrepro_lint.index import FunctionNode, Scope
+from torchrepro_lint.index import FunctionNode, Scope, last_name
 from torchrepro_lint.kernels.layers import CALLED_UNSEEN, Layers
 from torchrepro_lint.kernels.module_calls import module_calls
 from torchrepro_lint.kernels.signatures import listed
@@ -151,7 +151,7 @@ def _declared(function: Scope, program: Program) -> Context:
         return NO_GRADIENT
     if any(program.qualified(decorator, outer) in _LEFT_OUT for decorator in decorators):
         return Context(None, "evaluation")
-    for name in (getattr(d, "attr", getattr(d, "id", "")) for d in decorators):
+    for name in (last_name(d) for d in decorators):
         if roles.is_without_gradient(name):
             program.store.decided_by_name("what a decorator does", (function.facts.source.rel, function.name, name))
             return NO_GRADIENT

@@ -52,7 +52,8 @@ def first_kernel(files: Iterable[ModuleFacts], program: Program) -> tuple[ast.AS
 def _first_in(facts: ModuleFacts, program: Program) -> tuple[ast.AST, Scope] | None:
     for node, scope in _calls(facts, program):
         return node, scope
-    if re.search(_MODELS, facts.source.text):
+    text = facts.source.text
+    if any(library in text for library in _LIBRARIES) and re.search(_MODELS, text):
         imported = (b.node for b in facts.imports if b.target.partition(".")[0] in _LIBRARIES)
         return next(((node, facts.scope) for node in imported), None)
     return None

@@ -52,18 +52,17 @@ class Names:
 
     def resolve(self, expr: ast.expr, scope: Scope, depth: int = 0) -> Target | None:
         """The target of a name or attribute chain, seen from `scope`."""
-        parts: list[str] = []
+        rest: tuple[str, ...] = ()
         node = expr
         while isinstance(node, ast.Attribute):
-            parts.append(node.attr)
+            rest = (node.attr, *rest)
             node = node.value
         if not isinstance(node, ast.Name):
             return None
         if depth > MAX_DEPTH:
             self._cuts += 1
             return None
-        parts.reverse()
-        return self.lookup(node.id, scope, tuple(parts), depth + 1)
+        return self.lookup(node.id, scope, rest, depth + 1)
 
     def lookup(self, name: str, scope: Scope, rest: tuple[str, ...] = (), depth: int = 0) -> Target | None:
         """The target of `name.rest...`, seen from `scope`."""

@@ -28,7 +28,7 @@ class ProjectText:
         self._mentions: dict[str, list[Path]] = {}
         self._containing: dict[str, list[Path]] = {}
         self._words: dict[bytes, list[Path]] | None = None
-        self._defined: set[bytes] | None = None
+        self._defined: dict[bytes, list[Path]] | None = None
         self._matches: dict[re.Pattern[bytes], bool] = {}
         self.changes = 0  # how often a file was changed: what is kept of the text holds for one number
         self.imports: dict[Path, frozenset[str]] = {}  # the files that a file imports, as far as `importers` was asked
@@ -104,11 +104,17 @@ class ProjectText:
 
     def defines_function(self, name: str) -> bool:
         """Whether any file has a function or class of this name; True when the project is too large to tell."""
-        if self._contents is None:
-            return True
+        return self._contents is None or bool(self.defining(name))
+
+    def defining(self, name: str) -> list[Path]:
+        """The files that have a function or class of this name, in order of path; none when the project is too large to
+        tell."""
         if self._defined is None:
-            self._defined = {n for content in self._contents.values() for n in _DEFINITION.findall(content)}
-        return name.encode(errors="surrogateescape") in self._defined
+            self._defined = {}
+            for path, content in (self._contents or {}).items():
+                for defined in set(_DEFINITION.findall(content)):
+                    self._defined.setdefault(defined, []).append(path)
+        return self._defined.get(name.encode(errors="surrogateescape"), [])
 
     def _search(self, needle: bytes) -> list[Path]:
         return [path for path, content in (self._contents or {}).items() if needle in content]

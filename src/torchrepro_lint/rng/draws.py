@@ -13,7 +13,7 @@ from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import Scope
 from torchrepro_lint.project.unknown import UNKNOWN
-from torchrepro_lint.rng.data_sets import data_set_draw
+from torchrepro_lint.rng.data_sets import data_set_draw, data_set_methods
 
 _LOADER = "torch.utils.data.DataLoader"
 
@@ -79,6 +79,18 @@ def draw_of(program: Program, name: str | None, call: ast.Call, scope: Scope) ->
     if kind is None:
         return None
     return Draw(row["family"], kind, call, scope, site.written, bool(row.get("deferred")))
+
+
+def may_draw(name: str | None, written: str) -> bool:
+    """Whether a call of the external `name`, which is `written` so, may be one that draws."""
+    if name == _LOADER or (name is not None and name in _draws()) or written in _distribution_methods():
+        return True
+    return name is None and (written in _methods() or written in data_set_methods())
+
+
+def is_seeder(name: str | None) -> bool:
+    """Whether the external `name` is a function that seeds."""
+    return name in _seeders()
 
 
 def _kind(row: Mapping[str, Any], site: Call) -> str | None:

@@ -15,7 +15,7 @@ from torchrepro_lint.dataflow.dynamic_lookup import picked
 from torchrepro_lint.dataflow.options import Frame, Options
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.project.configured import is_named
 from torchrepro_lint.project.entries import Entry
 from torchrepro_lint.rng import FAMILIES
@@ -24,7 +24,7 @@ from torchrepro_lint.seeding.callees import EXITS, is_parameter
 from torchrepro_lint.seeding.run_by import IMPORTS, Run, wrappers
 from torchrepro_lint.seeding.seeding import Seeding, Step
 from torchrepro_lint.seeding.state import FRESH, State, by_default, either, joined, level_by_default, replayed
-from torchrepro_lint.seeding.summaries import Notes, last_name, summaries
+from torchrepro_lint.seeding.summaries import Notes, summaries
 from torchrepro_lint.seeding.terms import Attempt, Branch, Fail, Guard, Import, Invoke, Leave, Loop, Select, Term
 from torchrepro_lint.seeding.transfer import Effects
 
@@ -251,7 +251,7 @@ class _Interpreter:
 
     # -- calls --------------------------------------------------------------------------------------------------
     def _call(self, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
-        self.found.reached.add(last_name(call))
+        self.found.reached.add(last_name(call.func))
         callees = self._targets(call, scope, frame)
         if not callees:
             self.found.unfollowed.append(Step(call, scope))

@@ -61,7 +61,7 @@ def resuming(seeding: Seeding, program: Program) -> Resuming | None:
 def _keeps_states(facts: ModuleFacts, _: Program) -> bool:
     """Whether a file speaks of RNG states, but for functions that take one, draw, and put it back."""
     text = facts.source.text
-    if not re.search(_RNG_STATE, text) or not re.search(_PUT_BACK, text):
+    if "state" not in text.lower() or not re.search(_RNG_STATE, text) or not re.search(_PUT_BACK, text):
         return False
     lines = {number for number, line in enumerate(text.split("\n"), 1) if re.search(_RNG_STATE, line)}
     functions = (node for node in ast.walk(facts.tree) if isinstance(node, FunctionNode))

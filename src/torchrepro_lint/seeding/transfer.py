@@ -6,14 +6,15 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.conditions import known
 from torchrepro_lint.dataflow.options import Frame, Options
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.rng import FAMILIES
-from torchrepro_lint.rng.draws import Draw, Seeder, draw_of, seeder_of
+from torchrepro_lint.rng.draws import Draw, Seeder, draw_of, is_seeder, seeder_of
 from torchrepro_lint.rng.predicates import training_mode
 from torchrepro_lint.seeding.seeding import MAYBE, SEEDED, UNSEEDED, Late, Seeding, SeedMet, Step, Witness
 from torchrepro_lint.seeding.state import Family, State, seeded
@@ -213,6 +214,11 @@ def seeds(program: Program, name: str | None, call: ast.Call, scope: Scope) -> b
     )
 
 
+def may_seed(program: Program, name: str | None, written: str) -> bool:
+    """Whether a call of the external `name`, which is `written` so, may be one that `seeds`."""
+    return name in program.project.seed_functions or is_seeder(name) or _sounds_like_a_seed(name, written)
+
+
 def kind_of(draw: Draw) -> str:
     """The kind of a draw by the catalogue; a sample in a function that initialises makes initial weights."""
     return "init" if draw.kind == "sample" and _initialises(draw.scope) else draw.kind
@@ -220,12 +226,16 @@ def kind_of(draw: Draw) -> str:
 
 def _may_seed(name: str | None, call: ast.Call) -> bool:
     """An unknown function whose name says that it seeds is believed, but not one that only reads."""
-    last: str = name.rpartition(".")[2] if name else getattr(call.func, "attr", getattr(call.func, "id", ""))
-    if name is not None and name.partition(".")[0] in _KNOWN:
+    if not _sounds_like_a_seed(name, last_name(call.func)):
         return False
-    if isinstance(call.func, ast.Attribute) and re.search(_OWN_GENERATORS, ast.unparse(call.func.value)):
-        return False
-    return bool(re.search(_SEEDS_BY_NAME, last)) and not last.startswith(_READS)
+    return not (isinstance(call.func, ast.Attribute) and re.search(_OWN_GENERATORS, ast.unparse(call.func.value)))
+
+
+@cache
+def _sounds_like_a_seed(name: str | None, written: str) -> bool:
+    last = name.rpartition(".")[2] if name else written
+    is_known = name is not None and name.partition(".")[0] in _KNOWN
+    return not is_known and bool(re.search(_SEEDS_BY_NAME, last)) and not last.startswith(_READS)
 
 
 def _is_guarded(seeder: Seeder) -> bool:
@@ -278,7 +288,7 @@ def _is_trained_between(built: ast.AST, load: ast.Call, facts: ModuleFacts) -> b
 def _trains(loop: ast.For | ast.While) -> bool:
     """Whether a loop calls something for training, by its name, or saves."""
     called = (n.func for n in ast.walk(loop) if isinstance(n, ast.Call))
-    return any(re.search(_TRAINS, getattr(f, "attr", getattr(f, "id", ""))) for f in called)
+    return any(re.search(_TRAINS, last_name(f)) for f in called)
 
 
 def _copies(load: ast.Call) -> bool:
@@ -312,7 +322,7 @@ def _name_of(target: ast.expr) -> str:
     """`port`, `args.port`, `os.environ["MASTER_PORT"]`."""
     if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
         return str(target.slice.value)
-    return str(getattr(target, "attr", getattr(target, "id", "")))
+    return last_name(target)
 
 
 def _is_in_address(draw: Draw) -> bool:
@@ -329,9 +339,7 @@ def _is_in_address(draw: Draw) -> bool:
 def _is_given_as_seed(draw: Draw) -> bool:
     """`set_seed(random.randint(0, 99))`."""
     outer = draw.scope.facts.parents.get(draw.node)
-    return isinstance(outer, ast.Call) and bool(
-        re.search(_SEEDS_BY_NAME, getattr(outer.func, "attr", getattr(outer.func, "id", "")))
-    )
+    return isinstance(outer, ast.Call) and bool(re.search(_SEEDS_BY_NAME, last_name(outer.func)))
 
 
 def _makes_text(node: ast.AST) -> bool:
