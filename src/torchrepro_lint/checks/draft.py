@@ -22,7 +22,7 @@ class Place(NamedTuple):
 class Draft(NamedTuple):
     """A finding at `node`. A compound statement is shown by its header line only.
 
-    `values` fill the placeholders of the card's message, or of its `[messages]` entry named `message`. What is
+    `depends` is what only the run decides, as clauses (`indices repeat`): such a finding is a note. `values` fill the placeholders of the card's message, or of its `[messages]` entry named `message`. What is
     None here is as the card says. `edits` are the fix; `unsafe` marks one that the card's own safety does not cover.
     """
 
@@ -31,6 +31,7 @@ class Draft(NamedTuple):
     message: str | None = None
     level: Level | None = None
     certainty: Certainty | None = None
+    depends: tuple[str, ...] = ()
     properties: Mapping[str, Property] = MappingProxyType({})
     related: tuple[Place, ...] = ()
     edits: tuple[Edit, ...] = ()

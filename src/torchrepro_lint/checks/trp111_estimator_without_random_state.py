@@ -25,7 +25,14 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         often = runs_often(program, call.node, call.scope)  # a bootstrap would give the same sample in each iteration
         edits = () if often else _seeded(call, Seeds(program).expression(call.scope, call.node))
         unsafe = _draws_at_once(call) and not runs_once(program, call.node, call.scope)
-        yield Draft(call.node, {"call": call.written}, properties={"family": "numpy"}, edits=edits, unsafe=unsafe)
+        yield Draft(
+            call.node,
+            {"call": call.written},
+            depends=("the program that runs it seeds numpy",),
+            properties={"family": "numpy"},
+            edits=edits,
+            unsafe=unsafe,
+        )
 
 
 def _draws_at_once(call: Call) -> bool:

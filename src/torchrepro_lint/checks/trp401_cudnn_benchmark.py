@@ -10,7 +10,6 @@ from torchrepro_lint.checks.switch_edit import with_value
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.kernels.flags import Setting, follows_request, reads_switch, stated, undone
-from torchrepro_lint.model import Certainty
 from torchrepro_lint.rng.predicates import is_unrequested, needs_option
 
 OWNER, NAME = "torch.backends.cudnn", "benchmark"
@@ -25,7 +24,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         if value is None and not _opaque(program, setting):
             continue
         if value is None or needs_option(NAME, setting.node, setting.scope):
-            yield Draft(setting.node, {"written": setting.written}, "depends", certainty=Certainty.DEPENDS)
+            yield Draft(setting.node, {"written": setting.written}, "depends", depends=("the program is told to",))
         elif not undone(program, setting, value, states):
             yield Draft(setting.node, {"written": setting.written}, edits=with_value(setting, "False"))
 

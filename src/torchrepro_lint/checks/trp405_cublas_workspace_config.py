@@ -12,7 +12,6 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.kernels.cublas import used_before
 from torchrepro_lint.kernels.determinism import turned_on, turned_on_anywhere
 from torchrepro_lint.kernels.environment import EnvironmentSet, in_scripts, named_in, sets
-from torchrepro_lint.model import Certainty
 from torchrepro_lint.project.versions import may_be
 from torchrepro_lint.syntax import import_name, insert_before, replace
 
@@ -56,8 +55,8 @@ def _missing(module: Module, program: Program, variable: str, value: str) -> Ite
     environ = import_name(facts, "os.environ", setting.scope, setting.statement)
     line = f'{environ.text}.setdefault("{variable}", "{value}")'
     edits = (insert_before(facts, setting.statement, line), *environ.edits)
-    yield Draft(setting.node, {"written": setting.written}, edits=edits,
-                certainty=None if certain else Certainty.DEPENDS)  # fmt: skip
+    depends = () if certain else ("it switches deterministic algorithms on",)
+    yield Draft(setting.node, {"written": setting.written}, depends=depends, edits=edits)
 
 
 def _set_elsewhere(module: Module, program: Program, variable: str) -> bool:

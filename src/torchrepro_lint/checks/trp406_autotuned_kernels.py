@@ -31,9 +31,9 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     if inductor and not _switched_off(module, program):
         yield from inductor
     for setting in assigned(module, "torch.backends.cudnn", "benchmark_limit"):
-        yield Draft(setting.node, {"written": setting.written}, "limit", certainty=Certainty.DEPENDS)
+        yield Draft(setting.node, {"written": setting.written}, "limit", depends=("`cudnn.benchmark` is on",))
     for decorator, kernel in tuned_kernels(module):
-        yield Draft(decorator, {"kernel": kernel.name}, "triton", certainty=Certainty.DEPENDS)
+        yield Draft(decorator, {"kernel": kernel.name}, "triton", certainty=Certainty.LIKELY)
 
 
 def _inductor(module: Module) -> Iterator[Draft]:

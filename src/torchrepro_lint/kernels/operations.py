@@ -44,7 +44,8 @@ class Behaviour:
 @dataclass(frozen=True, slots=True)
 class Operation:
     """One row: an operation in one direction. `when` holds alternatives; so does `exact`, which lists calls
-    whose result does not vary although the alert fires. `spellings` are in the order of the table; `syntax` is
+    whose result does not vary although the alert fires. `runtime` is what only the run decides, `usual` what holds of
+    nearly every program. `spellings` are in the order of the table; `syntax` is
     how it is written without a name. `alerts` are per device."""
 
     id: str
@@ -63,6 +64,7 @@ class Operation:
     exact: tuple[Condition, ...]
     unless_mentioned: tuple[str, ...]
     runtime: tuple[str, ...]
+    usual: tuple[str, ...]
     reported: bool
     report_reason: str
     behaviour: tuple[Behaviour, ...]
@@ -153,6 +155,7 @@ def _operation(family: str, row: Mapping[str, Any]) -> Operation:
         exact=tuple(row.get("exact", ())),
         unless_mentioned=tuple(row.get("unless_mentioned", ())),
         runtime=tuple(row.get("runtime", ())),
+        usual=tuple(row.get("usual", ())),
         reported=row.get("report", "always") != "never",
         report_reason=row.get("report_reason", ""),
         behaviour=tuple(_behaviour(b) for b in row["behaviour"]),
