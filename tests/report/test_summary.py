@@ -101,7 +101,7 @@ def test_where_there_is_much_to_do_it_says_what_to_do_first() -> None:
         "Then: TRP101 unseeded-program (2) and TRP204 unsorted-listing (1); `torchrepro-lint rule TRP101` says what to "
         "write instead.\n"
         "`torchrepro-lint explain train.py` shows where that program seeds and draws.\n"
-        "Found 5 certain problems (2 fixable with --fix) in 1 file.\n"
+        "Found 4 certain and 1 likely problems (2 fixable with --fix) in 1 file.\n"
     )
 
 

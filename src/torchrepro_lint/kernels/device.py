@@ -35,10 +35,9 @@ def goes_to_gpu(facts: ModuleFacts, program: Program) -> bool:
         return True
     users = {own, *program.project.users([own])}
     programs = {path for path in users if _starts_a_program(path, program)}
-    if not programs:
-        return any(program.project.text.containing(word) for word in _WORDS)
     files = {path for start in programs for path in program.project.reachable(start)}
-    return any(not files.isdisjoint(program.project.text.containing(word) or files) for word in _WORDS)
+    spoken = [program.project.text.containing(word) for word in _WORDS]
+    return any(paths is None or (not files.isdisjoint(paths) if files else paths) for paths in spoken)
 
 
 def _starts_a_program(path: Path, program: Program) -> bool:
