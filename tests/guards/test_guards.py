@@ -34,7 +34,9 @@ def _by_rule(findings: tuple[Finding, ...]) -> Counter[tuple[str, str]]:
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
 def test_each_protective_line_is_missed(program: Program, tmp_path: Path) -> None:
     whole = _checked(tmp_path, program.files())
-    assert [(f.code, f.location.path, f.location.range.start.line, f.message) for f in whole if f.level is not Level.NOTE] == []
+    assert [
+        (f.code, f.location.path, f.location.range.start.line, f.message) for f in whole if f.level is not Level.NOTE
+    ] == []
     for guard in program.guards:
         new = _by_rule(_checked(tmp_path, program.files(without=guard))) - _by_rule(whole)
         told = f"line {guard.line}: {program.lines[guard.line - 1].strip()}"

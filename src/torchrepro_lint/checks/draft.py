@@ -22,8 +22,9 @@ class Place(NamedTuple):
 class Draft(NamedTuple):
     """A finding at `node`. A compound statement is shown by its header line only.
 
-    `depends` is what only the run decides, as clauses (`indices repeat`): such a finding is a note. `values` fill the placeholders of the card's message, or of its `[messages]` entry named `message`. What is
-    None here is as the card says. `edits` are the fix; `unsafe` marks one that the card's own safety does not cover.
+    `depends` is what only the run decides, as clauses (`indices repeat`): such a finding is a note. `values` fill the
+    placeholders of the card's message, or of its `[messages]` entry named `message`. What is None here is as the card
+    says. `edits` are the fix; `unsafe` marks one that the card's own safety does not cover.
     """
 
     node: ast.AST

@@ -81,9 +81,7 @@ def _not_kept(families: Sequence[str], files: Sequence[ModuleFacts], program: Pr
     return tuple(family for family in families if (family in taken) is not (family in put_back))
 
 
-def _of_calls(
-    facts: ModuleFacts, program: Program, functions: Mapping[str, Mapping[str, str]]
-) -> Iterator[str]:
+def _of_calls(facts: ModuleFacts, program: Program, functions: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
     """The families of the generators that a file calls one of the functions of."""
     for last, named in functions.items():
         for call, scope in facts.calls.get(last, ()):
