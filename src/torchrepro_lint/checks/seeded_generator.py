@@ -49,7 +49,7 @@ def seeded_generator(call: Call, program: Program) -> GeneratorFix:
     if call.subclass is not None and _is_constructor_of_subclass(call):
         return GeneratorFix()  # the class should take a generator and hand it on
     exists = allowed_in(program.project.torch_version, catalogue.names("loaders", "arguments")["generator"]["torch"])
-    runs = times(program, call.node, call.scope)
+    runs = times(program, call.scope)
     if exists == "none" or runs == "often" or is_made_for_each_epoch(call):
         return GeneratorFix()  # made there, it would give each epoch the same order
     facts, loop = call.facts, outermost_loop(call.facts, call.node) or _comprehending(call)

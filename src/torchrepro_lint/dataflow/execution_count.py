@@ -50,8 +50,8 @@ def runs_once(program: Program, node: ast.AST, scope: Scope, depth: int = 0) -> 
     return calls is not None and len(calls) == 1 and runs_once(program, *calls[0], depth + 1)
 
 
-def times(program: Program, node: ast.AST, scope: Scope, depth: int = 0) -> Literal["once", "unknown", "often"]:
-    """How many times the code around `node`, loops of its own function left aside, runs in one program.
+def times(program: Program, scope: Scope, depth: int = 0) -> Literal["once", "unknown", "often"]:
+    """How many times a function runs in one program, whatever loops are inside.
 
     A method that nobody in sight calls is a framework's to call, as often as it likes; so is what a generator yields
     to. Several callers may all be in one program.
@@ -66,7 +66,7 @@ def times(program: Program, node: ast.AST, scope: Scope, depth: int = 0) -> Lite
         return "often"
     callers = (program.callers_of(function) or ()) if depth < MAX_CALLERS else ()
     if callers:
-        worst = {times(program, *caller, depth + 1) for caller in callers}
+        worst = {times(program, where, depth + 1) for _, where in callers}
         together = len({where.facts for _, where in callers}) < len(callers)
         return "often" if "often" in worst else "unknown" if together or "unknown" in worst else "once"
     name = function.name.rpartition(".")[2]
