@@ -19,6 +19,7 @@ from torchrepro_lint.completion import complete, fill, tool_finding, unused_supp
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.discover import Reach, discover, project_root, python_files
+from torchrepro_lint.formatter import project_style
 from torchrepro_lint.index import ModuleFacts, ParseError, build
 from torchrepro_lint.model import Edit, Finding, Level, Position, Safety
 from torchrepro_lint.project.project import Project
@@ -167,6 +168,7 @@ class Run:
             files=lambda: python_files(self.root, settings),
             sources=[settings.base / s for s in settings.src],
             torch_version=lambda: self.request.torch_version or settings.torch or declared,
+            style=lambda: project_style(self.root),
             seed=settings.seed,
             seed_functions=settings.seed_functions,
             loader_classes=settings.loader_classes,

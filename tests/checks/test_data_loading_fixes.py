@@ -69,10 +69,13 @@ SAFE = {
     ),
     "tabs and comments": (
         "TRP202",
-        HEAD + "import random\n\n# What is loaded,\n# and how.\ndef f(ds):\n\treturn DataLoader(ds, num_workers=n)\n",
-        HEAD + "import random\n\n\ndef seed_worker(worker_id):\n\tworker_seed = torch.initial_seed() % 2**32\n"
-        "\trandom.seed(worker_seed)\n\n\n# What is loaded,\n# and how.\ndef f(ds):\n"
-        "\treturn DataLoader(ds, num_workers=n, worker_init_fn=seed_worker)\n",
+        HEAD + "import random\nclass D(Dataset):\n\tdef __init__(self):\n\t\tself.rng = random.Random(0)\n"
+        "\tdef __getitem__(self, i):\n\t\treturn self.rng.random()\n\n# What is loaded,\n# and how.\n"
+        "def f():\n\treturn DataLoader(D(), num_workers=n)\n",
+        HEAD + "import random\nclass D(Dataset):\n\tdef __init__(self):\n\t\tself.rng = random.Random(0)\n"
+        "\tdef __getitem__(self, i):\n\t\treturn self.rng.random()\n\n\ndef seed_rng(worker_id):\n"
+        "\ttorch.utils.data.get_worker_info().dataset.rng = random.Random(torch.initial_seed())\n\n\n"
+        "# What is loaded,\n# and how.\ndef f():\n\treturn DataLoader(D(), num_workers=n, worker_init_fn=seed_rng)\n",
     ),
     "name in use": (
         "TRP202",
@@ -151,6 +154,13 @@ def test_an_argument_is_passed_to_releases_that_have_it(wanted: str, safe: bool,
     before = HEAD + "loader = DataLoader(d, shuffle=True)\n"
     assert (fixed(tmp_path, "TRP201", before) != before) is safe
     assert (fixed(tmp_path, "TRP201", before, unsafe=True) != before) is unsafe
+
+
+def test_lines_are_as_long_as_the_formatter_lets_them_be(tmp_path: Path) -> None:
+    before = HEAD + "loader = DataLoader(\n    d, batch_size=16, drop_last=True, shuffle=True\n)\n"
+    assert "shuffle=True, generator=" in fixed(tmp_path, "TRP201", before)
+    (tmp_path / "ruff.toml").write_text("line-length = 79\n")
+    assert "    shuffle=True,\n    generator=" in fixed(tmp_path, "TRP201", before)
 
 
 def test_tensors_made_on_the_gpu_need_a_person(tmp_path: Path) -> None:

@@ -59,10 +59,14 @@ def seeded_generator(call: Call, program: Program) -> GeneratorFix:
     unsafe = exists == "some" or runs == "unknown" or _cuda_by_default(program)
     unsafe = unsafe or differs_by_rank(call) or is_made_side_by_side(call)
     if loop is None:
-        return GeneratorFix((with_argument(facts, call.node, "generator", generator), *made.edits), unsafe)
+        return GeneratorFix(
+            (with_argument(facts, call.node, "generator", generator, call.program.project.style), *made.edits), unsafe
+        )
     name = _free_name(call.scope.function)
     before = insert_before(facts, loop, f"{name} = {generator}")
-    return GeneratorFix((before, with_argument(facts, call.node, "generator", name), *made.edits), unsafe)
+    return GeneratorFix(
+        (before, with_argument(facts, call.node, "generator", name, call.program.project.style), *made.edits), unsafe
+    )
 
 
 def _replaceable(call: Call, passed: object) -> bool:

@@ -45,6 +45,6 @@ def _seeded(call: Call, seed: str) -> tuple[Edit, ...]:
     """Pass `random_state=SEED`, or put SEED in the place of the None that is passed here."""
     passed = seed_argument(call)
     if passed is None:
-        return (with_argument(call.facts, call.node, SEED, seed),)
+        return (with_argument(call.facts, call.node, SEED, seed, call.program.project.style),)
     is_written = isinstance(passed.node, ast.Constant) and passed.scope.facts is call.facts
     return (replace(call.facts, passed.node, seed),) if is_written else ()

@@ -37,7 +37,11 @@ def seeded_workers(
     used = _known(facts, program) or _importable(facts, program)
     if used is None and _NAME not in facts.scope.bindings:
         used = _shared(facts, program, first_of) or Import(_NAME, _definition(facts, _top(first)))
-    return (with_argument(facts, call.node, "worker_init_fn", used.text), *used.edits) if used is not None else ()
+    return (
+        (with_argument(facts, call.node, "worker_init_fn", used.text, call.program.project.style), *used.edits)
+        if used is not None
+        else ()
+    )
 
 
 def _shared(facts: ModuleFacts, program: Program, first_of: Callable[[ModuleFacts], Call | None]) -> Import | None:
@@ -106,7 +110,12 @@ def _importable(facts: ModuleFacts, program: Program) -> Import | None:
     for node, home in _homes(facts, program):
         for name, made in home.scope.bindings.items():
             is_one = len(made) == 1 and made[0].kind == "function" and _KNOWN.fullmatch(name)
-            if is_one and _takes_one(made[0].node) and _seeds_numpy(home, made[0].node) and name not in facts.scope.bindings:
+            if (
+                is_one
+                and _takes_one(made[0].node)
+                and _seeds_numpy(home, made[0].node)
+                and name not in facts.scope.bindings
+            ):
                 return Import(name, (also_imported(facts, node, name),))
     return None
 
@@ -141,7 +150,7 @@ def _takes_one(node: ast.AST) -> bool:
 def _inserted(call: Call, first: Call, name: str, body: Sequence[str], imports: Sequence[Import]) -> tuple[Edit, ...]:
     edits = {edit: None for used in imports for edit in used.edits}
     place = _above(first.facts, _top(first), name, body)
-    return (place, with_argument(call.facts, call.node, "worker_init_fn", name), *edits)
+    return (place, with_argument(call.facts, call.node, "worker_init_fn", name, call.program.project.style), *edits)
 
 
 def _top(call: Call) -> ast.stmt:

@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.formatter import Style
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.project.configured import Configured
 from torchrepro_lint.project.console_scripts import console_scripts
@@ -33,6 +34,7 @@ class Project:
         files: Callable[[], Collection[Path]] = tuple,
         sources: Collection[Path] = (),
         torch_version: Callable[[], str | None] = lambda: None,
+        style: Callable[[], Style] = Style,
         seed: int = 0,
         seed_functions: Collection[str] = (),
         loader_classes: Collection[str] = (),
@@ -42,6 +44,7 @@ class Project:
         self.seed = seed
         self.seed_functions = frozenset(seed_functions)
         self._torch_version = torch_version
+        self._style = style
         self.configured = Configured(loader_classes, rng_functions)
         self.text = ProjectText(files)
         self.files = Files(read, self.text.read)
@@ -52,6 +55,11 @@ class Project:
     def torch_version(self) -> str | None:
         """The torch version or specifier that the rules go by; None for the newest known."""
         return self._torch_version()
+
+    @cached_property
+    def style(self) -> Style:
+        """How its formatter lays code out."""
+        return self._style()
 
     @cached_property
     def console_scripts(self) -> dict[str, list[str]]:
