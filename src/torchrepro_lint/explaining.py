@@ -6,18 +6,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.engine import Request, Run
-from torchrepro_lint.seeding.report import ProgramBelief, belief
+from torchrepro_lint.loading.worker_draws import unseen_loaders
+from torchrepro_lint.seeding.report import ProgramBelief, Spot, belief, spot
 from torchrepro_lint.seeding.seedings import seedings
 
 
 class Explained(NamedTuple):
-    """What was found out about the programs that start in the files asked for; `idle` are the files that start none."""
+    """What was found out about the programs that start in the files asked for; `idle` are the files that start none,
+    `unseen_loaders` the loaders in all of them that have workers whose draws could not be seen."""
 
     root: Path
     programs: tuple[ProgramBelief, ...]
     idle: tuple[str, ...]
     problems: tuple[str, ...]
+    unseen_loaders: tuple[Spot, ...] = ()
 
 
 def explain(request: Request) -> Explained:
@@ -25,6 +29,7 @@ def explain(request: Request) -> Explained:
     run = Run(request)
     programs: list[ProgramBelief] = []
     idle: list[str] = []
+    loaders: list[Spot] = []
     problems = [f"no such file or folder: {path}" for path in run.missing]
     problems += run.problems
     for path in run.files:
@@ -35,5 +40,6 @@ def explain(request: Request) -> Explained:
         found = [belief(seeding, run.program) for seeding in seedings(facts, run.program)]
         programs += found
         idle += [] if found else [run.rel(path)]
+        loaders += [spot(facts, call.node) for call in unseen_loaders(Module(facts, run.program))]
         run.program.release()
-    return Explained(run.root, tuple(programs), tuple(idle), tuple(problems))
+    return Explained(run.root, tuple(programs), tuple(idle), tuple(problems), tuple(loaders))
