@@ -78,7 +78,8 @@ def test_the_check_names_the_place_and_changes_nothing(commit_check: Commit, tmp
 
 def test_a_check_that_fails_shows_its_notes_too(commit_check: Commit, tmp_path: Path) -> None:
     Path(tmp_path, "split.py").write_text(
-        "from sklearn.model_selection import train_test_split\n\n\ndef halves(rows):\n    return train_test_split(rows)\n"
+        "from sklearn.model_selection import train_test_split\n\n\n"
+        "def halves(rows):\n    return train_test_split(rows)\n"
     )
     done = commit_check("torchrepro-lint")
     assert done.returncode == 1

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.formatter import Style
+from torchrepro_lint.formatter import Style, project_style
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.project.configured import Configured
 from torchrepro_lint.project.console_scripts import console_scripts
@@ -20,11 +20,13 @@ from torchrepro_lint.project.importers import imported, reachable, users
 from torchrepro_lint.project.modules import ModuleFinder
 from torchrepro_lint.project.names import Names
 from torchrepro_lint.project.text import ProjectText
+from torchrepro_lint.reading import Reach
 
 
 class Project:
     """One project. `read` gives the facts of a file, or None when it cannot be read; `files` lists all Python files;
-    `sources` are folders in which imports are looked for; `seed` is what fixes use where a program has none."""
+    `sources` are folders in which imports are looked for; `seed` is what fixes use where a program has none; `refused`
+    is told of lists that cannot be read, and why."""
 
     def __init__(
         self,
@@ -34,21 +36,22 @@ class Project:
         files: Callable[[], Collection[Path]] = tuple,
         sources: Collection[Path] = (),
         torch_version: Callable[[], str | None] = lambda: None,
-        style: Callable[[], Style] = Style,
         seed: int = 0,
         seed_functions: Collection[str] = (),
         loader_classes: Collection[str] = (),
         rng_functions: Collection[str] = (),
+        refused: Callable[[Path, str], None] = lambda path, reason: None,
     ) -> None:
         self.root = root
         self.seed = seed
         self.seed_functions = frozenset(seed_functions)
         self._torch_version = torch_version
-        self._style = style
+        self._refused = refused
         self.configured = Configured(loader_classes, rng_functions)
-        self.text = ProjectText(files)
+        self.reach = Reach([root, *sources])
+        self.text = ProjectText(files, self.reach.read)
         self.files = Files(read, self.text.read)
-        self.finder = ModuleFinder(root, sources, self.files.search_path)
+        self.finder = ModuleFinder(root, sources, self.reach, self.files.search_path)
         self.names = Names(self.finder, self.load, lambda name: self.configured.meaning(catalogue.canonical(name)))
 
     @cached_property
@@ -59,12 +62,12 @@ class Project:
     @cached_property
     def style(self) -> Style:
         """How its formatter lays code out."""
-        return self._style()
+        return project_style(self.root, self.reach.read)
 
     @cached_property
     def console_scripts(self) -> dict[str, list[str]]:
         """File -> the names of its functions that the project's packaging makes commands of."""
-        return console_scripts(self.root, self.finder)
+        return console_scripts(self.root, self.finder, self.reach, self._refused)
 
     # -- files ------------------------------------------------------------------------------------------------
     def load(self, path: str) -> ModuleFacts | None:
