@@ -25,7 +25,7 @@ def test_findings_go_to_stdout_and_exit_with_1(run: Run) -> None:
     assert done.exit_code == 1
     assert "TRP401 warning" in done.stdout
     assert "--> train.py:5:1" in done.stdout
-    assert done.stdout.endswith("Found 2 problems (2 fixable with --fix) in 1 file.\n")
+    assert done.stdout.endswith("Found 2 certain problems (2 fixable with --fix) in 1 file.\n")
     assert done.stderr == ""
 
 

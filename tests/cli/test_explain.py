@@ -251,3 +251,14 @@ def test_settings_name_the_project_s_own_seeder(run: Run, program: Path) -> None
 
 def test_color(run: Run, program: Path) -> None:
     assert "\x1b[1mmain.py:25:1  a program" in run("explain", "main.py", "--color", "always").stdout
+
+
+def test_a_loader_whose_data_set_cannot_be_seen_is_told_and_no_finding(run: Run, project: Path) -> None:
+    (project / "load.py").write_text(
+        "from torch.utils.data import DataLoader\nfrom unknown import read\n\n\n"
+        "def load():\n    return DataLoader(read(), num_workers=2)\n"
+    )
+    told = run("explain", "load.py").stdout
+    assert "The workers of 1 loader may draw; what their data sets do could not be seen\n    load.py:6:12" in told
+    assert explained(run, "load.py")["unseen_loaders"][0]["line"] == 6
+    assert "TRP202" not in run("check", "load.py").stdout

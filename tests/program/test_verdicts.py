@@ -177,7 +177,9 @@ def test_callers_decide_and_are_shown(tmp_path: Path) -> None:
                 return resize(resize(x), mode="bilinear")
         """,
     )
-    assert [(v.operation.id, v.open) for v in found] == [("interpolate-bilinear", ('`mode="bilinear"`',))]
+    assert [(v.operation.id, v.depends) for v in found] == [
+        ("interpolate-bilinear", ("the program runs on CUDA", '`mode` is "bilinear"'))
+    ]
     witness = found[0].witnesses[0]
     assert witness.scope.facts.text(witness.node) == 'resize(resize(x), mode="bilinear")'
 

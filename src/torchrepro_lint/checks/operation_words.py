@@ -37,12 +37,11 @@ def values_of(verdict: Verdict) -> Mapping[str, str]:
     call = f"`{_written(verdict)}` {with_given}".strip()
     return {
         "call": call,
-        "site": f"{call} for {listed(verdict.open)}" if verdict.open else call,
         "pass": _PASS[operation.direction],
+        "verify": "; `torchrepro-lint verify` runs it and compares" if verdict.depends else "",
         "kernel": operation.kernel,
         "effect": operation.effect,
         "alternative": operation.alternative.replace("the flag", "`torch.use_deterministic_algorithms(True)`"),
-        "open": listed(verdict.open),
         "switched": f"`torch.use_deterministic_algorithms(True)` is set{_release(verdict)}",
     }
 

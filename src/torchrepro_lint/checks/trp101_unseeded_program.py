@@ -59,7 +59,7 @@ def _configured(draft: Draft, seeding: Seeding, family: str, program: Program) -
         entry = cause(Site(met.seeder.seed, met.scope), program, is_none)
         if entry is not None:
             seeded = Place(met.scope.facts, met.node, "seeds only with a number")
-            related = (seeded, *(p for p in draft.related if p.node is not met.node))
+            related = (seeded, *(p for p in draft.related if isinstance(p, Place) and p.node is not met.node))
             draft = draft._replace(message="configured", related=related)
             return at_entry(draft, entry, str(program.project.seed), "this program reads it")
     return draft

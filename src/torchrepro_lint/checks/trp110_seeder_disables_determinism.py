@@ -104,6 +104,6 @@ def _edits(call: Call, passed: object, row: Mapping[str, Any], program: Program)
         return ()
     text = row["instead"].replace("{seed}", Seeds(program).expression(call.scope, call.node))
     if not isinstance(passed, Site):
-        return (with_argument(call.facts, call.node, row["argument"], text),)
+        return (with_argument(call.facts, call.node, row["argument"], text, call.program.project.style),)
     is_written = isinstance(passed.node, ast.Constant) and passed.scope.facts is call.facts
     return (replace(call.facts, passed.node, text),) if is_written else ()

@@ -9,7 +9,6 @@ from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.loading.arrivals import arrivals
 from torchrepro_lint.loading.concurrent_updates import remote_updates, shared_models
-from torchrepro_lint.model import Certainty
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
@@ -27,4 +26,4 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     for update in remote_updates(module, program):
         stepped = Place(update.function.facts, update.function.node, "its optimizer steps here")
         values = {"function": update.function.name}
-        yield Draft(update.call, values, "remote", certainty=Certainty.DEPENDS, related=(stepped,))
+        yield Draft(update.call, values, "remote", depends=("several trainers call it",), related=(stepped,))

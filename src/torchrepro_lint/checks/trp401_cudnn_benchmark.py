@@ -33,7 +33,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         if value is None and configured.written_at is not None:
             yield configured._replace(certainty=Certainty.LIKELY)
         elif value is None or needs_option(NAME, setting.node, setting.scope):
-            yield Draft(setting.node, {"written": setting.written}, "depends", certainty=Certainty.DEPENDS)
+            yield Draft(setting.node, {"written": setting.written}, "depends", depends=("the program is told to",))
         elif not switch.undone(program, setting, value):
             yield configured
 

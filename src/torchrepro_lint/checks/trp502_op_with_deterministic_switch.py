@@ -29,7 +29,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             continue
         if verdict.flag == "lenient" and not verdict.behaviour.lenient:
             continue
-        message = "lenient" if verdict.flag == "lenient" else "open" if verdict.open else None
+        message = "lenient" if verdict.flag == "lenient" else None
         yield draft_of(verdict, program, message)
     if ITEM in module.facts.subscript_sets:
         yield from _assignments(module, program)

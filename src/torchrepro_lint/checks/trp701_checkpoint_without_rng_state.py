@@ -29,9 +29,10 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             continue
         from torchrepro_lint.seeding.resuming import resuming  # few programs get this far
 
-        found = resuming(seeding, program)
+        found = resuming(families, seeding, program)
         if found is None:
             continue
+        families = [*found.families]
         save, scope = found.save
         load, where = found.load
         here = scope.facts is module.facts

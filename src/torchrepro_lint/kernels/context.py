@@ -79,7 +79,7 @@ def context(node: ast.AST, scope: Scope, program: Program, depth: int = 0) -> Co
     if found.role is None and (named := _by_name(scope, program)) is not None:
         program.store.decided_by_name(f"what a {named.kind} is for", (scope.facts.source.rel, named.name, named.role))
         return Context(found.gradient, named.role)
-    at_import = not functions and not found.idle and not _runs_backward(scope.function)
+    at_import = not functions and not found.idle and not runs_backward(scope.function)
     return Context(None, "import") if at_import else found
 
 
@@ -181,7 +181,7 @@ def _function_by_name(function: Scope, program: Program) -> Named | None:
     if role is not None:
         return Named("class", owner.name, role)
     parameters = [a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
-    role = roles.of_function(node.name, parameters) if not _runs_backward(function) else None
+    role = roles.of_function(node.name, parameters) if not runs_backward(function) else None
     return Named("function", function.name, role) if role is not None else None
 
 
@@ -192,7 +192,7 @@ def _class_by_name(owner: Scope, program: Program) -> Role | None:
     return roles.of_class([name.rpartition(".")[2] for name in (owner.name, *bases)])
 
 
-def _runs_backward(function: Scope) -> bool:
+def runs_backward(function: Scope) -> bool:
     """Whether the code of the function itself (or of the module) runs a backward pass."""
     return any(scope.function is function for _, scope in function.facts.calls.get("backward", ()))
 

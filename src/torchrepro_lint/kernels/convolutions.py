@@ -28,17 +28,6 @@ _DOTTED = r"[a-zA-Z_]\w*(?:\.\w+)+"
 _QUOTED = rf"""["']{_DOTTED}["']"""
 _OTHER_LAYERS = ("Linear", "Embedding", "LSTM", "GRU", "LayerNorm", "BatchNorm1d", "BatchNorm2d")
 MAX_FILES = 64
-_GPU = r"(?i)cuda|accelerat|gpu"
-
-
-def uses_gpu(files: Iterable[ModuleFacts], program: Program) -> bool:
-    """Whether any of the files speaks of a GPU."""
-    return any(_speaks_of_gpu(facts, program) for facts in files)
-
-
-@remembered
-def _speaks_of_gpu(facts: ModuleFacts, _: Program) -> bool:
-    return re.search(_GPU, facts.source.text) is not None
 
 
 def first_kernel(files: Iterable[ModuleFacts], program: Program) -> tuple[ast.AST, Scope] | None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.formatter import Style, project_style
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.project.configured import Configured
 from torchrepro_lint.project.console_scripts import console_scripts
@@ -69,6 +70,11 @@ class Project:
     def torch_version(self) -> str | None:
         """The torch version or specifier that the rules go by; None for the newest known."""
         return self._torch_version()
+
+    @cached_property
+    def style(self) -> Style:
+        """How its formatter lays code out."""
+        return project_style(self.root, self.reach.read)
 
     @cached_property
     def console_scripts(self) -> dict[str, list[str]]:

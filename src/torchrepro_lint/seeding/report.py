@@ -102,7 +102,7 @@ def belief(seeding: Seeding, program: Program) -> ProgramBelief:
     entry = seeding.entry
     unfollowed = [s for s in _distinct(seeding.unfollowed) if not _is_of_library(s, program)]
     return ProgramBelief(
-        start=_spot(entry.facts, entry.node),
+        start=spot(entry.facts, entry.node),
         kind=_kind(entry),
         files=tuple(dict.fromkeys(f.source.rel for f in seeding.visited)),
         seeds=tuple(_seeds(seeding)),
@@ -116,7 +116,7 @@ def belief(seeding: Seeding, program: Program) -> ProgramBelief:
 
 
 # -- places -----------------------------------------------------------------------------------------------------
-def _spot(facts: ModuleFacts, node: ast.AST) -> Spot:
+def spot(facts: ModuleFacts, node: ast.AST) -> Spot:
     """The place of a node; of a compound statement, its first line."""
     place = facts.range(node)
     text = facts.source.line(place.start.line) if isinstance(node, ast.stmt) else facts.text(node)
@@ -124,7 +124,7 @@ def _spot(facts: ModuleFacts, node: ast.AST) -> Spot:
 
 
 def _call(node: ast.AST, scope: Scope) -> Spot:
-    return _spot(scope.facts, node)
+    return spot(scope.facts, node)
 
 
 def _chain(steps: Sequence[Step]) -> tuple[Spot, ...]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchrepro_lint.dataflow.abstract_values import Display, Result
@@ -38,23 +38,55 @@ _RESUMERS = (
 _SAVERS = ("save", "save_on_master", "save_checkpoint", "save_model")
 
 
+_GETTERS = {
+    "get_rng_state": {"torch.get_rng_state": "torch", "torch.random.get_rng_state": "torch"},
+    "get_state": {"numpy.random.get_state": "numpy"},
+    "getstate": {"random.getstate": "python"},
+}
+_SETTERS = {
+    "set_rng_state": {"torch.set_rng_state": "torch", "torch.random.set_rng_state": "torch"},
+    "set_state": {"numpy.random.set_state": "numpy"},
+    "setstate": {"random.setstate": "python"},
+}
+
+
 class Resuming(NamedTuple):
-    """Where a program saves its progress, and where it takes it up again."""
+    """Where a program saves its progress, and where it takes it up again; `families` are the generators whose states
+    do not go along."""
 
     save: tuple[ast.Call, Scope]
     load: tuple[ast.AST, Scope]
+    families: tuple[str, ...]
 
 
-def resuming(seeding: Seeding, program: Program) -> Resuming | None:
-    """The save and the resume that a program runs; None when it lacks one, or keeps RNG states."""
+def resuming(families: Sequence[str], seeding: Seeding, program: Program) -> Resuming | None:
+    """The save and the resume that a program runs; None when it lacks one, or keeps the states of these families."""
     files = seeding.visited
-    if any(_keeps_states(facts, program) for facts in files):
+    left = _not_kept(families, files, program)
+    if not left:
         return None
     save = next((site for facts in files for site in _saves(facts, program) if seeding.runs(*site)), None)
     if save is None:
         return None
     load = next((site for facts in files for site in _resumes(facts, program) if seeding.runs(*site)), None)
-    return Resuming(save, load) if load is not None else None
+    return Resuming(save, load, left) if load is not None else None
+
+
+def _not_kept(families: Sequence[str], files: Sequence[ModuleFacts], program: Program) -> tuple[str, ...]:
+    """All, where nothing speaks of states; else those whose state is taken and never put back, or the other way."""
+    if not any(_keeps_states(facts, program) for facts in files):
+        return tuple(families)
+    taken = {family for facts in files for family in _of_calls(facts, program, _GETTERS)}
+    put_back = {family for facts in files for family in _of_calls(facts, program, _SETTERS)}
+    return tuple(family for family in families if (family in taken) is not (family in put_back))
+
+
+def _of_calls(facts: ModuleFacts, program: Program, functions: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+    """The families of the generators that a file calls one of the functions of."""
+    for last, named in functions.items():
+        for call, scope in facts.calls.get(last, ()):
+            if (name := program.callee(call, scope)) in named:
+                yield named[str(name)]
 
 
 @remembered

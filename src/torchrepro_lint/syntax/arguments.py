@@ -7,13 +7,14 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from torchrepro_lint.formatter import NO_STYLE, Style
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.model import Edit, Position, Range
 
 if TYPE_CHECKING:
     import libcst as cst
 
-# How long lines may grow: as long as they are, in a file that is long enough to tell, within bounds.
+# How long lines may grow where no formatter says: as they are, in a file that is long enough to tell, within bounds.
 _NARROWEST, _USUAL, _WIDEST = 79, 100, 120
 _TELLING = 60
 _CLOSED = re.compile(r"(?:\s*\))*")  # brackets around an argument are no part of it
@@ -23,7 +24,7 @@ _INTRICATE = re.compile(r"[#\\\r\f]")  # in a call that may have comments, or li
 _MAGIC = re.compile(r"\s*pass;|[^=]*= {5,}")  # what stands for `%time f()` and `x = %time f()`
 
 
-def with_argument(facts: ModuleFacts, call: ast.Call, name: str, value: str) -> Edit:
+def with_argument(facts: ModuleFacts, call: ast.Call, name: str, value: str, style: Style = NO_STYLE) -> Edit:
     """Pass `name=value` in `call`: an existing keyword gets the new value, else it is added last, before `**`.
 
     A call laid out one argument a line gets another line, as does one whose line would grow too long; a trailing
@@ -33,7 +34,7 @@ def with_argument(facts: ModuleFacts, call: ast.Call, name: str, value: str) -> 
         if keyword.arg == name:
             return Edit(facts.source.rel, facts.range(keyword.value), value)
     try:
-        return _within_width(facts, call, _laid_out(facts, call, name, value))
+        return _within_width(facts, call, _laid_out(facts, call, name, value), style.width)
     except RecursionError:  # libcst takes a few calls for each level of nesting
         return _behind_last(facts, call, f"{name}={value}")
 
@@ -214,7 +215,7 @@ def _smallest(facts: ModuleFacts, place: Range, before: str, after: str) -> Edit
 # -- the width of a line --------------------------------------------------------------------------------------
 
 
-def _within_width(facts: ModuleFacts, call: ast.Call, edit: Edit) -> Edit:
+def _within_width(facts: ModuleFacts, call: ast.Call, edit: Edit, told: int | None) -> Edit:
     """The edit with the new argument on a line of its own, where the line it is on would grow too long."""
     source, (start, end) = facts.source, edit.range
     if start != end or "\n" in edit.text or not (call.args or call.keywords) or _is_on_one_line(facts, call):
@@ -222,7 +223,7 @@ def _within_width(facts: ModuleFacts, call: ast.Call, edit: Edit) -> Edit:
     line = source.line(start.line)
     head, tail = line[: start.column - 1], line[start.column - 1 :]
     own = edit.text.removeprefix(", ")
-    width, indent = _width(source.text.splitlines()), _argument_indent(facts, call)
+    width, indent = told or _width(source.text.splitlines()), _argument_indent(facts, call)
     if len(head) + len(edit.text) + len(tail) <= width or len(indent) + len(own) + len(tail) > width:
         return edit
     if _stands_apart(facts, call):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
+from torchrepro_lint.formatter import Style
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.model import Edit, Position, Range
 
@@ -68,6 +69,13 @@ def insert_first(facts: ModuleFacts, owner: ast.stmt, *lines: str) -> Edit:
 def _leads(body: list[ast.stmt], index: int) -> bool:
     """Whether the statement is one of the imports at the top of `body`."""
     return all(isinstance(n, _IMPORTS) or (i == 0 and is_docstring(n)) for i, n in enumerate(body[: index + 1]))
+
+
+def quoted(facts: ModuleFacts, text: str, style: Style) -> str:
+    """A string as the formatter writes it; where none says, as the file writes most of them."""
+    single = facts.source.text.count("'") > facts.source.text.count('"')
+    quote = style.quote or ("'" if single else '"')
+    return f"{quote}{text}{quote}"
 
 
 def indentation(facts: ModuleFacts) -> str:
