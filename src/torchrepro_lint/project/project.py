@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.formatter import Style, project_style
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.project.configured import Configured
 from torchrepro_lint.project.console_scripts import console_scripts
@@ -21,6 +21,9 @@ from torchrepro_lint.project.modules import ModuleFinder
 from torchrepro_lint.project.names import Names
 from torchrepro_lint.project.text import ProjectText
 from torchrepro_lint.reading import Reach
+
+if TYPE_CHECKING:
+    from torchrepro_lint.formatter import Style
 
 
 class Project:
@@ -62,6 +65,8 @@ class Project:
     @cached_property
     def style(self) -> Style:
         """How its formatter lays code out."""
+        from torchrepro_lint.formatter import project_style  # only fixes ask
+
         return project_style(self.root, self.reach.read)
 
     @cached_property
