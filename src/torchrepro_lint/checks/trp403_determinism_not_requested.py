@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from torchrepro_lint.checks.determinism_edit import determinism_asked_for
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
@@ -57,6 +56,8 @@ def _kernel_on_gpu(seeding: Seeding, program: Program) -> tuple[ast.AST, Scope] 
 
 
 def _draft(module: Module, program: Program, seeding: Seeding, seed: Seeder, kernel: tuple[ast.AST, Scope]) -> Draft:
+    from torchrepro_lint.checks.determinism_edit import determinism_asked_for  # few programs get this far
+
     seeded = seed.scope.facts
     here = seeded is module.facts
     elsewhere = () if here else (Place(seeded, seed.node, "torch is seeded here"),)

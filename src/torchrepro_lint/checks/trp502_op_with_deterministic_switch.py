@@ -43,5 +43,6 @@ def _assignments(module: Module, program: Program) -> Iterator[Draft]:
     facts = module.facts
     for item in index_assignments(facts, program):
         if requested(module, program) != "strict":
-            values = {"call": f"{facts.text(item.target)} = ...", "open": facts.text(item.repeating)}
-            yield Draft(item.node, values, "assignment", properties=_PROPERTIES)
+            values = {"call": f"{facts.text(item.target)} = ..."}
+            repeats = f"`{facts.text(item.repeating)}` names a place twice"
+            yield Draft(item.node, values, "assignment", depends=(repeats,), properties=_PROPERTIES)

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.formatter import Style, project_style
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.project.configured import Configured
 from torchrepro_lint.project.console_scripts import console_scripts
@@ -26,6 +25,7 @@ from torchrepro_lint.project.text import ProjectText
 from torchrepro_lint.reading import Reach
 
 if TYPE_CHECKING:
+    from torchrepro_lint.formatter import Style
     from torchrepro_lint.project.configurations import Configurations
 
 
@@ -74,6 +74,8 @@ class Project:
     @cached_property
     def style(self) -> Style:
         """How its formatter lays code out."""
+        from torchrepro_lint.formatter import project_style  # only fixes ask
+
         return project_style(self.root, self.reach.read)
 
     @cached_property
