@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 _HIDDEN = re.compile(
-    r'//[^\n]*|/\*.*?\*/|R"(?P<d>[^()\s\\]{0,16})\(.*?\)(?P=d)"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n]){1,8}\''
+    r'//[^\n]*|/\*.*?\*/|R"\(.{0,2000}?\)"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n]){1,8}\''
     r"|^[ \t]*#(?:[^\n\\]|\\.|\\\n)*",
     re.DOTALL | re.MULTILINE,
 )
 MAX_HEAD = 2_000  # characters in front of a body that are looked at
-MAX_CALL = 20_000  # characters between the brackets of a call
+MAX_CALL = 10_000  # characters between the brackets of a call
+MAX_REGISTERED = 1_000  # functions that one file hands to Python
 _STOP = re.compile(r"[{};]")
 _BRACKETS = {"(": ")", "{": "}"}
 _TEMPLATE = re.compile(r"\btemplate\s*<(?:[^<>]|<[^<>]*>)*>")
@@ -88,7 +90,7 @@ def registrations(text: str, code: str) -> Iterator[Registration]:
         if not is_operator and function.name != "PYBIND11_MODULE":
             continue
         module = arguments(function.head, function.head.index("("))[0].strip()
-        for match in _REGISTERS.finditer(function.body):
+        for match in islice(_REGISTERS.finditer(function.body), MAX_REGISTERED):
             opening = function.start + match.end() - 1
             end = closing(code, opening, MAX_CALL)
             name = _TEXT.search(text, opening, end)
