@@ -35,6 +35,7 @@ class SourceFile:
 
     __slots__ = (
         "_line_starts",
+        "_longest_line",
         "_newline",
         "_suppressions",
         "bom",
@@ -67,6 +68,7 @@ class SourceFile:
         self.cells = cells
         self.document = text if document is None else document
         self._line_starts: list[int] | None = None
+        self._longest_line: int | None = None
         self._newline: str | None = None
         self._suppressions: tuple[Suppression, ...] | None = None
 
@@ -79,6 +81,13 @@ class SourceFile:
         if self._line_starts is None:
             self._line_starts = _line_starts(self.text)
         return self._line_starts
+
+    @property
+    def longest_line(self) -> int:
+        """The number of characters of the longest line."""
+        if self._longest_line is None:
+            self._longest_line = max(map(len, self.text.splitlines()), default=0)
+        return self._longest_line
 
     @property
     def newline(self) -> str:
