@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 WORDS = ("Extension", "cpp_extension", "load_library", ".jit")  # what builds or loads native code, or makes a kernel
 
+_SHARED = ("several of them add floats in one place",)
+_LOCKED = ("what they add up under the lock are floats",)
+
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
     if not any(program.project.text.containing(word) for word in WORDS):
@@ -24,7 +27,8 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
 
     for item in own_kernels(module.facts, program):
         values = {"call": module.facts.text(item.node.func), "kernel": item.kernel, "atomic": item.atomic}
-        yield Draft(item.node, values, "lock" if item.is_lock else None, related=(_place(item),))
+        message, depends = ("lock", _LOCKED) if item.is_lock else (None, _SHARED)
+        yield Draft(item.node, values, message, depends=depends, related=(_place(item),))
 
 
 def _place(item: OwnKernel) -> Place | Related:

@@ -37,6 +37,7 @@ class SourceFile:
 
     __slots__ = (
         "_line_starts",
+        "_longest_line",
         "_newline",
         "_suppressions",
         "bom",
@@ -69,6 +70,7 @@ class SourceFile:
         self.cells = cells
         self.document = text if document is None else document
         self._line_starts: list[int] | None = None
+        self._longest_line: int | None = None
         self._newline: str | None = None
         self._suppressions: tuple[Suppression, ...] | None = None
 
@@ -81,6 +83,13 @@ class SourceFile:
         if self._line_starts is None:
             self._line_starts = _line_starts(self.text)
         return self._line_starts
+
+    @property
+    def longest_line(self) -> int:
+        """The number of characters of the longest line."""
+        if self._longest_line is None:
+            self._longest_line = max(map(len, self.text.splitlines()), default=0)
+        return self._longest_line
 
     @property
     def newline(self) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from torchrepro_lint.formatter import NO_STYLE, Style
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.model import Edit, Position, Range
+from torchrepro_lint.source import SourceFile
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -223,7 +223,7 @@ def _within_width(facts: ModuleFacts, call: ast.Call, edit: Edit, told: int | No
     line = source.line(start.line)
     head, tail = line[: start.column - 1], line[start.column - 1 :]
     own = edit.text.removeprefix(", ")
-    width, indent = told or _width(source.text.splitlines()), _argument_indent(facts, call)
+    width, indent = told or _width(source), _argument_indent(facts, call)
     if len(head) + len(edit.text) + len(tail) <= width or len(indent) + len(own) + len(tail) > width:
         return edit
     if _stands_apart(facts, call):
@@ -261,9 +261,10 @@ def _one_a_line(facts: ModuleFacts, call: ast.Call, new: str) -> Edit:
     return Edit(source.rel, Range(start, Position(end.line, end.column + comma)), f"{between.join(texts)},")
 
 
-def _width(lines: Sequence[str]) -> int:
-    longest = max(map(len, lines), default=0)
-    return max(longest if len(lines) >= _TELLING else _USUAL, _NARROWEST) if longest < _WIDEST else _WIDEST
+def _width(source: SourceFile) -> int:
+    longest = source.longest_line
+    is_telling = len(source.line_starts) > _TELLING  # the last of these is empty
+    return max(longest if is_telling else _USUAL, _NARROWEST) if longest < _WIDEST else _WIDEST
 
 
 def _is_on_one_line(facts: ModuleFacts, call: ast.Call) -> bool:
