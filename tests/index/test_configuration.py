@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from torchrepro_lint.index import ModuleFacts, ParseError, build
 from torchrepro_lint.source import source_from_text
 
-KEYS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), min_size=1, max_size=6)
+KEYS = st.text("abz019 äé漢#:'\"-{[?!&*,.", min_size=1, max_size=6)
 SCALARS = st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.floats(-1e6, 1e6) | KEYS
 VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3))
 DATA = st.dictionaries(KEYS, VALUES, min_size=1, max_size=4)
@@ -47,14 +47,14 @@ def without_references(data: Any) -> bool:
     return not any(sign in json.dumps(data) for sign in ("${", "???"))
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(DATA.filter(without_references), st.booleans())
 def test_yaml_is_what_its_safe_loader_reads(data: dict[str, Any], flow: bool) -> None:
     text = yaml.safe_dump(data, default_flow_style=flow, allow_unicode=True, width=20)
     assert value(text) == yaml.safe_load(text)
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(DATA.filter(without_references))
 def test_json_is_what_the_standard_library_reads(data: dict[str, Any]) -> None:
     text = json.dumps(data, indent=1)
