@@ -180,7 +180,15 @@ class _Interpreter:
                 passed.append(repr([(d.value, d.settable) for d in known]) if known else "?")
         levels = tuple((f.level, f.early is None) for f in state)
         effects = self.effects
-        return function, levels, tuple(passed), effects.process, effects.in_workers, effects.doubts > 0
+        return (
+            function,
+            levels,
+            tuple(passed),
+            effects.process,
+            effects.in_workers,
+            effects.doubts > 0,
+            effects.rare > 0,
+        )
 
     # -- terms --------------------------------------------------------------------------------------------------
     def _term(self, term: Term, state: State, frame: Frame) -> State:
@@ -223,9 +231,11 @@ class _Interpreter:
         if isinstance(item.node, ast.IfExp):
             return either([self._term(item.body, state, frame), self._term(item.orelse, state, frame)])
         effects, before = self.effects, self.effects.deferred
-        with effects.in_doubt(_is_case(test)):
+        is_case = _is_case(test)
+        with effects.in_doubt(is_case=is_case, is_rare=truth is Truth.RARELY):
             body, after_body = self._term(item.body, state, frame), effects.deferred
-            effects.deferred = before
+        effects.deferred = before
+        with effects.in_doubt(is_case=is_case, is_rare=truth is Truth.USUALLY):
             orelse, after_orelse = self._term(item.orelse, state, frame), effects.deferred
         if truth is Truth.RARELY:
             body, orelse, after_body, after_orelse = orelse, body, after_orelse, after_body

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from torchrepro_lint.dataflow.abstract_values import Constant, Display, Result
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.dataflow.program import Program
@@ -20,6 +19,7 @@ from torchrepro_lint.model import Location
 from torchrepro_lint.project.entries import Entry
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.seeding.seeding import MAYBE, SEEDED, UNSEEDED, Seeding, SeedMet, Step, Witness
+from torchrepro_lint.seeding.unfollowed import unfollowed
 
 MAX_UNFOLLOWED = 10
 Certainty = Literal["certain", "conditional", "none"]
@@ -100,15 +100,15 @@ def _kind(entry: Entry) -> Kind:
 def belief(seeding: Seeding, program: Program) -> ProgramBelief:
     """What the walk of one program came to believe."""
     entry = seeding.entry
-    unfollowed = [s for s in _distinct(seeding.unfollowed) if not _is_of_library(s, program)]
+    not_followed = unfollowed(seeding, program)
     return ProgramBelief(
         start=_spot(entry.facts, entry.node),
         kind=_kind(entry),
         files=tuple(dict.fromkeys(f.source.rel for f in seeding.visited)),
         seeds=tuple(_seeds(seeding)),
         families=tuple(_family(seeding, family) for family in FAMILIES),
-        unfollowed=len(unfollowed),
-        unfollowed_first=tuple(_first_names(unfollowed)),
+        unfollowed=len(not_followed),
+        unfollowed_first=tuple(_first_names(not_followed)),
         trains=seeding.trains,
         loads_weights=seeding.loads_weights,
         bounds=tuple(text for name, text in _BOUNDS.items() if name in seeding.bounds),
@@ -202,35 +202,6 @@ def _draw(witness: Witness) -> DrawBelief:
 
 
 # -- what was not followed ------------------------------------------------------------------------------------------
-def _distinct(steps: Iterable[Step]) -> list[Step]:
-    return list({id(s.node): s for s in steps}.values())
-
-
-def _is_of_library(step: Step, program: Program) -> bool:
-    """Whether a method is a literal's, or that of something that a library made or is the base of."""
-    function = step.node.func if isinstance(step.node, ast.Call) else None
-    if not isinstance(function, ast.Attribute):
-        return False
-    held = function.value
-    if isinstance(held, ast.Name) and held.id == step.scope.function.self_name and step.scope.method_class:
-        return _is_inherited(function.attr, step.scope.method_class, program)
-    for origin in program.origins(held, step.scope):
-        match origin:
-            case Constant() | Display() | Result(callee=str()):
-                continue
-            case Result(callee=Scope(kind="class") as owner) if _is_inherited(function.attr, owner, program):
-                continue
-        return False
-    return True
-
-
-def _is_inherited(name: str, owner: Scope, program: Program) -> bool:
-    """Whether a class of the project has a method from a library's class only."""
-    bases = program.names.bases(owner)
-    own = [b for b in bases if isinstance(b, Scope)]
-    return len(own) < len(bases) and not any(name in b.bindings or name in b.attributes for b in own)
-
-
 def _first_names(steps: Iterable[Step]) -> Iterator[Spot]:
     """The first place of each of the first distinct names."""
     seen: dict[str, Spot] = {}

@@ -36,7 +36,8 @@ class Step(NamedTuple):
 class Witness(NamedTuple):
     """A draw and the calls that lead to it, outermost first. `process` is the function of the fresh process
     that it runs in, None in the program's own. `sure` where no test that cannot be worked out decides whether
-    the program comes by; `one_case` where such a test compares a setting with one of its values."""
+    the program comes by; `one_case` where such a test compares a setting with one of its values; `rare` where the
+    program comes by only if it is asked to. `number` counts the draws in the order of the run."""
 
     draw: Draw
     chain: tuple[Step, ...]
@@ -44,6 +45,8 @@ class Witness(NamedTuple):
     process: Scope | None = None
     sure: bool = True
     one_case: bool = False
+    rare: bool = False
+    number: int = 0
 
 
 class Late(NamedTuple):
@@ -56,13 +59,17 @@ class Late(NamedTuple):
 
 class SeedMet(NamedTuple):
     """A seed call that the walk came by, how far it is believed, and the calls that lead to it. `seeder` is None
-    for a call that is believed to seed for its name."""
+    for a call that is believed to seed for its name. `sure` where no test decides whether the program comes by;
+    `number` says how many draws came before, `process` is that of `Witness`."""
 
     node: ast.Call
     scope: Scope
     seeder: Seeder | None
     level: int
     chain: tuple[Step, ...]
+    sure: bool = False
+    number: int = 0
+    process: Scope | None = None
 
 
 @dataclass(eq=False)
@@ -147,7 +154,11 @@ class Seeding:
 
     def missing(self, family: str) -> tuple[Witness, bool] | None:
         """The first draw that no seed dominates, and whether that is certain; None when there is none."""
-        if not self.complete or family in self.late or not self._matters(family):
+        return self.unseeded_draw(family) if self.complete else None
+
+    def unseeded_draw(self, family: str) -> tuple[Witness, bool] | None:
+        """The same of a program that was not followed to its end: what it seeds there is not known."""
+        if family in self.late or not self._matters(family):
             return None
         own, behind_option = self.unseeded.get(family), self.maybe.get(family)
         if own is not None and not self.trains:

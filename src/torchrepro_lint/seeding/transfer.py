@@ -41,6 +41,8 @@ class Effects:
         self.in_workers = False
         self.doubts = 0  # how many tests that are not worked out lie between the entry and here
         self.cases = 0  # how many of them choose by a setting's value
+        self.rare = 0  # how many of them are not passed by default
+        self.draws = 0  # so far
         self.drawn_in_workers = 0  # by other generators than torch's
         self.in_use = False  # inside code that runs when an object is used, which is only made here
         self.deferred: tuple[Witness, ...] = ()  # draws of objects that were made, with the seeds set since
@@ -61,13 +63,16 @@ class Effects:
         self.process, self.deferred = outer, made
 
     @contextmanager
-    def in_doubt(self, is_case: bool = False) -> Iterator[None]:
-        """While it is not known whether the program comes by; `is_case` where that hangs on a setting's value."""
+    def in_doubt(self, *, is_case: bool = False, is_rare: bool = False) -> Iterator[None]:
+        """While it is not known whether the program comes by; `is_case` where that hangs on a setting's value,
+        `is_rare` where by default it does not."""
         self.doubts += 1
         self.cases += is_case
+        self.rare += is_rare
         yield
         self.doubts -= 1
         self.cases -= is_case
+        self.rare -= is_rare
 
     def apply(self, name: str | None, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
         """After a call of the external `name`, or of an unknown object."""
@@ -82,7 +87,7 @@ class Effects:
         if draw is not None:
             return self._draw(draw, state)
         if _may_seed(name, call):
-            self.found.met.append(SeedMet(call, scope, None, SEEDED, tuple(self.chain)))
+            self._meet(call, scope, None, SEEDED)
             return seeded(state)
         return state
 
@@ -91,7 +96,7 @@ class Effects:
         if state is None:
             return None
         level = self._seed_level(seeder, frame)
-        self.found.met.append(SeedMet(seeder.node, seeder.scope, seeder, level, tuple(self.chain)))
+        self._meet(seeder.node, seeder.scope, seeder, level)
         if level > UNSEEDED:
             self.found.seeders.append(seeder)
         families = list(state)
@@ -107,6 +112,10 @@ class Effects:
             w._replace(level=max(w.level, level)) if w.draw.family in seeder.families else w for w in self.deferred
         )
         return tuple(families)
+
+    def _meet(self, call: ast.Call, scope: Scope, seeder: Seeder | None, level: int) -> None:
+        met = SeedMet(call, scope, seeder, level, tuple(self.chain), self.doubts == 0, self.draws, self.process)
+        self.found.met.append(met)
 
     def finish(self) -> None:
         """The process has ended: what it made was used with the seeds that it set in the meantime."""
@@ -154,7 +163,11 @@ class Effects:
         elif kind == "sample" and any(known(training_mode, step.node, step.scope) for step in chain):
             self.depending += 1
             kind = "training"
-        witness = Witness(draw._replace(kind=kind), chain, old.level, self.process, self.doubts == 0, self.cases > 0)
+        self.draws += 1
+        witness = Witness(
+            draw._replace(kind=kind), chain, old.level, self.process,
+            self.doubts == 0, self.cases > 0, self.rare > 0, self.draws,
+        )  # fmt: skip
         self.found.drawn.setdefault(draw.family, witness)
         if is_seeded:
             return state
@@ -172,8 +185,11 @@ class Effects:
         table = self.found.unseeded if witness.level == UNSEEDED else self.found.maybe
         tables = [table, self.found.sampled] if kind in ("sample", "order") and witness.level == UNSEEDED else [table]
         for first in tables:
-            if family not in first or (witness.sure and not first[family].sure):
+            named = first.setdefault(family, witness)
+            if named.rare and not witness.rare:
                 first[family] = witness
+            elif witness.sure and witness.process is named.process:  # the first is named, that one is drawn is sure
+                first[family] = named._replace(sure=True)
         self.found.kinds.setdefault(family, set()).add(kind)
 
     def adds_nothing(self, draws: Iterable[tuple[str, str]], state: State) -> bool:
