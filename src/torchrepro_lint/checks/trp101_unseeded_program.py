@@ -10,7 +10,7 @@ from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.listed import listed
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.model import Certainty
+from torchrepro_lint.model import Certainty, Level
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.seeding.seedings import seedings
 
@@ -33,7 +33,9 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
 
 def _draft(program: Program, seeding: Seeding, found: Unseeded) -> Draft:
     from torchrepro_lint.checks.seed_edit import seed_edits
+    from torchrepro_lint.seeding.demonstrations import is_demonstration
 
+    answers = is_demonstration(seeding)
     families = [f for f in FAMILIES if f in found.draws or f in found.named]
     return Draft(
         _start(seeding, found.first),
@@ -43,11 +45,12 @@ def _draft(program: Program, seeding: Seeding, found: Unseeded) -> Draft:
             "draw": found.first.draw.what if found.first is not None else _written(found),
             "calls": listed([f"`{_CALLS[f]}`" for f in families]),
         },
-        message=_MESSAGES.get(found.kind),
+        message="answers" if answers else _MESSAGES.get(found.kind),
+        level=Level.NOTE if answers else None,
         certainty=Certainty.CERTAIN if found.certain else Certainty.LIKELY,
         properties={"families": families},
         related=tuple(_related(seeding, found)),
-        edits=seed_edits(program, seeding, found),
+        edits=() if answers else seed_edits(program, seeding, found),
     )
 
 

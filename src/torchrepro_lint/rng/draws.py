@@ -66,7 +66,7 @@ def draw_of(program: Program, name: str | None, call: ast.Call, scope: Scope) ->
         return _loader_draw(Call(call, scope, name, program))
     row = _draws().get(name) if name else _method_row(call) or data_set_draw(call, scope, program)
     if row is None:
-        row = _distribution_row(name, call, scope, program)
+        row = _distribution_row(name, call, scope, program) or _asked_row(name, call, scope, program)
     if row is None:
         return None
     site = Call(call, scope, name or "", program)
@@ -101,6 +101,17 @@ def _distribution_row(name: str | None, call: ast.Call, scope: Scope, program: P
         return None
     makers = (name,) if name else (o.callee for o in program.origins(function.value, scope) if isinstance(o, Result))
     return row if any(isinstance(m, str) and m.startswith(row["package"]) for m in makers) else None
+
+
+def _asked_row(name: str | None, call: ast.Call, scope: Scope, program: Program) -> Mapping[str, Any] | None:
+    """The row of a call that is asked to draw by an argument: `model.generate(ids, do_sample=True)`."""
+    for row in catalogue.table("rng")["asked"]:
+        if name is not None and name.partition(".")[0] != row["package"]:
+            continue
+        if any(k.arg == row["argument"] and program.literal(k.value, scope) is True for k in call.keywords):
+            found: Mapping[str, Any] = row
+            return found
+    return None
 
 
 def _loader_draw(site: Call) -> Draw | None:

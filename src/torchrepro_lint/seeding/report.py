@@ -20,11 +20,12 @@ from torchrepro_lint.project.entries import Entry
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.seeding.seeding import MAYBE, SEEDED, UNSEEDED, Seeding, SeedMet, Step, Witness
 from torchrepro_lint.seeding.unfollowed import unfollowed
+from torchrepro_lint.seeding.unseeded import Unseeded, unseeded
 
 MAX_UNFOLLOWED = 10
 Certainty = Literal["certain", "conditional", "none"]
 Kind = Literal["main guard", "console script", "notebook", "script"]
-State = Literal["not drawn", "seeded", "late", "conditional", "unseeded", "ignored", "unknown"]
+State = Literal["not drawn", "seeded", "late", "conditional", "unseeded", "unseen", "ignored", "unknown"]
 
 _BOUNDS = {
     "calls": "more calls than are followed",
@@ -100,13 +101,13 @@ def _kind(entry: Entry) -> Kind:
 def belief(seeding: Seeding, program: Program) -> ProgramBelief:
     """What the walk of one program came to believe."""
     entry = seeding.entry
-    not_followed = unfollowed(seeding, program)
+    not_followed, verdict = unfollowed(seeding, program), unseeded(seeding, program)
     return ProgramBelief(
         start=_spot(entry.facts, entry.node),
         kind=_kind(entry),
         files=tuple(dict.fromkeys(f.source.rel for f in seeding.visited)),
         seeds=tuple(_seeds(seeding)),
-        families=tuple(_family(seeding, family) for family in FAMILIES),
+        families=tuple(_family(seeding, family, verdict) for family in FAMILIES),
         unfollowed=len(not_followed),
         unfollowed_first=tuple(_first_names(not_followed)),
         trains=seeding.trains,
@@ -177,21 +178,22 @@ def _of_tests(met: SeedMet, seeding: Seeding, truths: tuple[Truth, Truth]) -> It
 
 
 # -- draws --------------------------------------------------------------------------------------------------------
-def _family(seeding: Seeding, family: str) -> FamilyBelief:
-    missing, late = seeding.missing(family), seeding.late.get(family)
-    first = seeding.drawn.get(family)
+def _family(seeding: Seeding, family: str, verdict: Unseeded | None) -> FamilyBelief:
+    late, first = seeding.late.get(family), seeding.drawn.get(family)
     late_seed = None
     state: State = "not drawn" if first is None else "seeded"
     rule = None
-    if missing is not None:
-        first, certain = missing
-        state, rule = ("unseeded" if certain else "conditional"), "TRP101"
+    if verdict is not None and (family in verdict.draws or family in verdict.named):
+        missing = seeding.missing(family)
+        first = verdict.draws.get(family)
+        is_sure = missing is not None and missing[1]
+        state, rule = "unseen" if first is None else "unseeded" if is_sure else "conditional", "TRP101"
     elif late is not None:
         first, late_seed = late.witness, _call(late.seeder.node, late.seeder.scope)
         state, rule = "late", "TRP103" if seeding.complete and seeding.trains else None
     elif family in seeding.unseeded or family in seeding.maybe:
         first, state = seeding.unseeded.get(family) or seeding.maybe[family], "ignored"
-    if not seeding.complete and state not in ("not drawn", "seeded"):
+    if not seeding.complete and rule is None and state not in ("not drawn", "seeded"):
         state = "unknown"
     return FamilyBelief(family, state, _draw(first) if first is not None else None, late_seed, rule)
 

@@ -23,7 +23,7 @@ _EARNEST = frozenset({"parse_args", "DataLoader", "fit", "LightningCLI", "load",
                       "save_pretrained", "to_csv", "dump", "write"})  # fmt: skip
 TRAINS = ("backward", "manual_backward", "fit", "zero_grad")
 _PROGRAM = r"(?i)main|train|run|launch"  # a function that is a program; others are tried out under a guard
-LOADS = ("load_state_dict", "from_pretrained", "load_from_checkpoint", "load")
+LOADS = ("load_state_dict", "from_pretrained", "load_from_checkpoint", "load", "pipeline")
 
 
 class Step(NamedTuple):

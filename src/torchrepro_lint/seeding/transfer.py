@@ -38,6 +38,7 @@ class Effects:
         self.options = options
         self.chain: list[Step] = []
         self.process: Scope | None = None
+        self.child: Scope | None = None  # the function of the forked process that the walk is in
         self.in_workers = False
         self.doubts = 0  # how many tests that are not worked out lie between the entry and here
         self.cases = 0  # how many of them choose by a setting's value
@@ -61,6 +62,13 @@ class Effects:
         yield tuple(Family(level) for level in levels.values())
         self.finish()
         self.process, self.deferred = outer, made
+
+    @contextmanager
+    def forked(self, function: Scope) -> Iterator[None]:
+        """A process that begins with the state of this one, and whose seeds and draws change nothing here."""
+        outer, self.child = self.child, function
+        yield
+        self.child = outer
 
     @contextmanager
     def in_doubt(self, *, is_case: bool = False, is_rare: bool = False) -> Iterator[None]:
@@ -97,13 +105,14 @@ class Effects:
             return None
         level = self._seed_level(seeder, frame)
         self._meet(seeder.node, seeder.scope, seeder, level)
-        if level > UNSEEDED:
+        if level > UNSEEDED and self.child is None:
             self.found.seeders.append(seeder)
         families = list(state)
         for name in seeder.families:
             i = FAMILIES.index(name)
             old = families[i]
-            if level == SEEDED and old.early is not None and name not in self.found.late and self.process is None:
+            is_here = self.process is None and self.child is None
+            if level == SEEDED and old.early is not None and name not in self.found.late and is_here:
                 self.found.late[name] = Late(old.early, seeder, (*self.chain, Step(seeder.node, seeder.scope)))
             if level == MAYBE:
                 self.found.conditional.setdefault(name, seeder)
@@ -114,7 +123,9 @@ class Effects:
         return tuple(families)
 
     def _meet(self, call: ast.Call, scope: Scope, seeder: Seeder | None, level: int) -> None:
-        met = SeedMet(call, scope, seeder, level, tuple(self.chain), self.doubts == 0, self.draws, self.process)
+        met = SeedMet(
+            call, scope, seeder, level, tuple(self.chain), self.doubts == 0, self.draws, self.process or self.child
+        )
         self.found.met.append(met)
 
     def finish(self) -> None:
@@ -194,7 +205,7 @@ class Effects:
 
     def adds_nothing(self, draws: Iterable[tuple[str, str]], state: State) -> bool:
         """Whether draws of these families and kinds would change neither the state nor what was found."""
-        if state is None or self.in_workers or self.process is not None:
+        if state is None or self.in_workers or self.process is not None or self.child is not None:
             return False
         return all(self._is_known(family, kind, state[FAMILIES.index(family)]) for family, kind in draws)
 
