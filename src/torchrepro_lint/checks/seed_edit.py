@@ -15,6 +15,7 @@ from torchrepro_lint.rng.own_seed import Seeds, is_seed
 from torchrepro_lint.seeding.processes import RankSeed, rank_seed
 from torchrepro_lint.seeding.seeding import SEEDED
 from torchrepro_lint.seeding.setting_up import Beginning, beginnings
+from torchrepro_lint.seeding.unfollowed import uses_tensors
 from torchrepro_lint.syntax import import_module, insert_after, insert_before, top_line
 
 if TYPE_CHECKING:
@@ -52,7 +53,8 @@ def _families(program: Program, seeding: Seeding, found: Unseeded, process: Scop
     """Those that are missing where the process seeds others; else all that it has."""
     missing = {f for f, w in found.draws.items() if w.process is process}
     if not any(m.level == SEEDED and m.process is process for m in seeding.met):
-        missing |= {"torch", "python"} | ({"numpy"} if _has_numpy(program, seeding) else set())
+        missing |= {"python"} | ({"torch"} if uses_tensors(seeding) else set())
+        missing |= {"numpy"} if _has_numpy(program, seeding) else set()
     return [family for family in SEED_CALLS if family in missing]
 
 
@@ -128,17 +130,19 @@ def _seeded(
     if place is None or ranks is None:
         return ()
     scope, statement, is_after, own = place
+    if ranks.is_in_environment and scope.binding_scope(ranks.added) is not None:
+        return ()
     facts = scope.facts
-    seed = ranks.of(own.text if own is not None else str(program.project.seed))
-    imports = [import_module(facts, module, scope, statement) for module in ranks.imports]
-    if imports:
-        seed = seed.format(*(made.text for made in imports))
-    lines, edits = _calls(facts, scope, statement, families, seed)
+    seed = own.text if own is not None else str(program.project.seed)
+    lines, edits = _calls(facts, scope, statement, families, ranks.of(seed))
+    if ranks.is_in_environment:
+        os = import_module(facts, "os", scope, statement)
+        lines, edits = [f'{ranks.added} = int({os.text}.environ.get("RANK", 0))', *lines], (*os.edits, *edits)
     if is_after:
         inserted = insert_after(facts, statement, *lines)
     else:
         inserted = insert_before(facts, statement, *lines, *([""] if _has_heading(facts, statement) else []))
-    return (*dict.fromkeys(e for made in imports for e in made.edits), *edits, inserted)
+    return (*edits, inserted)
 
 
 def _calls(

@@ -48,6 +48,11 @@ class Witness(NamedTuple):
     rare: bool = False
     number: int = 0
 
+    @property
+    def is_telling(self) -> bool:
+        """Whether it may be named as what the program draws: it runs, or is one of several of which one runs."""
+        return self.sure or (self.one_case and not self.rare)
+
 
 class Late(NamedTuple):
     """A family that is seeded after it was drawn from. `chain` has the calls that lead to the seed, outermost first."""

@@ -197,7 +197,7 @@ class Effects:
         tables = [table, self.found.sampled] if kind in ("sample", "order") and witness.level == UNSEEDED else [table]
         for first in tables:
             named = first.setdefault(family, witness)
-            if named.rare and not witness.rare:
+            if witness.is_telling and not named.is_telling:
                 first[family] = witness
             elif witness.sure and witness.process is named.process:  # the first is named, that one is drawn is sure
                 first[family] = named._replace(sure=True)

@@ -23,7 +23,7 @@ MAX_FUNCTIONS = 400  # that something chosen at run time may run, by their names
 _SIGNS = ("seed", "Seed", "SEED", "eterminis", "eproduc", "state(")
 _SEED_ARGUMENT = re.compile(r"(?:\w+_)?seed", re.IGNORECASE)
 _OWN_SEED = ("torch.", "numpy.", "random.", "sklearn.")  # what these are given as `seed=` is for one object
-_TENSORS = ("torch", "pytorch_lightning", "lightning", "lightning_fabric", "accelerate", "transformers")
+_TENSORS = ("torch", "pytorch", "lightning", "accelerate", "transformers", "timm", "monai", "diffusers", "peft")
 
 
 # -- seeds of the project ---------------------------------------------------------------------------------------------
@@ -142,8 +142,8 @@ def may_train(seeding: Seeding, program: Program) -> bool:
 
 
 def uses_tensors(seeding: Seeding) -> bool:
-    """Whether any file of the program imports torch, or a framework that trains with it."""
-    return any(b.target.partition(".")[0] in _TENSORS for facts in seeding.visited for b in facts.imports)
+    """Whether any file of the program imports torch, or a library that is built on it."""
+    return any(b.target.partition(".")[0].startswith(_TENSORS) for facts in seeding.visited for b in facts.imports)
 
 
 def _steps_a_model(seeding: Seeding) -> bool:
