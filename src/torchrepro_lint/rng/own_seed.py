@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from torchrepro_lint.dataflow.abstract_values import Result
+from torchrepro_lint.dataflow.abstract_values import Origin, Result
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import Binding, ModuleFacts, Scope
 from torchrepro_lint.project.declarations import declared_options
@@ -90,7 +90,7 @@ class Seeds:
         """The option for the seed that a name holds with others."""
         if not self._holds_options(name, binding, owner):
             return None
-        option = self._option_of(self._home(binding, owner))
+        option = self._option_of(self._home(name, binding, owner))
         is_passed = binding.kind != "parameter" or self._is_passed_options(owner, name, option or "")
         return option if is_passed else None
 
@@ -98,31 +98,35 @@ class Seeds:
         """Whether a name holds parsed arguments: assigned from `parse_args()`, or a parameter called `args`."""
         if binding.kind == "parameter":
             return name in _CONFIG_NAMES and binding.value is None
-        if binding.kind != "assign" or not isinstance(binding.value, ast.Call):
-            return False
-        made = [o.node.func for o in self._program.origins(binding.value, owner) if isinstance(o, Result)]
-        return any(isinstance(f, ast.Attribute) and f.attr == "parse_args" for f in made)
+        return (
+            binding.kind == "assign" and isinstance(binding.value, ast.Call) and self._are_parsed(name, binding, owner)
+        )
 
     def _is_passed_options(self, function: Scope, name: str, option: str) -> bool:
         """Whether the code itself reads the option from `name` here, or every known caller passes parsed arguments."""
         reads = (n for n in ast.walk(function.node) if isinstance(n, ast.Attribute) and n.attr == option)
         if any(isinstance(n.value, ast.Name) and n.value.id == name for n in reads):
             return True
-        calls = self._program.callers_of(function)
-        passed = [a for call, _ in calls or () for a in call.args if isinstance(a, ast.Name) and a.id == name]
-        return bool(calls) and len(passed) == len(calls or ())
+        return self._are_parsed(name, function.bindings[name][0], function)
 
-    def _home(self, binding: Binding, owner: Scope) -> ModuleFacts:
-        """The file that parses the arguments that a name holds."""
-        value, scope = binding.value, owner
+    def _are_parsed(self, name: str, binding: Binding, owner: Scope) -> bool:
+        made = self._made(name, binding, owner)
+        functions = [o.node.func for o in made if isinstance(o, Result)]
+        parsed = [f for f in functions if isinstance(f, ast.Attribute) and f.attr == "parse_args"]
+        return bool(parsed) and (binding.kind != "parameter" or len(parsed) == len(made))
+
+    def _made(self, name: str, binding: Binding, owner: Scope) -> list[Origin]:
+        """What a name is bound to; a parameter, to what every caller passes."""
+        value = binding.value
         if binding.kind == "parameter":
-            calls = self._program.callers_of(owner) or ()
-            passed = (
-                (a, s) for call, s in calls for a in call.args if isinstance(a, ast.Name) and a.id in _CONFIG_NAMES
-            )
-            value, scope = next(passed, (None, owner))
-        origins = self._program.origins(value, scope) if value is not None else ()
-        return next((o.scope.facts for o in origins if isinstance(o, Result)), owner.facts)
+            names = (n for n in ast.walk(owner.node) if isinstance(n, ast.Name) and n.id == name)
+            value = next(names, None)
+        return self._program.origins(value, owner) if value is not None else []
+
+    def _home(self, name: str, binding: Binding, owner: Scope) -> ModuleFacts:
+        """The file that parses the arguments that a name holds."""
+        made = self._made(name, binding, owner)
+        return next((o.scope.facts for o in made if isinstance(o, Result)), owner.facts)
 
     def _option_of(self, facts: ModuleFacts) -> str | None:
         """The option for the seed that is declared with a number as its default: in this file, which parses the
