@@ -121,14 +121,20 @@ def _loader_draw(site: Call) -> Draw | None:
     return Draw("torch", "shuffle", site.node, site.scope, site.written, deferred=True)
 
 
-def seeder_of(program: Program, name: str, call: ast.Call, scope: Scope) -> Seeder | None:
-    """The seeding that a call of the external function `name` does, whatever its seed."""
-    row = _seeders().get(name)
+def seeder_of(program: Program, name: str | None, call: ast.Call, scope: Scope) -> Seeder | None:
+    """The seeding that a call of the external function `name`, or of a method of an unknown object, does, whatever its
+    seed."""
+    row = _seeders().get(name) if name is not None else _seeder_method(call)
     if row is None:
         return None
-    seed = Call(call, scope, name, program).argument(row["seed"], row.get("position"))
+    seed = Call(call, scope, name or "", program).argument(row["seed"], row.get("position"))
     known = seed.node if seed is not None and seed is not UNKNOWN else None
     return Seeder(tuple(row["families"]), call, scope, known, _none(row, absent=seed is None))
+
+
+def _seeder_method(call: ast.Call) -> Mapping[str, Any] | None:
+    function = call.func
+    return catalogue.names("rng", "seeder_methods").get(function.attr) if isinstance(function, ast.Attribute) else None
 
 
 def _none(row: Mapping[str, Any], *, absent: bool) -> str:

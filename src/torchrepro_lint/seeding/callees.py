@@ -70,6 +70,15 @@ class Callees:
             if isinstance(method, Scope):
                 yield method
 
+    def overridden(self, owner: Scope) -> Iterator[Scope]:
+        """The methods of a class of the project that its base, a trainer of transformers, calls in training."""
+        trainers = catalogue.names("frameworks", "hf_trainers")
+        if any(base in trainers for base in self._program.external_bases(owner)):
+            for name in catalogue.table("frameworks")["hf_hooks"]["names"]:
+                method = self._program.names.class_member(owner, name)
+                if isinstance(method, Scope):
+                    yield method
+
     def is_run_of_process(self, method: Scope, owner: Scope) -> bool:
         """Whether a method that `constructors` gives is what an object of the class runs in a process of its own."""
         is_run = method.name.rpartition(".")[2] == "run"

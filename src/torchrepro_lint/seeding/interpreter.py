@@ -342,6 +342,8 @@ class _Interpreter:
                 state = self._function(method, call, frame, state, owner)
         for base in self._callees.inherited_constructors(owner):
             state = self.effects.apply(base, call, state, scope, frame)
+        for method in self._callees.overridden(owner):
+            state = self._function(method, None, frame, state, owner)
         return state
 
     def _external(self, name: str | None, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:

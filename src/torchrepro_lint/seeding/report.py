@@ -190,7 +190,7 @@ def _family(seeding: Seeding, family: str, verdict: Unseeded | None) -> FamilyBe
         state, rule = "unseen" if first is None else "unseeded" if is_sure else "conditional", "TRP101"
     elif late is not None:
         first, late_seed = late.witness, _call(late.seeder.node, late.seeder.scope)
-        state, rule = "late", "TRP103" if seeding.complete and seeding.trains else None
+        state, rule = "late", "TRP103" if seeding.seeded_late(family) else None
     elif family in seeding.unseeded or family in seeding.maybe:
         first, state = seeding.unseeded.get(family) or seeding.maybe[family], "ignored"
     if not seeding.complete and rule is None and state not in ("not drawn", "seeded"):

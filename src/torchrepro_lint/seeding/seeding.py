@@ -176,6 +176,15 @@ class Seeding:
             return own, not any(family in s.families for s in self.seeders)
         return None
 
+    def seeded_late(self, family: str) -> Late | None:
+        """The seed that comes after a draw which has a say, whether or not the program trains: who seeds wants it.
+        Initial weights have none where others are loaded over them."""
+        late = self.late.get(family)
+        if late is None or not self.complete or self.is_trial or late.witness.one_case:
+            return None
+        has_say = self.trains or late.witness.draw.kind != "init" or not self.loads_weights
+        return late if has_say else None
+
     def _is_sure(self, family: str) -> bool:
         """Whether no test that cannot be worked out decides whether the program draws from a family."""
         first = self.unseeded.get(family) or self.maybe.get(family)

@@ -88,7 +88,7 @@ class Effects:
             return None
         if name in self.program.project.seed_functions:
             return self.seed(Seeder(FAMILIES, call, scope, None, "constant"), state, frame)
-        seeder = seeder_of(self.program, name, call, scope) if name is not None else None
+        seeder = seeder_of(self.program, name, call, scope)
         if seeder is not None:
             return self.seed(seeder, state, frame)
         draw = draw_of(self.program, name, call, scope)
@@ -235,7 +235,7 @@ def seeds(program: Program, name: str | None, call: ast.Call, scope: Scope) -> b
     """Whether a call of the external `name`, or of an unknown object, seeds, or is believed to for its name."""
     return (
         name in program.project.seed_functions
-        or (name is not None and seeder_of(program, name, call, scope) is not None)
+        or seeder_of(program, name, call, scope) is not None
         or (_may_seed(name, call) and draw_of(program, name, call, scope) is None)
     )
 

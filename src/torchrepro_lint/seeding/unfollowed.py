@@ -131,6 +131,7 @@ def _is_inherited(name: str, owner: Scope, program: Program) -> bool:
 
 
 # -- training -------------------------------------------------------------------------------------------------------
+@remembered
 def may_train(seeding: Seeding, program: Program) -> bool:
     """Whether a program updates the weights of a model, for all that is known: it steps an optimizer of a model's
     parameters or calls a framework's fit, or something chosen at run time has methods that do."""

@@ -9,7 +9,7 @@ from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.seeding.seeding import MAYBE, Seeding, Step, Witness
 from torchrepro_lint.seeding.unfollowed import may_train, never_seeds, opaque, uses_tensors
 
-NEVER, BY_OPTION, IN_PROCESS, UNSEEN = "never", "by option", "in process", "unseen"
+NEVER, BY_OPTION, IN_PROCESS, UNSEEN, SHOWN = "never", "by option", "in process", "unseen", "shown"
 MAX_SHOWN = 3
 
 
@@ -33,6 +33,8 @@ def unseeded(seeding: Seeding, program: Program) -> Unseeded | None:
         return _known(seeding, found)
     if seeding.met or seeding.late or seeding.is_trial or seeding.is_launcher:
         return None
+    if _only_shows(seeding):
+        return _known(seeding, {f: (w, True) for f, w in seeding.sampled.items()})._replace(kind=SHOWN)
     return _cut_short(seeding, program) if not seeding.complete else _unseen(seeding, program)
 
 
@@ -52,6 +54,14 @@ def _kind(seeding: Seeding, witness: Witness, certain: bool) -> str:
     if witness.process is not None:
         return IN_PROCESS
     return BY_OPTION if witness.level == MAYBE or witness.draw.family in seeding.conditional else NEVER
+
+
+def _only_shows(seeding: Seeding) -> bool:
+    """Whether a program is one file that draws, prints, and neither trains nor keeps anything."""
+    if seeding.trains or not seeding.complete or len(seeding.visited) > 1 or not uses_tensors(seeding):
+        return False
+    drawn = [w for w in seeding.sampled.values() if w.sure and w.draw.kind in ("sample", "order")]
+    return len(drawn) == len(seeding.sampled) > 0 and "print" in seeding.reached
 
 
 def _cut_short(seeding: Seeding, program: Program) -> Unseeded | None:
