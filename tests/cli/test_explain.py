@@ -177,7 +177,7 @@ def test_a_function_that_is_believed_for_its_name(run: Run, program: Path) -> No
 
 
 def test_a_draw_that_is_not_reported(run: Run, program: Path) -> None:
-    (program / "trial.py").write_text("import torch\n\nprint(torch.rand(3))\n")
+    (program / "trial.py").write_text("import torch\n\nx = torch.rand(3)\n")
     assert "torch: drawn from without a seed; not reported" in run("explain", "trial.py").stdout
 
 

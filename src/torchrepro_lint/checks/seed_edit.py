@@ -51,7 +51,7 @@ def seed_edits(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Edi
 # -- which generators -------------------------------------------------------------------------------------------------
 def _families(program: Program, seeding: Seeding, found: Unseeded, process: Scope | None) -> list[str]:
     """Those that are missing where the process seeds others; else all that it has."""
-    missing = {f for f, w in found.draws.items() if w.process is process}
+    missing = {f for f, w in found.draws.items() if w.process is process} or set(found.named)
     if not any(m.level == SEEDED and m.process is process for m in seeding.met):
         missing |= {"python"} | ({"torch"} if uses_tensors(seeding) else set())
         missing |= {"numpy"} if _has_numpy(program, seeding) else set()

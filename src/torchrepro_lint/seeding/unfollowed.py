@@ -147,6 +147,16 @@ def uses_tensors(seeding: Seeding) -> bool:
     return any(b.target.partition(".")[0].startswith(_TENSORS) for facts in seeding.visited for b in facts.imports)
 
 
+def may_use_tensors(seeding: Seeding, program: Program) -> bool:
+    """Whether any file does that the program may run: one that it imports, or may choose at run time."""
+    if uses_tensors(seeding):
+        return True
+    files = {str(path) for path in program.project.text.mentioning("torch") or ()}
+    chooses = any(_is_choice(step, program) for step in opaque(seeding, program))
+    reachable = program.project.reachable(seeding.entry.facts.source.path)
+    return bool(files) and (chooses or not files.isdisjoint(map(str, reachable)))
+
+
 def _steps_a_model(seeding: Seeding) -> bool:
     wanted = (("backward", "manual_backward"), ("step",), ("parameters", "named_parameters", "param_groups"))
     return all(any(True for name in names for _ in _calls(seeding, name)) for names in wanted)

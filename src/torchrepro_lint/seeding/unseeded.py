@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 from typing import NamedTuple
 
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.index import Scope
 from torchrepro_lint.rng import FAMILIES
+from torchrepro_lint.rng.draws import draw_of
+from torchrepro_lint.rng.entropy import Entropy
 from torchrepro_lint.seeding.seeding import MAYBE, Seeding, Step, Witness
-from torchrepro_lint.seeding.unfollowed import may_train, never_seeds, opaque, uses_tensors
+from torchrepro_lint.seeding.unfollowed import may_train, may_use_tensors, never_seeds, opaque, uses_tensors
 
 NEVER, BY_OPTION, IN_PROCESS, UNSEEN, SHOWN = "never", "by option", "in process", "unseen", "shown"
 MAX_SHOWN = 3
+_DESCRIBE = frozenset({"shape", "size", "dtype", "device", "ndim", "numel"})
 
 
 class Unseeded(NamedTuple):
@@ -33,7 +38,7 @@ def unseeded(seeding: Seeding, program: Program) -> Unseeded | None:
         return _known(seeding, found)
     if seeding.met or seeding.late or seeding.is_trial or seeding.is_launcher:
         return None
-    if _only_shows(seeding):
+    if seeding.sampled and _only_shows(seeding, program):
         return _known(seeding, {f: (w, True) for f, w in seeding.sampled.items()})._replace(kind=SHOWN)
     return _cut_short(seeding, program) if not seeding.complete else _unseen(seeding, program)
 
@@ -56,12 +61,22 @@ def _kind(seeding: Seeding, witness: Witness, certain: bool) -> str:
     return BY_OPTION if witness.level == MAYBE or witness.draw.family in seeding.conditional else NEVER
 
 
-def _only_shows(seeding: Seeding) -> bool:
-    """Whether a program is one file that draws, prints, and neither trains nor keeps anything."""
+def _only_shows(seeding: Seeding, program: Program) -> bool:
+    """Whether a program is one file that prints what it draws, and neither trains nor keeps anything."""
     if seeding.trains or not seeding.complete or len(seeding.visited) > 1 or not uses_tensors(seeding):
         return False
-    drawn = [w for w in seeding.sampled.values() if w.sure and w.draw.kind in ("sample", "order")]
-    return len(drawn) == len(seeding.sampled) > 0 and "print" in seeding.reached
+    printed = (site for facts in seeding.visited for site in facts.calls.get("print", ()) if seeding.runs(*site))
+    return all(w.sure for w in seeding.sampled.values()) and any(
+        _is_drawn(value, scope, program) for call, scope in printed for value in call.args
+    )
+
+
+def _is_drawn(value: ast.expr, scope: Scope, program: Program) -> bool:
+    """Whether a value is made of numbers that are drawn; its shape is not."""
+    if any(isinstance(n, ast.Attribute) and n.attr in _DESCRIBE for n in ast.walk(value)):
+        return False
+    sources = Entropy(program).sources(value, scope)
+    return any(draw_of(program, program.callee(s.node, s.scope), s.node, s.scope) is not None for s in sources)
 
 
 def _cut_short(seeding: Seeding, program: Program) -> Unseeded | None:
@@ -75,7 +90,7 @@ def _cut_short(seeding: Seeding, program: Program) -> Unseeded | None:
 def _unseen(seeding: Seeding, program: Program) -> Unseeded | None:
     """A program that trains what is built out of sight: new weights, dropout and shuffled data are drawn there, and
     where nothing seeds in all of the project, nothing did before."""
-    if not uses_tensors(seeding) or not may_train(seeding, program):
+    if not may_use_tensors(seeding, program) or not may_train(seeding, program):
         return None
     unseen = opaque(seeding, program)
     if not unseen or not never_seeds(program):
