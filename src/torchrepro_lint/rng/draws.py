@@ -106,8 +106,9 @@ def _distribution_row(name: str | None, call: ast.Call, scope: Scope, program: P
 def _asked_row(name: str | None, call: ast.Call, scope: Scope, program: Program) -> Mapping[str, Any] | None:
     """The row of a call that is asked to draw by an argument: `model.generate(ids, do_sample=True)`."""
     for row in catalogue.table("rng")["asked"]:
-        if name is not None and name.partition(".")[0] != row["package"]:
-            continue
+        package, _, last = (name or "").rpartition(".")
+        if name is not None and (package.partition(".")[0] != row["package"] or last not in row["names"]):
+            continue  # a configuration, or an object that is only made
         if any(k.arg == row["argument"] and program.literal(k.value, scope) is True for k in call.keywords):
             found: Mapping[str, Any] = row
             return found
