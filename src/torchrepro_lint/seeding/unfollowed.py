@@ -137,9 +137,7 @@ def may_train(seeding: Seeding, program: Program) -> bool:
     parameters or calls a framework's fit, or something chosen at run time has methods that do."""
     if _steps_a_model(seeding) or any(_fits(call, scope, program) for call, scope in _calls(seeding, "fit")):
         return True
-    return any(_is_choice(s, program) for s in opaque(seeding, program)) and _trains_by_name(
-        {_last(s) for s in unfollowed(seeding, program)}, program
-    )
+    return _chooses(seeding, program) and _trains_by_name({_last(s) for s in unfollowed(seeding, program)}, program)
 
 
 def uses_tensors(seeding: Seeding) -> bool:
@@ -151,10 +149,10 @@ def may_use_tensors(seeding: Seeding, program: Program) -> bool:
     """Whether any file does that the program may run: one that it imports, or may choose at run time."""
     if uses_tensors(seeding):
         return True
-    files = {str(path) for path in program.project.text.mentioning("torch") or ()}
-    chooses = any(_is_choice(step, program) for step in opaque(seeding, program))
-    reachable = program.project.reachable(seeding.entry.facts.source.path)
-    return bool(files) and (chooses or not files.isdisjoint(map(str, reachable)))
+    files = program.project.text.mentioning("torch")
+    if not files or _chooses(seeding, program):
+        return bool(files)
+    return not program.project.reachable(seeding.entry.facts.source.path).isdisjoint(files)
 
 
 def _steps_a_model(seeding: Seeding) -> bool:
@@ -179,9 +177,13 @@ def _fits(call: ast.Call, scope: Scope, program: Program) -> bool:
     )
 
 
-def _is_choice(step: Step, program: Program) -> bool:
-    name = program.callee(step.node, step.scope) if isinstance(step.node, ast.Call) else None
-    return _is_looked_up(step) or name in catalogue.names("callables", "chosen")
+def _chooses(seeding: Seeding, program: Program) -> bool:
+    """Whether a program runs what is only named at run time."""
+    if any(map(_is_looked_up, seeding.unfollowed)):
+        return True
+    chosen = catalogue.names("callables", "chosen")
+    sites = (site for name in chosen for site in _calls(seeding, name.rpartition(".")[2]))
+    return any(program.callee(*site) in chosen and not _is_written_out(site[0]) for site in sites)
 
 
 def _last(step: Step) -> str:
