@@ -24,11 +24,12 @@ REQUESTS = ("use_deterministic_algorithms", "set_deterministic_debug_mode", "set
 def check(module: Module, program: Program) -> Iterator[Draft]:
     for seeding in seedings(module.facts, program):
         from torchrepro_lint.seeding.frameworks import calls_in  # most files start no program
+        from torchrepro_lint.seeding.unfollowed import may_train
 
         seeds = [s for s in (*seeding.seeders, *seeding.conditional.values()) if "torch" in s.families]
-        if not seeds or not seeding.complete or not seeding.trains:
+        if not seeds or not seeding.complete or seeding.is_launcher:
             continue
-        if seeding.is_launcher:
+        if not (seeding.trains or may_train(seeding, program)):
             continue
         if any(_requests(facts, program) for facts in seeding.visited):
             continue

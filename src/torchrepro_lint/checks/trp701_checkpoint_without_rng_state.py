@@ -25,10 +25,13 @@ STATES = {
 def check(module: Module, program: Program) -> Iterator[Draft]:
     for seeding in seedings(module.facts, program):
         families = [f for f in FAMILIES if f in seeding.kinds] or _seeded(seeding)
-        if not seeding.complete or not seeding.trains or seeding.is_launcher or not families:
+        if not seeding.complete or seeding.is_launcher or not families:
             continue
         from torchrepro_lint.seeding.resuming import resuming  # few programs get this far
+        from torchrepro_lint.seeding.unfollowed import may_train
 
+        if not (seeding.trains or may_train(seeding, program)):
+            continue
         found = resuming(families, seeding, program)
         if found is None:
             continue

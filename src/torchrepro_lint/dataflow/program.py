@@ -155,7 +155,7 @@ class Program:
             target = self.names.resolve(call.func, scope)
             if isinstance(target, str | Scope):
                 known[key] = self._instantiated(target, call, scope) or (target,)
-            elif isinstance(call.func, ast.Attribute) and self._is_of_builtin(call.func.attr):
+            elif isinstance(call.func, ast.Attribute) and self.is_of_builtin(call.func.attr):
                 known[key] = ()
             else:
                 called = dict.fromkeys(c for c in self.values.callees(call, scope) if c is not None)
@@ -169,7 +169,7 @@ class Program:
             return ()
         return tuple(self.defaults.instantiated(target, call, scope))
 
-    def _is_of_builtin(self, method: str) -> bool:
+    def is_of_builtin(self, method: str) -> bool:
         """Whether a method is one of texts, lists, dicts or sets, and of nothing that the project defines: then what
         it is called on need not be worked out."""
         return method in _BUILTIN_METHODS and not self.project.text.defines_function(method)

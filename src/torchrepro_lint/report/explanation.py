@@ -21,6 +21,7 @@ _STATES = {
     "late": "seeded only after it was drawn from",
     "conditional": "drawn from, and seeded before only under a condition",
     "unseeded": "drawn from, and not seeded before",
+    "unseen": "not seeded in any file of the project; what could not be followed is believed to draw from it",
     "ignored": "drawn from without a seed; not reported, because the program does not train, and no result is known to "
     "depend on it",
     "unknown": "drawn from; whether it is seeded before is not known",

@@ -66,7 +66,7 @@ def draw_of(program: Program, name: str | None, call: ast.Call, scope: Scope) ->
         return _loader_draw(Call(call, scope, name, program))
     row = _draws().get(name) if name else _unnamed_row(call, scope, program)
     if row is None:
-        row = _distribution_row(name, call, scope, program)
+        row = _distribution_row(name, call, scope, program) or _asked_row(name, call, scope, program)
     if row is None or _is_multiplied_away(call, scope, program):
         return None
     site = Call(call, scope, name or "", program)
@@ -145,6 +145,18 @@ def _distribution_row(name: str | None, call: ast.Call, scope: Scope, program: P
     return row if any(isinstance(m, str) and m.startswith(row["package"]) for m in makers) else None
 
 
+def _asked_row(name: str | None, call: ast.Call, scope: Scope, program: Program) -> Mapping[str, Any] | None:
+    """The row of a call that is asked to draw by an argument: `model.generate(ids, do_sample=True)`."""
+    for row in catalogue.table("rng")["asked"]:
+        package, _, last = (name or "").rpartition(".")
+        if name is not None and (package.partition(".")[0] != row["package"] or last not in row["names"]):
+            continue  # a configuration, or an object that is only made
+        if any(k.arg == row["argument"] and program.literal(k.value, scope) is True for k in call.keywords):
+            found: Mapping[str, Any] = row
+            return found
+    return None
+
+
 def _loader_draw(site: Call) -> Draw | None:
     shuffle = site.literal("shuffle", 2, default=False)
     if not shuffle or site.argument("generator") is not None:
@@ -152,14 +164,20 @@ def _loader_draw(site: Call) -> Draw | None:
     return Draw("torch", "shuffle", site.node, site.scope, site.written, deferred=True)
 
 
-def seeder_of(program: Program, name: str, call: ast.Call, scope: Scope) -> Seeder | None:
-    """The seeding that a call of the external function `name` does, whatever its seed."""
-    row = _seeders().get(name)
+def seeder_of(program: Program, name: str | None, call: ast.Call, scope: Scope) -> Seeder | None:
+    """The seeding that a call of the external function `name`, or of a method of an unknown object, does, whatever its
+    seed."""
+    row = _seeders().get(name) if name is not None else _seeder_method(call)
     if row is None:
         return None
-    seed = Call(call, scope, name, program).argument(row["seed"], row.get("position"))
+    seed = Call(call, scope, name or "", program).argument(row["seed"], row.get("position"))
     known = seed.node if seed is not None and seed is not UNKNOWN else None
     return Seeder(tuple(row["families"]), call, scope, known, _none(row, absent=seed is None))
+
+
+def _seeder_method(call: ast.Call) -> Mapping[str, Any] | None:
+    function = call.func
+    return catalogue.names("rng", "seeder_methods").get(function.attr) if isinstance(function, ast.Attribute) else None
 
 
 def _none(row: Mapping[str, Any], *, absent: bool) -> str:

@@ -19,7 +19,8 @@ from torchrepro_lint.seeding.unpickled import methods_of_unpickled
 
 MAX_OWNERS = 4
 _HANDS_ON = frozenset({"builtins.enumerate", "builtins.iter", "itertools.islice", "tqdm.tqdm", "tqdm.auto.tqdm"})
-_RUN = ("multiprocessing.Process", "threading.Thread")  # their objects are made to be started
+_PROCESS = "multiprocessing.Process"
+_RUN = (_PROCESS, "threading.Thread")  # their objects are made to be started
 EXITS = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit", "os.abort"})
 _SPAWNERS = frozenset({"torch.multiprocessing.spawn", "torch.multiprocessing.start_processes",
                        "torch.distributed.launcher.elastic_launch",
@@ -69,6 +70,20 @@ class Callees:
             method = self._program.names.method(owner, name)
             if method is not None:
                 yield method
+
+    def overridden(self, owner: Scope) -> Iterator[Scope]:
+        """The methods of a class of the project that its base, a trainer of transformers, calls in training."""
+        trainers = catalogue.names("frameworks", "hf_trainers")
+        if any(base in trainers for base in self._program.external_bases(owner)):
+            for name in catalogue.table("frameworks")["hf_hooks"]["names"]:
+                method = self._program.names.class_member(owner, name)
+                if isinstance(method, Scope):
+                    yield method
+
+    def is_run_of_process(self, method: Scope, owner: Scope) -> bool:
+        """Whether a method that `constructors` gives is what an object of the class runs in a process of its own."""
+        is_run = method.name.rpartition(".")[2] == "run"
+        return is_run and any(b.endswith(_PROCESS) for b in self._program.external_bases(owner))
 
     def inherited_constructors(self, owner: Scope) -> list[str]:
         """The external classes that are constructed with a class that has no `__init__`."""

@@ -62,6 +62,20 @@ def decorated_in(facts: ModuleFacts) -> list[Decorated]:
     return found
 
 
+def handlers(facts: ModuleFacts, program: Program) -> Iterator[Scope]:
+    """The functions of a file that answer requests, once the program serves: `@app.post("/predict")`."""
+    frameworks = catalogue.table("frameworks")["web"]["packages"]
+    if not any(b.target.partition(".")[0] in frameworks for b in facts.imports):
+        return
+    for function, by in decorated_in(facts):
+        applications = {name.partition(".")[0] for name in by if "." in name}
+        for name in sorted(applications & set(facts.scope.bindings)):
+            values = [b.value for b in facts.scope.bindings[name] if isinstance(b.value, ast.Call)]
+            if any((program.callee(v, facts.scope) or "").partition(".")[0] in frameworks for v in values):
+                yield function
+                break
+
+
 def _is_dispatch(call: ast.Call, scope: Scope) -> bool:
     """Whether a call is all that its function, or the program, does: run the one that is named by an argument."""
     match call.func:

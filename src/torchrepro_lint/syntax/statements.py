@@ -40,7 +40,9 @@ def insert_before(facts: ModuleFacts, statement: ast.stmt, *lines: str) -> Edit:
         return Edit(facts.source.rel, Range(place, place), "".join(f"{line}; " for line in lines))
     newline = facts.source.newline
     place = Position(top_line(facts, statement), place.column)
-    return Edit(facts.source.rel, Range(place, place), "".join(f"{line}{newline}{indent}" for line in lines))
+    first, *others = [*lines, None]
+    text = "".join(newline if line == "" else f"{newline}{indent}{line or ''}" for line in others)
+    return Edit(facts.source.rel, Range(place, place), f"{first}{text}")
 
 
 def insert_after(facts: ModuleFacts, statement: ast.stmt, *lines: str) -> Edit:
