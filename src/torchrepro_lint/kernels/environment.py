@@ -14,6 +14,7 @@ from pathlib import Path
 
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.reading import read_start
 
 _SCRIPTS = (
     ".sh",
@@ -109,7 +110,6 @@ def in_scripts(root: Path, variable: str) -> bool:
 
 def _contains(path: Path, needle: bytes) -> bool:
     try:
-        with path.open("rb") as file:
-            return needle in file.read(MAX_SCRIPT_BYTES)
+        return needle in read_start(path, MAX_SCRIPT_BYTES)
     except OSError:
         return False

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from functools import lru_cache
 from pathlib import Path
 
 from torchrepro_lint.project.search_path import SearchPath
+from torchrepro_lint.reading import Reach
 
 # An installed package wins over a project folder of the same name that has no `__init__.py`.
 INSTALLED = frozenset({"torch", "torchvision", "numpy", "datasets", "transformers", "wandb", "lightning", "accelerate",
@@ -21,30 +21,12 @@ INSTALLED = frozenset({"torch", "torchvision", "numpy", "datasets", "transformer
 _OUTSIDE = frozenset({"torch", "torchvision", "numpy", "scipy", "sklearn", "pandas"})
 
 
-@lru_cache(maxsize=65536)
-def _entries(folder: str) -> frozenset[str]:
-    try:
-        return frozenset(os.listdir(folder))
-    except OSError:
-        return frozenset()
-
-
-def _holds_python(folder: str) -> bool:
-    entries = _entries(folder)
-    return any(e.endswith(".py") for e in entries) or any(
-        "." not in e and any(f.endswith(".py") for f in _entries(os.path.join(folder, e))) for e in entries
-    )
-
-
 class ModuleFinder:
-    """Finds the project's modules below `root`; `sources` are further import roots (setting `src`), and
-    `search_path` tells what a file adds to `sys.path`."""
+    """Finds the project's modules below `root`; `sources` are further import roots (setting `src`), `reach` is how far
+    links are followed, and `search_path` tells what a file adds to `sys.path`."""
 
     def __init__(
-        self,
-        root: Path,
-        sources: Iterable[Path] = (),
-        search_path: Callable[[str], SearchPath] = lambda path: SearchPath(),
+        self, root: Path, sources: Iterable[Path], reach: Reach, search_path: Callable[[str], SearchPath]
     ) -> None:
         self.root = str(root)
         self.sources = [str(s) for s in sources]
@@ -52,7 +34,8 @@ class ModuleFinder:
         self._added: dict[str, tuple[list[str], list[str]]] = {}
         self._found: dict[tuple[str, str], str | None] = {}
         self._answers: dict[tuple[str, int, str], tuple[str, str] | None] = {}
-        _entries.cache_clear()
+        self._entries: dict[str, frozenset[str]] = {}
+        self._reach = reach
 
     def find(self, name: str, level: int, importer: str) -> tuple[str, str] | None:
         """The longest leading part of `name` that is a module of the project, seen from the file `importer`.
@@ -74,7 +57,7 @@ class ModuleFinder:
             return self._descend(folder, parts)
         first, last = self._on_search_path(importer)
         for base in (*first, *self._bases(folder), *last):
-            if parts and parts[0] in _OUTSIDE and "__init__.py" in _entries(base):
+            if parts and parts[0] in _OUTSIDE and "__init__.py" in self._names_in(base):
                 continue
             if parts and self._child(base, parts[0]) is not None:
                 found = self._descend(base, parts)
@@ -103,7 +86,7 @@ class ModuleFinder:
         found = []
         for folder in folders:
             places = [os.path.normpath(os.path.join(base, folder)) for base in (os.path.dirname(file), self.root)]
-            here = next((p for p in places if _entries(p) and (p + os.sep).startswith(self.root + os.sep)), None)
+            here = next((p for p in places if self._names_in(p) and (p + os.sep).startswith(self.root + os.sep)), None)
             found += [here] if here is not None else []
         return found
 
@@ -142,18 +125,32 @@ class ModuleFinder:
             self._found[key] = self._search(folder, name)
         return self._found[key]
 
-    @staticmethod
-    def _search(folder: str, name: str) -> str | None:
-        entries = _entries(folder)
+    def _search(self, folder: str, name: str) -> str | None:
+        entries = self._names_in(folder)
         path = os.path.join(folder, name)
-        if name in entries and "__init__.py" in _entries(path):
+        if name in entries and "__init__.py" in self._names_in(path):
             return path
         if f"{name}.py" in entries:
             return path + ".py"
-        if name in entries and name not in INSTALLED and _holds_python(path):
+        if name in entries and name not in INSTALLED and self._holds_python(path):
             return path  # a namespace package
         return None
 
-    @staticmethod
-    def _package(path: str) -> str:
-        return os.path.join(path, "__init__.py") if "__init__.py" in _entries(path) else path
+    def _package(self, path: str) -> str:
+        return os.path.join(path, "__init__.py") if "__init__.py" in self._names_in(path) else path
+
+    def _holds_python(self, folder: str) -> bool:
+        names = self._names_in(folder)
+        return any(n.endswith(".py") for n in names) or any(
+            "." not in n and any(f.endswith(".py") for f in self._names_in(os.path.join(folder, n))) for n in names
+        )
+
+    def _names_in(self, folder: str) -> frozenset[str]:
+        """What is in a folder of the project; nothing in one to which a link leads out of it."""
+        if folder not in self._entries:
+            try:
+                names = os.listdir(folder) if self._reach.includes(folder) else []
+            except OSError:
+                names = []
+            self._entries[folder] = frozenset(names)
+        return self._entries[folder]

@@ -19,11 +19,13 @@ from torchrepro_lint.project.importers import imported, reachable, users
 from torchrepro_lint.project.modules import ModuleFinder
 from torchrepro_lint.project.names import Names
 from torchrepro_lint.project.text import ProjectText
+from torchrepro_lint.reading import Reach
 
 
 class Project:
     """One project. `read` gives the facts of a file, or None when it cannot be read; `files` lists all Python files;
-    `sources` are folders in which imports are looked for; `seed` is what fixes use where a program has none."""
+    `sources` are folders in which imports are looked for; `seed` is what fixes use where a program has none; `refused`
+    is told of lists that cannot be read, and why."""
 
     def __init__(
         self,
@@ -37,15 +39,18 @@ class Project:
         seed_functions: Collection[str] = (),
         loader_classes: Collection[str] = (),
         rng_functions: Collection[str] = (),
+        refused: Callable[[Path, str], None] = lambda path, reason: None,
     ) -> None:
         self.root = root
         self.seed = seed
         self.seed_functions = frozenset(seed_functions)
         self._torch_version = torch_version
+        self._refused = refused
         self.configured = Configured(loader_classes, rng_functions)
-        self.text = ProjectText(files)
+        self.reach = Reach([root, *sources])
+        self.text = ProjectText(files, self.reach.read)
         self.files = Files(read, self.text.read)
-        self.finder = ModuleFinder(root, sources, self.files.search_path)
+        self.finder = ModuleFinder(root, sources, self.reach, self.files.search_path)
         self.names = Names(self.finder, self.load, lambda name: self.configured.meaning(catalogue.canonical(name)))
 
     @cached_property
@@ -56,7 +61,7 @@ class Project:
     @cached_property
     def console_scripts(self) -> dict[str, list[str]]:
         """File -> the names of its functions that the project's packaging makes commands of."""
-        return console_scripts(self.root, self.finder)
+        return console_scripts(self.root, self.finder, self.reach, self._refused)
 
     # -- files ------------------------------------------------------------------------------------------------
     def load(self, path: str) -> ModuleFacts | None:

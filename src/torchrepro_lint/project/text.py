@@ -18,10 +18,12 @@ _ONLY_WORDS = bytes(byte if byte in _IN_WORDS else ord(" ") for byte in range(25
 
 
 class ProjectText:
-    """All Python files of the project as bytes, read on the first question. `files` lists them."""
+    """All Python files of the project as bytes, read on the first question. `files` lists them, and `read` raises
+    OSError for what is none."""
 
-    def __init__(self, files: Callable[[], Collection[Path]]) -> None:
+    def __init__(self, files: Callable[[], Collection[Path]], read: Callable[[Path, int], bytes]) -> None:
         self._files = files
+        self._read = read
         self._changed: dict[Path, bytes] = {}
         self._mentions: dict[str, list[Path]] = {}
         self._containing: dict[str, list[Path]] = {}
@@ -63,7 +65,7 @@ class ProjectText:
 
     def read(self, path: Path) -> bytes:
         """One file as it is now."""
-        return self._changed[path] if path in self._changed else path.read_bytes()
+        return self._changed[path] if path in self._changed else self._read(path, MAX_BYTES)
 
     def of(self, path: Path) -> str:
         """The text of one file."""
