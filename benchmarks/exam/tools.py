@@ -214,6 +214,7 @@ TOOLS = (
             "--disable-version-check",
             "--quiet",
             "--no-git-ignore",
+            "--timeout=60",
         ),
         read_semgrep,
     ),
