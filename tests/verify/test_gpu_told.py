@@ -16,6 +16,8 @@ torch = pytest.importorskip("torch")
 from torchrepro_lint.verify import environment, worker  # noqa: E402
 from torchrepro_lint.verify.devices import why_no_cuda  # noqa: E402
 from torchrepro_lint.verify.failures import of_memory  # noqa: E402
+from torchrepro_lint.verify.probes import third_party  # noqa: E402
+from torchrepro_lint.verify.probes.registry import Unsupported  # noqa: E402
 
 pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="the real thing answers")
 
@@ -95,10 +97,8 @@ def test_too_little_memory_on_a_gpu() -> None:
 
 
 def test_a_package_for_gpus_runs_nothing_on_a_cpu() -> None:
-    found: list[dict[str, object]] = []
-    request = {"probe": "flash-attn", "arguments": {}, "device": "cpu", "repeats": 2, "patience": 0.0, "stress": False}
-    worker.answer(request, found.append)
-    assert [answer for answer in found if "unsupported" in answer or "missing" in answer]
+    with pytest.raises(Unsupported, match="CUDA only"):
+        third_party._require_cuda(torch.device("cpu"))
 
 
 @pytest.mark.parametrize(("release", "wanted"), [("2.9.1", ":4096:8"), ("2.13.0", None)])
