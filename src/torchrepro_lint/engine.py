@@ -96,7 +96,7 @@ class Result:
     suppressed: tuple[Finding, ...] = ()
     programs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     _text_of: Mapping[Path, str] = field(default_factory=dict)
-    _writable: frozenset[str] = frozenset()
+    _configurations: frozenset[str] = frozenset()  # that fixes may edit
 
     @property
     def fixable(self) -> int:
@@ -109,9 +109,10 @@ class Result:
         return 0 if self.made_unsafe else self._with_fix(Safety.UNSAFE)
 
     def _with_fix(self, safety: Safety) -> int:
-        """Findings with such a fix, in the checked files alone: no other is written."""
+        """Findings with such a fix, in the checked files and what configures them: no other is written."""
+        writable = {*self.files, *self._configurations}
         fixes = [f.fix for f in self.findings if f.fix is not None and f.fix.safety is safety]
-        return sum(all(edit.path in self._writable for edit in fix.edits) for fix in fixes)
+        return sum(all(edit.path in writable for edit in fix.edits) for fix in fixes)
 
     @property
     def errors(self) -> bool:
@@ -402,7 +403,7 @@ def finish(run: Run, findings: Mapping[Path, Sequence[Finding]]) -> Result:
     kept, result.left_out = run.narrowed(flat)
     result.findings = tuple(kept)
     edited = {edit.path for f in kept if f.fix is not None for edit in f.fix.edits}
-    result._writable = frozenset(rel for rel in edited if run.path_of(rel) is not None)
+    result._configurations = frozenset(rel for rel in edited if run.path_of(rel) is not None)
     result.suppressed = tuple(_fingerprinted(run.suppressed))
     if run.request.tell_programs:
         result.programs = run.programs({f.location.path for f in kept})

@@ -15,6 +15,7 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope
+from torchrepro_lint.rng import FAMILIES
 
 if TYPE_CHECKING:
     from torchrepro_lint.seeding.seeding import Seeding
@@ -78,9 +79,17 @@ def _not_kept(families: Sequence[str], files: Sequence[ModuleFacts], program: Pr
     """All, where nothing speaks of states; else those whose state is taken and never put back, or the other way."""
     if not _keeps_states([line for facts in files for line in _lines_on_states(facts, program)]):
         return tuple(families)
-    taken = {family for facts in files for family in _of_calls(facts, program, _GETTERS)}
-    put_back = {family for facts in files for family in _of_calls(facts, program, _SETTERS)}
+    taken, put_back = (_moved(*half, files, program) for half in ((_TAKES, _GETTERS), (_PUTS, _SETTERS)))
     return tuple(family for family in families if (family in taken) is not (family in put_back))
+
+
+def _moved(
+    sign: str, functions: Mapping[str, Mapping[str, str]], files: Sequence[ModuleFacts], program: Program
+) -> frozenset[str]:
+    """The families of generators whose states are taken, or put back; all, where a line of it is no plain call."""
+    calls = [family for facts in files for family in _of_calls(facts, program, functions)]
+    lines = [line for facts in files for line in _lines_on_states(facts, program) if re.search(sign, line)]
+    return frozenset(calls if len(calls) >= len(lines) else FAMILIES)
 
 
 def _of_calls(facts: ModuleFacts, program: Program, functions: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
