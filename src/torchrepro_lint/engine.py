@@ -26,6 +26,7 @@ from torchrepro_lint.settings import Settings, SettingsError, project_torch
 from torchrepro_lint.source import SourceError, SourceFile, read_source, source_from_text
 from torchrepro_lint.suppression import Suppressor
 from torchrepro_lint.time_limit import TimeLimitError, limited
+from torchrepro_lint.tracking import Tracker, Untracked
 
 if TYPE_CHECKING:
     from torchrepro_lint.evidence import Measured
@@ -129,7 +130,9 @@ class Result:
 class Run:
     """Checks files of one project; `overlay` holds text that stands in for what is on disk."""
 
-    def __init__(self, request: Request, overlay: Mapping[Path, str] | None = None) -> None:
+    def __init__(
+        self, request: Request, overlay: Mapping[Path, str] | None = None, tracker: Tracker | None = None
+    ) -> None:
         self.request = request
         self.overlay: dict[Path, str] = dict(overlay or {})
         paths = [request.stdin[1]] if request.stdin else request.paths
@@ -157,6 +160,7 @@ class Run:
         self._settings = settings
         self._declared_torch = declared
         self._evidence = _own_evidence(settings)
+        self.tracker = tracker or Untracked()
         self.program = self._new_program()
 
     def _new_program(self) -> Program:
@@ -171,6 +175,7 @@ class Run:
             seed_functions=settings.seed_functions,
             loader_classes=settings.loader_classes,
             rng_functions=settings.rng_functions,
+            tracker=self.tracker,
         )
         program = Program(project, self._evidence)
         for path, text in self.overlay.items():

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from small_project import SmallProject
 
-from torchrepro_lint.kernels.environment import in_scripts, named_in, sets
+from torchrepro_lint.kernels.environment import named_in, sets
+from torchrepro_lint.project.disk import in_scripts
 
 
 @pytest.mark.parametrize(

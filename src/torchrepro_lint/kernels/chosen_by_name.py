@@ -13,6 +13,7 @@ from torchrepro_lint.dataflow.dynamic_lookup import picked
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.project.disk import modules_in
 
 MAX_FILES = 60
 _HINTS = ("eval(", "getattr(", "__dict__[", "vars(", "import_module(")
@@ -61,7 +62,7 @@ def _in_package(name: str, facts: ModuleFacts, program: Program) -> Iterator[str
         return
     folder = Path(found[0])
     folder = folder.parent if folder.name == "__init__.py" else folder
-    yield from sorted(str(path) for path in folder.glob("*.py"))
+    yield from program.project.disk(modules_in, str(folder))
 
 
 def _beginning(name: ast.expr) -> str:

@@ -13,6 +13,7 @@ from itertools import chain
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.project.disk import exists
 
 _LAYERS = frozenset(
     f"{kind}{n}d" for kind in ("Conv", "ConvTranspose", "LazyConv", "LazyConvTranspose") for n in (1, 2, 3)
@@ -65,7 +66,8 @@ def imported_kernel(visited: Iterable[ModuleFacts], program: Program) -> tuple[a
     if any(_layers(facts, program) for facts in visited):
         return None
     paths = {path for facts in visited[:1] for path in program.project.reachable(facts.source.path)}
-    packages = {path.parent / "__init__.py" for path in paths if path.parent.joinpath("__init__.py").is_file()}
+    fronts = {path.parent / "__init__.py" for path in paths}
+    packages = [front for front in sorted(fronts) if program.project.disk(exists, str(front))]
     paths = {path for start in packages for path in program.project.reachable(start)}.union(paths)
     files = (program.load(str(path)) for path in sorted(paths)[:MAX_FILES])
     return first_kernel([facts for facts in files if facts is not None], program)

@@ -13,6 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from torchrepro_lint.project.search_path import SearchPath
+from torchrepro_lint.tracking import Memo, Tracker, Untracked
 
 # An installed package wins over a project folder of the same name that has no `__init__.py`.
 INSTALLED = frozenset({"torch", "torchvision", "numpy", "datasets", "transformers", "wandb", "lightning", "accelerate",
@@ -45,14 +46,17 @@ class ModuleFinder:
         root: Path,
         sources: Iterable[Path] = (),
         search_path: Callable[[str], SearchPath] = lambda path: SearchPath(),
+        tracker: Tracker | None = None,
     ) -> None:
+        self._tracker = tracker or Untracked()
         self.root = str(root)
         self.sources = [str(s) for s in sources]
         self._search_path = search_path
         self._added: dict[str, tuple[list[str], list[str]]] = {}
+        self._rests: dict[str, int] = {}  # what these rest on
         self._found: dict[tuple[str, str], str | None] = {}
-        self._answers: dict[tuple[str, int, str], tuple[str, str] | None] = {}
-        _entries.cache_clear()
+        self._answers: Memo[tuple[str, str] | None] = Memo(self._tracker)
+        forget_folders()
 
     def find(self, name: str, level: int, importer: str) -> tuple[str, str] | None:
         """The longest leading part of `name` that is a module of the project, seen from the file `importer`.
@@ -60,10 +64,7 @@ class ModuleFinder:
         Returns its file (or the folder, for a namespace package) and the rest of the name, or None when the
         name is external.
         """
-        key = (name, level, importer)
-        if key not in self._answers:
-            self._answers[key] = self._search_from(name, level, importer)
-        return self._answers[key]
+        return self._answers.get((name, level, importer), lambda: self._search_from(name, level, importer))
 
     def _search_from(self, name: str, level: int, importer: str) -> tuple[str, str] | None:
         folder = os.path.dirname(importer)
@@ -74,7 +75,7 @@ class ModuleFinder:
             return self._descend(folder, parts)
         first, last = self._on_search_path(importer)
         for base in (*first, *self._bases(folder), *last):
-            if parts and parts[0] in _OUTSIDE and "__init__.py" in _entries(base):
+            if parts and parts[0] in _OUTSIDE and self._package(base) != base:
                 continue
             if parts and self._child(base, parts[0]) is not None:
                 found = self._descend(base, parts)
@@ -86,6 +87,7 @@ class ModuleFinder:
         """The folders that a file, and the modules it imports for this, put before and after Python's own."""
         if importer not in self._added:
             self._added[importer] = ([], [])  # what is asked for meanwhile is found without
+            outer = self._tracker.begin()
             own = self._search_path(importer)
             found = [(importer, own)]
             for name, level in own.setters:
@@ -96,6 +98,8 @@ class ModuleFinder:
                 [f for file, path in found for f in self._existing(path.first, file)],
                 [f for file, path in found for f in self._existing(path.last, file)],
             )
+            self._rests[importer] = self._tracker.end(outer)
+        self._tracker.current |= self._rests.get(importer, 0)
         return self._added[importer]
 
     def _existing(self, folders: Iterable[str], file: str) -> list[str]:
@@ -103,13 +107,14 @@ class ModuleFinder:
         found = []
         for folder in folders:
             places = [os.path.normpath(os.path.join(base, folder)) for base in (os.path.dirname(file), self.root)]
-            here = next((p for p in places if _entries(p) and (p + os.sep).startswith(self.root + os.sep)), None)
+            here = next((p for p in places if self._is_filled(p) and (p + os.sep).startswith(self.root + os.sep)), None)
             found += [here] if here is not None else []
         return found
 
     def forget(self) -> None:
         """A file has changed: it may put other folders on the search path."""
         self._added.clear()
+        self._rests.clear()
         self._answers.clear()
 
     def _bases(self, folder: str) -> Iterable[str]:
@@ -139,21 +144,44 @@ class ModuleFinder:
     def _child(self, folder: str, name: str) -> str | None:
         key = (folder, name)
         if key not in self._found:
-            self._found[key] = self._search(folder, name)
+            self._found[key] = child(folder, name)
+        self._tracker.note(("child", folder, name), self._found[key])
         return self._found[key]
 
-    @staticmethod
-    def _search(folder: str, name: str) -> str | None:
-        entries = _entries(folder)
-        path = os.path.join(folder, name)
-        if name in entries and "__init__.py" in _entries(path):
-            return path
-        if f"{name}.py" in entries:
-            return path + ".py"
-        if name in entries and name not in INSTALLED and _holds_python(path):
-            return path  # a namespace package
-        return None
+    def _package(self, path: str) -> str:
+        found = package(path)
+        self._tracker.note(("package", path), found)
+        return found
 
-    @staticmethod
-    def _package(path: str) -> str:
-        return os.path.join(path, "__init__.py") if "__init__.py" in _entries(path) else path
+    def _is_filled(self, folder: str) -> bool:
+        found = is_filled(folder)
+        self._tracker.note(("filled", folder), found)
+        return found
+
+
+def child(folder: str, name: str) -> str | None:
+    """The file or folder that is the module `name` in a folder."""
+    entries = _entries(folder)
+    path = os.path.join(folder, name)
+    if name in entries and "__init__.py" in _entries(path):
+        return path
+    if f"{name}.py" in entries:
+        return path + ".py"
+    if name in entries and name not in INSTALLED and _holds_python(path):
+        return path  # a namespace package
+    return None
+
+
+def package(path: str) -> str:
+    """The file that a folder is as a package; a folder that is none, and a file, are what they are."""
+    return os.path.join(path, "__init__.py") if "__init__.py" in _entries(path) else path
+
+
+def is_filled(folder: str) -> bool:
+    """Whether there is anything in a folder."""
+    return bool(_entries(folder))
+
+
+def forget_folders() -> None:
+    """Folders are listed anew: files may have come and gone."""
+    _entries.cache_clear()

@@ -9,16 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.project.configured import Configured
 from torchrepro_lint.project.console_scripts import console_scripts
+from torchrepro_lint.project.disk import commands
 from torchrepro_lint.project.files import Files
 from torchrepro_lint.project.importers import imported, reachable, users
 from torchrepro_lint.project.modules import ModuleFinder
 from torchrepro_lint.project.names import Names
 from torchrepro_lint.project.text import ProjectText
+from torchrepro_lint.tracking import Memo, Tracker, Untracked
 
 
 class Project:
@@ -37,26 +40,41 @@ class Project:
         seed_functions: Collection[str] = (),
         loader_classes: Collection[str] = (),
         rng_functions: Collection[str] = (),
+        tracker: Tracker | None = None,
     ) -> None:
+        self.tracker = tracker or Untracked()
         self.root = root
         self.seed = seed
         self.seed_functions = frozenset(seed_functions)
         self._torch_version = torch_version
         self.configured = Configured(loader_classes, rng_functions)
-        self.text = ProjectText(files)
-        self.files = Files(read, self.text.read)
-        self.finder = ModuleFinder(root, sources, self.files.search_path)
-        self.names = Names(self.finder, self.load, lambda name: self.configured.meaning(catalogue.canonical(name)))
+        self.text = ProjectText(files, self.tracker)
+        self.files = Files(read, self.text.read, self.tracker)
+        self.finder = ModuleFinder(root, sources, self.files.search_path, self.tracker)
+        self.names = Names(
+            self.finder, self.load, lambda name: self.configured.meaning(catalogue.canonical(name)), self.tracker
+        )
+        self._commands: Memo[dict[str, list[str]]] = Memo(self.tracker)
 
     @cached_property
     def torch_version(self) -> str | None:
         """The torch version or specifier that the rules go by; None for the newest known."""
         return self._torch_version()
 
-    @cached_property
+    @property
     def console_scripts(self) -> dict[str, list[str]]:
         """File -> the names of its functions that the project's packaging makes commands of."""
-        return console_scripts(self.root, self.finder)
+
+        def find() -> dict[str, list[str]]:
+            return console_scripts(self.root, self.disk(commands, str(self.root)), self.finder)
+
+        return self._commands.get("console scripts", find)
+
+    def disk(self, question: Callable[..., Any], *arguments: str) -> Any:
+        """What one of the questions of `project.disk` finds in the project's folders."""
+        found = question(*arguments)
+        self.tracker.note((question.__name__, *arguments), found)
+        return found
 
     # -- files ------------------------------------------------------------------------------------------------
     def load(self, path: str) -> ModuleFacts | None:

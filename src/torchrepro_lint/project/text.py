@@ -10,6 +10,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
+from torchrepro_lint.tracking import Memo, Tracker, Untracked
+
+# The kinds under which questions are noted.
+TOO_LARGE, MENTIONING, CONTAINING, DEFINES, MATCH = "too large", "mentioning", "containing", "defines", "match"
+HAS = "has"
 MAX_BYTES = 24_000_000  # beyond this a search by text costs more than its answer is worth: unknown
 MAX_SEARCHES = 16  # then all words are listed, which costs as much as 50 searches: most projects ask for more
 _DEFINITION = re.compile(rb"\b(?:def|class)\s+(\w+)")
@@ -20,8 +25,9 @@ _ONLY_WORDS = bytes(byte if byte in _IN_WORDS else ord(" ") for byte in range(25
 class ProjectText:
     """All Python files of the project as bytes, read on the first question. `files` lists them."""
 
-    def __init__(self, files: Callable[[], Collection[Path]]) -> None:
+    def __init__(self, files: Callable[[], Collection[Path]], tracker: Tracker | None = None) -> None:
         self._files = files
+        self._tracker = tracker or Untracked()
         self._changed: dict[Path, bytes] = {}
         self._mentions: dict[str, list[Path]] = {}
         self._containing: dict[str, list[Path]] = {}
@@ -29,10 +35,17 @@ class ProjectText:
         self._defined: set[bytes] | None = None
         self._matches: dict[re.Pattern[bytes], bool] = {}
         self.changes = 0  # how often a file was changed: what is kept of the text holds for one number
-        self.imports: dict[Path, frozenset[str]] = {}  # the files that a file imports, as far as `importers` was asked
+        # The files that a file imports, as far as `importers` was asked.
+        self.imports: Memo[frozenset[str]] = Memo(self._tracker)
+
+    @property
+    def _contents(self) -> dict[Path, bytes] | None:
+        found = self._read_contents
+        self._tracker.note((TOO_LARGE,), found is None)
+        return found
 
     @cached_property
-    def _contents(self) -> dict[Path, bytes] | None:
+    def _read_contents(self) -> dict[Path, bytes] | None:
         contents: dict[Path, bytes] = {}
         total = 0
         for path in self._files():
@@ -57,7 +70,7 @@ class ProjectText:
             self._changed.pop(path, None)
         else:
             self._changed[path] = text.encode(errors="surrogatepass")
-        read = self.__dict__.get("_contents") or {}  # nothing is read for this alone
+        read = self.__dict__.get("_read_contents") or {}  # nothing is read for this alone
         if path in read:
             read[path] = self.read(path)
 
@@ -65,9 +78,17 @@ class ProjectText:
         """One file as it is now."""
         return self._changed[path] if path in self._changed else path.read_bytes()
 
-    def of(self, path: Path) -> str:
-        """The text of one file."""
-        return (self._contents or {}).get(path, b"").decode(errors="replace")
+    def derived(self, kind: str, path: Path, work: Callable[[str], tuple[str, ...]]) -> tuple[str, ...]:
+        """What `work` takes from the text of one file, which is empty where the project is too large."""
+        found = work((self._contents or {}).get(path, b"").decode(errors="replace"))
+        self._tracker.note((kind, str(path)), found)
+        return found
+
+    def has(self, path: Path, pattern: re.Pattern[bytes]) -> bool:
+        """Whether the text of one file matches."""
+        found = pattern.search((self._contents or {}).get(path, b"")) is not None
+        self._tracker.note((HAS, str(path), pattern.pattern.decode(), str(pattern.flags)), found)
+        return found
 
     def any_match(self, pattern: re.Pattern[bytes], signs: Sequence[bytes] = (b"",)) -> bool | None:
         """Whether any file's text matches, which it can only where it has one of `signs`, in any case; None when the
@@ -77,6 +98,8 @@ class ProjectText:
         if pattern not in self._matches:
             likely = (content for content in self._contents.values() if _has_any(signs, content.lower()))
             self._matches[pattern] = any(pattern.search(content) for content in likely)
+        words = (sign.decode() for sign in signs)
+        self._tracker.note((MATCH, pattern.pattern.decode(), str(pattern.flags), *words), self._matches[pattern])
         return self._matches[pattern]
 
     def containing(self, part: str) -> list[Path] | None:
@@ -85,6 +108,7 @@ class ProjectText:
             return None
         if part not in self._containing:
             self._containing[part] = self._search(part.encode(errors="surrogateescape"))
+        self._tracker.note((CONTAINING, part), self._containing[part])
         return self._containing[part]
 
     def mentioning(self, word: str) -> list[Path] | None:
@@ -94,6 +118,7 @@ class ProjectText:
             return self.containing(word)
         if word not in self._mentions:
             self._mentions[word] = self._find(word.encode(errors="surrogateescape"))
+        self._tracker.note((MENTIONING, word), self._mentions[word])
         return self._mentions[word]
 
     def defines_function(self, name: str) -> bool:
@@ -102,7 +127,9 @@ class ProjectText:
             return True
         if self._defined is None:
             self._defined = {n for content in self._contents.values() for n in _DEFINITION.findall(content)}
-        return name.encode(errors="surrogateescape") in self._defined
+        found = name.encode(errors="surrogateescape") in self._defined
+        self._tracker.note((DEFINES, name), found)
+        return found
 
     def _search(self, needle: bytes) -> list[Path]:
         return [path for path, content in (self._contents or {}).items() if needle in content]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import re
 from bisect import bisect_right
+from collections.abc import Callable
 from itertools import accumulate
 from pathlib import Path
 from typing import Literal
@@ -15,6 +16,7 @@ from typing import Literal
 from torchrepro_lint.model import Location, Position, Range, Suppression
 from torchrepro_lint.reading import NotRegularError, read_regular
 from torchrepro_lint.source import decoding
+from torchrepro_lint.source.digests import digest
 from torchrepro_lint.source.errors import SourceError
 from torchrepro_lint.source.suppressions import find_suppressions
 
@@ -30,7 +32,8 @@ class SourceFile:
 
     `path` is absolute, `rel` relative to the project root with `/`. The text of a notebook is its Python
     code cells joined in order; `cells` has (first line in `text`, 1-based number among all cells) for each, and
-    `document` is the JSON around them. Otherwise `document` is the text itself.
+    `document` is the JSON around them. Otherwise `document` is the text itself. `digest` names the bytes; `is_read` is
+    told whenever anything is taken from the text, which `whole` is too, unobserved.
     """
 
     __slots__ = (
@@ -39,12 +42,14 @@ class SourceFile:
         "_suppressions",
         "bom",
         "cells",
+        "digest",
         "document",
         "encoding",
+        "is_read",
         "kind",
         "path",
         "rel",
-        "text",
+        "whole",
     )
 
     def __init__(
@@ -57,10 +62,13 @@ class SourceFile:
         bom: bool = False,
         cells: tuple[tuple[int, int], ...] = (),
         document: str | None = None,
+        digest: str = "",
     ) -> None:
         self.path = path
         self.rel = rel
-        self.text = text
+        self.whole = text
+        self.digest = digest
+        self.is_read: Callable[[], None] | None = None
         self.encoding = encoding
         self.bom = bom
         self.kind: Kind = _KINDS.get(path.suffix, "python")
@@ -71,27 +79,37 @@ class SourceFile:
         self._suppressions: tuple[Suppression, ...] | None = None
 
     def __repr__(self) -> str:
-        return f"SourceFile({self.rel!r}, {len(self.text)} characters)"
+        return f"SourceFile({self.rel!r}, {len(self.whole)} characters)"
+
+    @property
+    def text(self) -> str:
+        """All of the text."""
+        if self.is_read is not None:
+            self.is_read()
+        return self.whole
 
     @property
     def line_starts(self) -> list[int]:
         """The offset of each line's first character; a final newline starts one more, empty, line."""
+        text = self.text
         if self._line_starts is None:
-            self._line_starts = _line_starts(self.text)
+            self._line_starts = _line_starts(text)
         return self._line_starts
 
     @property
     def newline(self) -> str:
         """The newline that most lines of the file end with; of equals, the first in CRLF, LF, CR."""
+        text = self.text
         if self._newline is None:
-            self._newline = _dominant_newline(self.text)
+            self._newline = _dominant_newline(text)
         return self._newline
 
     @property
     def suppressions(self) -> tuple[Suppression, ...]:
         """The comments that silence rules, in order."""
+        text = self.text
         if self._suppressions is None:
-            self._suppressions = find_suppressions(self.text, lambda: self.line_starts)
+            self._suppressions = find_suppressions(text, lambda: self.line_starts)
         return self._suppressions
 
     def position(self, offset: int) -> Position:
@@ -157,27 +175,30 @@ def read_source(path: Path, rel: str, limit: int = MAX_SIZE) -> SourceFile:
 
 def source_from_bytes(data: bytes, path: Path, rel: str) -> SourceFile:
     """The same for bytes that came another way, such as stdin."""
+    name = digest(data)
     if path.suffix == ".ipynb":
-        return _notebook(decoding.decode_utf8(data), path, rel)
+        return _notebook(decoding.decode_utf8(data), path, rel, name)
     decoded = decoding.decode(data)
-    return SourceFile(path, rel, decoded.text, encoding=decoded.encoding, bom=decoded.bom)
+    return SourceFile(path, rel, decoded.text, encoding=decoded.encoding, bom=decoded.bom, digest=name)
 
 
 def source_from_text(text: str, path: Path, rel: str) -> SourceFile:
     """The same for text that is decoded already; written back, it is UTF-8."""
     bom = text.startswith("\ufeff")
     decoded = decoding.Decoded(text.removeprefix("\ufeff"), "utf-8", bom)
+    name = digest(text.encode(errors="surrogatepass"))
     if path.suffix == ".ipynb":
-        return _notebook(decoded, path, rel)
+        return _notebook(decoded, path, rel, name)
     decoding.refuse_null(decoded.text)
-    return SourceFile(path, rel, decoded.text, bom=bom)
+    return SourceFile(path, rel, decoded.text, bom=bom, digest=name)
 
 
-def _notebook(decoded: decoding.Decoded, path: Path, rel: str) -> SourceFile:
+def _notebook(decoded: decoding.Decoded, path: Path, rel: str, name: str) -> SourceFile:
     from torchrepro_lint.source.notebook import join_cells
 
     joined = join_cells(decoded.text)
-    return SourceFile(path, rel, joined.text, bom=decoded.bom, cells=joined.cells, document=decoded.text)
+    cells, document = joined.cells, decoded.text
+    return SourceFile(path, rel, joined.text, bom=decoded.bom, cells=cells, document=document, digest=name)
 
 
 def _line_starts(text: str) -> list[int]:
