@@ -12,12 +12,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from torchrepro_lint import ISSUES, __version__, cards, checks, selection
+from torchrepro_lint.cache.encoding import decoded, encoded
 from torchrepro_lint.completion import complete, fill, tool_finding, unused_suppression
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.store import CUT
 from torchrepro_lint.discover import Reach, discover, project_root, python_files
 from torchrepro_lint.index import ModuleFacts, ParseError, build
 from torchrepro_lint.model import Edit, Finding, Level, Position, Safety
@@ -29,11 +31,15 @@ from torchrepro_lint.time_limit import TimeLimitError, limited
 from torchrepro_lint.tracking import Tracker, Untracked
 
 if TYPE_CHECKING:
+    from torchrepro_lint.cache import Cache
     from torchrepro_lint.evidence import Measured
 
 Progress = Callable[[int, int], None]
 MAX_GIVEN = 64  # files by name, as pre-commit gives them
 MAX_FRAMES = 5  # of a crash that are told
+# Settings that decide for single files; which rules they enable stands with the findings of each.
+_OF_FILES: dict[str, Any] = {"select": None, "ignore": (), "extend_select": (), "per_file_ignores": (),
+                             "baseline": None, "min_certainty": "", "max_file_seconds": 0, "cache_dir": ""}  # fmt: skip
 ENGINE_CODES = ("TRP001", "TRP002", "TRP003")
 IN_BASELINE = "in the baseline"  # a reason to leave a finding out that reports for programs tell
 FAILURES = ("TRP001", "TRP003")  # work that was not done: whatever is left out of a report, not these
@@ -57,7 +63,8 @@ class Request(NamedTuple):
     """What to check: paths, whose settings, and text that stands in for a file (stdin, or not yet written).
 
     `root` is found from the paths unless it is given. With `keep_suppressed` the result has what comments silence, with
-    `tell_programs` which programs the files of findings belong to.
+    `tell_programs` which programs the files of findings belong to. `cache` is the folder that keeps what is found, True
+    for the one that the settings name.
     """
 
     paths: tuple[Path, ...]
@@ -69,6 +76,7 @@ class Request(NamedTuple):
     narrowings: tuple[Narrowing, ...] = ()
     keep_suppressed: bool = False
     tell_programs: bool = False
+    cache: Path | Literal[True] | None = None
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -130,9 +138,7 @@ class Result:
 class Run:
     """Checks files of one project; `overlay` holds text that stands in for what is on disk."""
 
-    def __init__(
-        self, request: Request, overlay: Mapping[Path, str] | None = None, tracker: Tracker | None = None
-    ) -> None:
+    def __init__(self, request: Request, overlay: Mapping[Path, str] | None = None) -> None:
         self.request = request
         self.overlay: dict[Path, str] = dict(overlay or {})
         paths = [request.stdin[1]] if request.stdin else request.paths
@@ -160,8 +166,10 @@ class Run:
         self._settings = settings
         self._declared_torch = declared
         self._evidence = _own_evidence(settings)
-        self.tracker = tracker or Untracked()
+        is_cached = request.cache is not None and not self.overlay
+        self.tracker = Tracker() if is_cached else Untracked()
         self.program = self._new_program()
+        self.cache = self._open_cache() if is_cached else None
 
     def _new_program(self) -> Program:
         settings, declared = self._settings, self._declared_torch
@@ -181,6 +189,31 @@ class Run:
         for path, text in self.overlay.items():
             program.change(path, text)
         return program
+
+    def _open_cache(self) -> Cache:
+        from torchrepro_lint.cache import Cache
+        from torchrepro_lint.cache.context import name_of
+
+        settings, request = self._settings, self.request
+        folder = self.root / settings.cache_dir if request.cache is True else Path(request.cache or ".").absolute()
+        asked = request.torch_version, self._declared_torch, self._evidence
+        return Cache(
+            folder,
+            name_of(folder, (self.root, settings._replace(origins=(), **_OF_FILES), *asked)),
+            self.tracker,
+            listing=lambda: python_files(self.root, settings),
+            read=self._content,
+            project=lambda: self.program.project,
+        )
+
+    def _content(self, path: str) -> bytes | None:
+        """The bytes of a file, None where they are not read."""
+        if Path(path) not in self._asked and not self._reach.includes(path):
+            return None
+        try:
+            return Path(path).read_bytes()
+        except OSError:
+            return None
 
     def _refused(self, path: Path, reason: str) -> None:
         """A list of requirements cannot be read: what it asks for is not known, and everything else goes on."""
@@ -241,12 +274,33 @@ class Run:
         else:
             self.overlay[path] = text
         self._failures.pop(path, None)
+        self.cache = None  # which knows files as they are on the disk
         self.program.change(path, text)
 
     def check_file(self, path: Path) -> list[Finding]:
         """All findings of one file, in no particular order; none of one that takes too long, which is a problem."""
         if path in self._too_slow:
             return []
+        if self.cache is None:
+            return self._checked_in_time(path)
+        key = self._key(path)
+        kept = self.cache.answer(key)
+        if kept is not None:
+            findings, self.suppressed[path] = map(decoded, kept)
+            return findings
+        outer = self.tracker.begin()
+        findings = self._checked_in_time(path)
+        rests = self.tracker.end(outer)
+        if path not in self._too_slow and not any(f.code in FAILURES for f in findings):
+            self.cache.keep(key, rests, [encoded(findings), encoded(self.suppressed.get(path, ()))])
+        return findings
+
+    def _key(self, path: Path) -> str:
+        """The name of a file's findings: they are those of the rules that are enabled there."""
+        codes = selection.enabled(self.request.resolver.for_path(path), path)
+        return f"{','.join(sorted(codes))}|{self.rel(path)}"
+
+    def _checked_in_time(self, path: Path) -> list[Finding]:
         try:
             with limited(self._seconds):
                 return _guarded("the engine", self.rel(path), lambda: self._checked(path))
@@ -278,10 +332,17 @@ class Run:
         for draft in check(module, self.program):
             if not suppressor.silences(code, _line(module.facts, draft)):
                 findings.append(self._without_silenced_edits(complete(code, draft, module.facts), suppressor))
-            elif self.request.keep_suppressed:
+            elif self.request.keep_suppressed or self.cache is not None:
                 silenced = replace(complete(code, draft, module.facts), fix=None)
                 self.suppressed.setdefault(module.facts.source.path, []).append(silenced)
         return findings
+
+    def bounds(self) -> dict[str, int]:
+        """How often a bound kept a question from being answered, by what was given up."""
+        if not self.tracker.is_on:
+            return self.program.bounds()
+        cut = (question[1] for question in self.tracker.questions(self.tracker.current) if question[0] == CUT)
+        return dict(sorted(Counter(cut).items()))
 
     def narrowed(self, findings: Sequence[Finding]) -> tuple[Sequence[Finding], dict[str, tuple[Finding, ...]]]:
         """Of sorted findings those to report, and the others by the reason why they are not."""
@@ -339,7 +400,10 @@ def check(request: Request, progress: Progress | None = None) -> Result:
     """Check all files that the paths name."""
     run = Run(request)
     findings = check_files(run, run.files, progress)
-    return finish(run, findings | check_users(run))
+    findings |= check_users(run)
+    if run.cache is not None:
+        run.cache.save()
+    return finish(run, findings)
 
 
 def check_files(run: Run, files: Sequence[Path], progress: Progress | None = None) -> dict[Path, list[Finding]]:
@@ -365,11 +429,25 @@ def check_users(run: Run) -> dict[Path, list[Finding]]:
     reports what it draws elsewhere. Not for a text from an editor, nor for so many files that all are checked."""
     if run.request.stdin is not None or len(run.files) > MAX_GIVEN:
         return {}
-    found = check_files(run, run.program.project.users(run.files))
+    found = check_files(run, _users(run))
     return {
         path: [f for f in group if any(r.location.path in run.by_rel for r in f.related)]
         for path, group in found.items()
     }
+
+
+def _users(run: Run) -> list[Path]:
+    """The files that use those checked."""
+    if run.cache is None:
+        return run.program.project.users(run.files)
+    key = f"users|{'|'.join(map(run.rel, run.files))}"
+    kept = run.cache.answer(key)
+    if kept is not None:
+        return list(map(Path, kept))
+    outer = run.tracker.begin()
+    found = run.program.project.users(run.files)
+    run.cache.keep(key, run.tracker.end(outer), list(map(str, found)))
+    return found
 
 
 def finish(run: Run, findings: Mapping[Path, Sequence[Finding]]) -> Result:
@@ -380,10 +458,10 @@ def finish(run: Run, findings: Mapping[Path, Sequence[Finding]]) -> Result:
     result.outside = run.outside
     kept, result.left_out = run.narrowed(flat)
     result.findings = tuple(kept)
-    result.suppressed = tuple(_fingerprinted(run.suppressed))
+    result.suppressed = tuple(_fingerprinted(run.suppressed)) if run.request.keep_suppressed else ()
     if run.request.tell_programs:
         result.programs = run.programs({f.location.path for f in kept})
-    result.statistics = dict(sorted(Counter(f.code for f in kept).items())) | run.program.bounds()
+    result.statistics = dict(sorted(Counter(f.code for f in kept).items())) | run.bounds()
     return result
 
 

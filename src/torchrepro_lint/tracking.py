@@ -8,7 +8,7 @@ meaning.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any, Generic, TypeAlias, TypeVar
 
 V = TypeVar("V")
@@ -25,16 +25,30 @@ class Tracker:
     def __init__(self) -> None:
         self.current = 0
         self.answers: dict[Question, Any] = {}
+        self.order: list[Question] = []  # by their bits
         self._bits: dict[Question, int] = {}
+        self._numbered: dict[Question, int] = {}  # those that have a bit before they are asked
         self._sets: dict[int, int] = {}  # so that equal sets are kept once
 
     def note(self, question: Question, answer: Any) -> None:
         """Take down that the work at hand has asked this, which has one answer as long as no file changes."""
         bit = self._bits.get(question)
         if bit is None:
-            bit = self._bits[question] = 1 << len(self._bits)
+            bit = self._bits[question] = self._number(question)
             self.answers[question] = answer
         self.current |= bit
+
+    def expect(self, questions: Iterable[Question]) -> None:
+        """Give these questions the first bits, in this order: sets of them have been kept."""
+        for question in questions:
+            self._numbered[question] = self._number(question)
+
+    def _number(self, question: Question) -> int:
+        bit = self._numbered.pop(question, None)
+        if bit is None:
+            bit = 1 << len(self.order)
+            self.order.append(question)
+        return bit
 
     def knows(self, question: Question) -> bool:
         """Take down a question whose answer is known; whether it is."""
@@ -59,7 +73,15 @@ class Tracker:
 
     def questions(self, rests: int) -> list[Question]:
         """The questions in a set."""
-        return [question for question, bit in self._bits.items() if rests & bit]
+        return [self.order[number] for number in numbers(rests)]
+
+
+def numbers(bits: int) -> Iterator[int]:
+    """Which bits a number has."""
+    while bits:
+        lowest = bits & -bits
+        yield lowest.bit_length() - 1
+        bits ^= lowest
 
 
 class Untracked(Tracker):

@@ -162,6 +162,13 @@ class _Check(Command):
     "What `torchrepro-lint verify` measured on the machine at hand: findings on operations tell it, and go by it.",
 )
 @_settings(
+    "--cache-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Where what was found is kept for the next run. [default: .torchrepro_cache in the project's folder]",
+)
+@_settings("--no-cache", is_flag=True, help="Neither use nor keep what was found before.")
+@_settings(
     "--show-settings",
     is_flag=True,
     help="Show the settings for the paths and where each comes from, and stop.",

@@ -102,6 +102,8 @@ class Options(NamedTuple):
     isolated: bool
     torch_version: str | None
     evidence: Path | None
+    cache_dir: Path | None
+    no_cache: bool
     show_settings: bool
 
     def refuse_contradictions(self) -> None:
@@ -120,6 +122,8 @@ class Options(NamedTuple):
             raise click.UsageError("--extend-baseline needs --write-baseline, which says where")
         if sum(output.format is None for output in self.output_file) > 1:
             raise click.UsageError("of several --output-file, all but one need a format: --output-file sarif:FILE")
+        if self.no_cache and self.cache_dir:
+            raise click.UsageError("--no-cache keeps nothing, --cache-dir says where")
         self._refuse_for_stdin()
         self._refuse_beside_add_noqa()
 

@@ -32,8 +32,8 @@ class ProjectText:
         self._mentions: dict[str, list[Path]] = {}
         self._containing: dict[str, list[Path]] = {}
         self._words: dict[bytes, list[Path]] | None = None
-        self._defined: set[bytes] | None = None
-        self._matches: dict[re.Pattern[bytes], bool] = {}
+        self._defined: dict[bytes, list[Path]] | None = None
+        self._matches: dict[re.Pattern[bytes], list[Path]] = {}
         self.changes = 0  # how often a file was changed: what is kept of the text holds for one number
         # The files that a file imports, as far as `importers` was asked.
         self.imports: Memo[frozenset[str]] = Memo(self._tracker)
@@ -96,11 +96,11 @@ class ProjectText:
         if self._contents is None:
             return None
         if pattern not in self._matches:
-            likely = (content for content in self._contents.values() if _has_any(signs, content.lower()))
-            self._matches[pattern] = any(pattern.search(content) for content in likely)
+            likely = ((path, text) for path, text in self._contents.items() if has_any(signs, text.lower()))
+            self._matches[pattern] = [path for path, text in likely if pattern.search(text)]
         words = (sign.decode() for sign in signs)
         self._tracker.note((MATCH, pattern.pattern.decode(), str(pattern.flags), *words), self._matches[pattern])
-        return self._matches[pattern]
+        return bool(self._matches[pattern])
 
     def containing(self, part: str) -> list[Path] | None:
         """The files whose text contains `part`, in order of path; None when the project is too large."""
@@ -126,10 +126,13 @@ class ProjectText:
         if self._contents is None:
             return True
         if self._defined is None:
-            self._defined = {n for content in self._contents.values() for n in _DEFINITION.findall(content)}
-        found = name.encode(errors="surrogateescape") in self._defined
+            self._defined = {}
+            for path, content in self._contents.items():
+                for word in definitions(content):
+                    self._defined.setdefault(word, []).append(path)
+        found = self._defined.get(name.encode(errors="surrogateescape"), [])
         self._tracker.note((DEFINES, name), found)
-        return found
+        return bool(found)
 
     def _search(self, needle: bytes) -> list[Path]:
         return [path for path, content in (self._contents or {}).items() if needle in content]
@@ -143,13 +146,24 @@ class ProjectText:
         return self._words.get(word, [])
 
 
-def _has_any(signs: Iterable[bytes], content: bytes) -> bool:
+def has_any(signs: Iterable[bytes], content: bytes) -> bool:
+    """Whether one of these is in it."""
     return any(sign in content for sign in signs)
+
+
+def definitions(content: bytes) -> set[bytes]:
+    """The names of the functions and classes that a text defines."""
+    return set(_DEFINITION.findall(content))
+
+
+def words(content: bytes) -> set[bytes]:
+    """The identifiers in a text."""
+    return set(content.translate(_ONLY_WORDS).split())
 
 
 def _by_word(contents: Mapping[Path, bytes]) -> dict[bytes, list[Path]]:
     found: dict[bytes, list[Path]] = {}
     for path, content in contents.items():
-        for word in set(content.translate(_ONLY_WORDS).split()):
+        for word in words(content):
             found.setdefault(word, []).append(path)
     return found
