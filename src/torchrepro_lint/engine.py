@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-from torchrepro_lint import ISSUES, __version__, cards, checks, selection
+from torchrepro_lint import ISSUES, __version__, cards, checks, pool, selection
 from torchrepro_lint.cache.encoding import decoded, encoded
 from torchrepro_lint.completion import complete, fill, tool_finding, unused_suppression
 from torchrepro_lint.dataflow.calls import Module
@@ -28,7 +29,7 @@ from torchrepro_lint.settings import Settings, SettingsError, project_torch
 from torchrepro_lint.source import SourceError, SourceFile, read_source, source_from_text
 from torchrepro_lint.suppression import Suppressor
 from torchrepro_lint.time_limit import TimeLimitError, limited
-from torchrepro_lint.tracking import Tracker, Untracked
+from torchrepro_lint.tracking import Question, Tracker, Untracked
 
 if TYPE_CHECKING:
     from torchrepro_lint.cache import Cache
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int], None]
 MAX_GIVEN = 64  # files by name, as pre-commit gives them
+MIN_FILES = 24  # that are worth a process: it reads again what others have read
 MAX_FRAMES = 5  # of a crash that are told
 # Settings that decide for single files; which rules they enable stands with the findings of each.
 _OF_FILES: dict[str, Any] = {"select": None, "ignore": (), "extend_select": (), "per_file_ignores": (),
@@ -64,7 +66,7 @@ class Request(NamedTuple):
 
     `root` is found from the paths unless it is given. With `keep_suppressed` the result has what comments silence, with
     `tell_programs` which programs the files of findings belong to. `cache` is the folder that keeps what is found, True
-    for the one that the settings name.
+    for the one that the settings name; `jobs` is the number of processes, None for what suits the machine.
     """
 
     paths: tuple[Path, ...]
@@ -77,6 +79,7 @@ class Request(NamedTuple):
     keep_suppressed: bool = False
     tell_programs: bool = False
     cache: Path | Literal[True] | None = None
+    jobs: int | None = 1
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -153,6 +156,7 @@ class Run:
             self.files = (path,)
         self.by_rel = {self.rel(path): path for path in self.files}
         self.suppressed: dict[Path, list[Finding]] = {}
+        self.is_fixing = False
         self._asked = frozenset(self.files)
         self._failures: dict[Path, Finding] = {}
         self._seen: dict[Path, int] = {}
@@ -167,7 +171,7 @@ class Run:
         self._declared_torch = declared
         self._evidence = _own_evidence(settings)
         is_cached = request.cache is not None and not self.overlay
-        self.tracker = Tracker() if is_cached else Untracked()
+        self.tracker = Tracker() if is_cached or request.jobs != 1 else Untracked()
         self.program = self._new_program()
         self.cache = self._open_cache() if is_cached else None
 
@@ -281,19 +285,54 @@ class Run:
         """All findings of one file, in no particular order; none of one that takes too long, which is a problem."""
         if path in self._too_slow:
             return []
-        if self.cache is None:
-            return self._checked_in_time(path)
-        key = self._key(path)
-        kept = self.cache.answer(key)
-        if kept is not None:
-            findings, self.suppressed[path] = map(decoded, kept)
-            return findings
         outer = self.tracker.begin()
         findings = self._checked_in_time(path)
         rests = self.tracker.end(outer)
-        if path not in self._too_slow and not any(f.code in FAILURES for f in findings):
-            self.cache.keep(key, rests, [encoded(findings), encoded(self.suppressed.get(path, ()))])
+        if path not in self._too_slow:
+            self._keep(path, rests, findings)
         return findings
+
+    def kept(self, path: Path) -> list[Finding] | None:
+        """What an earlier run found in a file, where it holds. Edits are made of no text but the one that is read."""
+        kept = self.cache.answer(self._key(path)) if self.cache is not None else None
+        if kept is None:
+            return None
+        findings, suppressed = map(decoded, kept)
+        if self.is_fixing and any(finding.fix is not None for finding in findings):
+            return None
+        self.suppressed[path] = suppressed
+        return findings
+
+    def _keep(self, path: Path, rests: int, findings: Sequence[Finding]) -> None:
+        if self.cache is not None and not any(f.code in FAILURES for f in findings):
+            self.cache.keep(self._key(path), rests, [encoded(findings), encoded(self.suppressed.get(path, ()))])
+
+    def save(self) -> None:
+        """Keep what was found for the next run."""
+        if self.cache is not None:
+            self.cache.save()
+
+    def checked_apart(self, paths: Sequence[Path], jobs: int) -> Iterator[tuple[Path, list[Finding]]]:
+        """The findings of each file, from so many processes, as they come."""
+        request = self.request._replace(narrowings=(), cache=None, jobs=2, tell_programs=False)
+        with closing(pool.spread(partial(_begin, request), list(map(str, paths)), jobs)) as done:
+            for name, outcome in done:
+                path = Path(name)
+                yield path, self._taken(path, outcome)
+
+    def _taken(self, path: Path, outcome: Outcome | pool.Lost) -> list[Finding]:
+        """The findings that another process came to, which rest here on what they rest on there."""
+        if isinstance(outcome, pool.Lost):
+            return [_failed("the engine", self.rel(path), f"the process that checked it {outcome.reason}", "unknown")]
+        self.problems += outcome.problems
+        self.suppressed[path] = outcome.suppressed
+        outer = self.tracker.begin()
+        for question, answer in outcome.asked.items():
+            self.tracker.note(question, answer)
+        rests = self.tracker.end(outer)
+        if not outcome.problems:
+            self._keep(path, rests, outcome.findings)
+        return outcome.findings
 
     def _key(self, path: Path) -> str:
         """The name of a file's findings: they are those of the rules that are enabled there."""
@@ -332,10 +371,16 @@ class Run:
         for draft in check(module, self.program):
             if not suppressor.silences(code, _line(module.facts, draft)):
                 findings.append(self._without_silenced_edits(complete(code, draft, module.facts), suppressor))
-            elif self.request.keep_suppressed or self.cache is not None:
+            elif self.request.keep_suppressed or self.tracker.is_on:
                 silenced = replace(complete(code, draft, module.facts), fix=None)
                 self.suppressed.setdefault(module.facts.source.path, []).append(silenced)
         return findings
+
+    def jobs(self, files: int) -> int:
+        """In how many processes so many files are checked."""
+        if self.overlay or self.request.jobs == 1 or files < 2 * MIN_FILES:
+            return 1
+        return min(self.request.jobs or pool.suitable(files, MIN_FILES), files)
 
     def bounds(self) -> dict[str, int]:
         """How often a bound kept a question from being answered, by what was given up."""
@@ -401,8 +446,7 @@ def check(request: Request, progress: Progress | None = None) -> Result:
     run = Run(request)
     findings = check_files(run, run.files, progress)
     findings |= check_users(run)
-    if run.cache is not None:
-        run.cache.save()
+    run.save()
     return finish(run, findings)
 
 
@@ -413,15 +457,58 @@ def check_files(run: Run, files: Sequence[Path], progress: Progress | None = Non
     was_enabled = gc.isenabled()
     gc.disable()
     try:
-        for number, path in enumerate(files, 1):
-            findings[path] = run.check_file(path)
-            run.program.release()
+        for path, found in _each(run, files):
+            findings[path] = found
             if progress is not None:
-                progress(number, len(files))
+                progress(len(findings), len(files))
     finally:
         if was_enabled:
             gc.enable()
-    return findings
+    return {path: findings[path] for path in files}
+
+
+def _each(run: Run, files: Sequence[Path]) -> Iterator[tuple[Path, list[Finding]]]:
+    """Each file with its findings: first those that are known, then the others, in several processes if that pays."""
+    new = []
+    for path in files:
+        kept = run.kept(path)
+        if kept is None:
+            new.append(path)
+        else:
+            yield path, kept
+    jobs = run.jobs(len(new))
+    if jobs > 1:
+        yield from run.checked_apart(new, jobs)
+        return
+    for path in new:
+        yield path, run.check_file(path)
+        run.program.release()
+
+
+class Outcome(NamedTuple):
+    """What another process came to for one file, and what that rests on."""
+
+    findings: list[Finding]
+    suppressed: list[Finding]
+    problems: list[str]
+    asked: dict[Question, Any]
+
+
+def _begin(request: Request) -> Callable[[str], Outcome]:
+    """Begin to check files of a project in a process of its own."""
+    gc.disable()
+    run = Run(request)
+
+    def work(name: str) -> Outcome:
+        path, told = Path(name), len(run.problems)
+        outer = run.tracker.begin()
+        findings = run.check_file(path)
+        rests = run.tracker.end(outer)
+        run.program.release()
+        asked = {question: run.tracker.answers[question] for question in run.tracker.questions(rests)}
+        return Outcome(findings, run.suppressed.get(path, []), run.problems[told:], asked)
+
+    return work
 
 
 def check_users(run: Run) -> dict[Path, list[Finding]]:
@@ -503,14 +590,19 @@ def _guarded(rule: str, rel: str, work: Callable[[], list[Finding]]) -> list[Fin
 
 def _crash(rule: str, rel: str, error: Exception) -> Finding:
     """TRP003, with all that whoever mends it needs to know."""
-    import platform
     from traceback import extract_tb
 
     frames = [f"{Path(frame.filename).name}:{frame.lineno}" for frame in reversed(extract_tb(error.__traceback__))]
+    return _failed(rule, rel, f"{type(error).__name__}: {error}", " < ".join(tuple(dict.fromkeys(frames))[:MAX_FRAMES]))
+
+
+def _failed(rule: str, rel: str, error: str, place: str) -> Finding:
+    import platform
+
     told = {
         "rule": rule,
-        "error": f"{type(error).__name__}: {error}",
-        "place": " < ".join(tuple(dict.fromkeys(frames))[:MAX_FRAMES]),
+        "error": error,
+        "place": place,
         "versions": f"torchrepro-lint {__version__}, Python {platform.python_version()}",
         "address": ISSUES,
     }

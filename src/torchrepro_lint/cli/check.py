@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from torchrepro_lint.cli.help import Command
-from torchrepro_lint.cli.options import Options, outputs, split, threshold
+from torchrepro_lint.cli.options import Options, jobs, outputs, split, threshold
 from torchrepro_lint.cli.shared_options import color, completed_by, config, evidence, isolated, option, paths
 from torchrepro_lint.model import Certainty
 from torchrepro_lint.report import RENDERERS
@@ -166,6 +166,15 @@ class _Check(Command):
     type=click.Path(file_okay=False, path_type=Path),
     metavar="FOLDER",
     help="Where what was found is kept for the next run. [default: .torchrepro_cache in the project's folder]",
+)
+@_settings(
+    "--jobs",
+    "-j",
+    default="auto",
+    show_default=True,
+    callback=jobs,
+    metavar="NUMBER|auto",
+    help="In how many processes files are checked; few files are checked in one.",
 )
 @_settings("--no-cache", is_flag=True, help="Neither use nor keep what was found before.")
 @_settings(

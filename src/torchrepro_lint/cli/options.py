@@ -11,6 +11,7 @@ import click
 from torchrepro_lint.model import Certainty, Finding, Level
 
 STDIN = Path("-")
+MAX_JOBS = 256
 
 
 class Threshold(NamedTuple):
@@ -43,6 +44,15 @@ def threshold(ctx: click.Context, parameter: click.Parameter, value: str) -> Thr
             case other:
                 raise click.BadParameter(f"{other!r} is none of error, warning, certain and likely")
     return found
+
+
+def jobs(ctx: click.Context, parameter: click.Parameter, value: str) -> int | None:
+    """A number of processes, None for `auto`."""
+    if value == "auto":
+        return None
+    if not value.isdecimal() or not 0 < int(value) <= MAX_JOBS:
+        raise click.BadParameter(f"{value!r} is neither auto nor a number from 1 to {MAX_JOBS}")
+    return int(value)
 
 
 def outputs(ctx: click.Context, parameter: click.Parameter, value: Sequence[str]) -> tuple[Output, ...]:
@@ -103,6 +113,7 @@ class Options(NamedTuple):
     torch_version: str | None
     evidence: Path | None
     cache_dir: Path | None
+    jobs: int | None
     no_cache: bool
     show_settings: bool
 

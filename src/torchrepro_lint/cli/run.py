@@ -62,6 +62,7 @@ def _checked(options: Options, resolver: SettingsResolver) -> int:
         stdin=(stdin.text, stdin.path) if stdin else None,
         keep_suppressed="sarif" in formats,
         tell_programs="html" in formats,
+        jobs=1 if stdin else options.jobs,
         cache=None if options.no_cache or stdin else options.cache_dir or True,
     )
     request, known = narrowed(options, request)

@@ -12,7 +12,6 @@ from pathlib import Path
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.project.outlines import Outline, outline_of
 from torchrepro_lint.project.search_path import SearchPath, may_set_path, search_path_of
-from torchrepro_lint.source import code_digest
 from torchrepro_lint.tracking import Tracker, Untracked
 
 # The kinds under which questions are noted: what a file's code says, comments and layout left out; its text; and what
@@ -55,7 +54,7 @@ class Files:
     def _track(self, path: str, facts: ModuleFacts | None) -> None:
         """Note the file's code, and its whole text when that is read."""
         outer = self._tracker.begin()
-        self._tracker.note((CODE, path), code_digest(facts.source) if facts is not None else None)
+        self._tracker.note((CODE, path), facts.source.code_digest if facts is not None else None)
         if facts is not None:
             source, tracker = facts.source, self._tracker
             text, content = (TEXT, path), source.digest

@@ -6,7 +6,7 @@ Knows encodings, newlines and comments; knows nothing of what the code means, no
 from __future__ import annotations
 
 from torchrepro_lint.model import Suppression
-from torchrepro_lint.source.digests import code_digest, digest
+from torchrepro_lint.source.digests import digest
 from torchrepro_lint.source.errors import SourceError
 from torchrepro_lint.source.file import SourceFile, read_source, source_from_bytes, source_from_text
 
@@ -14,7 +14,6 @@ __all__ = [
     "SourceError",
     "SourceFile",
     "Suppression",
-    "code_digest",
     "digest",
     "read_source",
     "source_from_bytes",

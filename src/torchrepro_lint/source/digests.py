@@ -9,12 +9,8 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import TYPE_CHECKING
 
 from torchrepro_lint.source.lexemes import COMMENT, STRING
-
-if TYPE_CHECKING:
-    from torchrepro_lint.source.file import SourceFile
 
 _SIZE = 16  # bytes: nobody makes two files with one digest by chance
 # An empty line behind a backslash ends the statement, and stays.
@@ -31,11 +27,10 @@ def digest(data: bytes) -> str:
     return blake2b(data, digest_size=_SIZE).hexdigest()
 
 
-def code_digest(source: SourceFile) -> str:
-    """The same for what is left of a file without comments and empty lines."""
-    text = source.whole
-    if source.kind == "notebook" or "\r" in text or not _is_plain(text):
-        return source.digest
+def code_digest(text: str) -> str | None:
+    """The same for what is left of a file without comments and empty lines; None where that cannot be told."""
+    if "\r" in text or not _is_plain(text):
+        return None
     return digest(_LAYOUT.sub(r"\1", text).encode(errors="surrogatepass"))
 
 

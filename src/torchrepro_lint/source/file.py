@@ -16,7 +16,7 @@ from typing import Literal
 from torchrepro_lint.model import Location, Position, Range, Suppression
 from torchrepro_lint.reading import NotRegularError, read_regular
 from torchrepro_lint.source import decoding
-from torchrepro_lint.source.digests import digest
+from torchrepro_lint.source.digests import code_digest, digest
 from torchrepro_lint.source.errors import SourceError
 from torchrepro_lint.source.suppressions import find_suppressions
 
@@ -87,6 +87,11 @@ class SourceFile:
         if self.is_read is not None:
             self.is_read()
         return self.whole
+
+    @property
+    def code_digest(self) -> str:
+        """A name for the code in the file, whatever comments and empty lines are between it."""
+        return (code_digest(self.whole) if self.kind != "notebook" else None) or self.digest
 
     @property
     def line_starts(self) -> list[int]:
