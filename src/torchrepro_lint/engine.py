@@ -314,7 +314,7 @@ class Run:
 
     def checked_apart(self, paths: Sequence[Path], jobs: int) -> Iterator[tuple[Path, list[Finding]]]:
         """The findings of each file, from so many processes, as they come."""
-        request = self.request._replace(narrowings=(), cache=None, jobs=2, tell_programs=False)
+        request = self.request._replace(narrowings=(), cache=None, jobs=None, tell_programs=False)
         with closing(pool.spread(partial(_begin, request), list(map(str, paths)), jobs)) as done:
             for name, outcome in done:
                 path = Path(name)
@@ -324,15 +324,15 @@ class Run:
         """The findings that another process came to, which rest here on what they rest on there."""
         if isinstance(outcome, pool.Lost):
             return [_failed("the engine", self.rel(path), f"the process that checked it {outcome.reason}", "unknown")]
+        findings, self.suppressed[path] = decoded(outcome.findings), decoded(outcome.suppressed)
         self.problems += outcome.problems
-        self.suppressed[path] = outcome.suppressed
         outer = self.tracker.begin()
         for question, answer in outcome.asked.items():
             self.tracker.note(question, answer)
         rests = self.tracker.end(outer)
         if not outcome.problems:
-            self._keep(path, rests, outcome.findings)
-        return outcome.findings
+            self._keep(path, rests, findings)
+        return findings
 
     def _key(self, path: Path) -> str:
         """The name of a file's findings: they are those of the rules that are enabled there."""
@@ -378,9 +378,9 @@ class Run:
 
     def jobs(self, files: int) -> int:
         """In how many processes so many files are checked."""
-        if self.overlay or self.request.jobs == 1 or files < 2 * MIN_FILES:
+        if self.overlay or self.request.jobs == 1:
             return 1
-        return min(self.request.jobs or pool.suitable(files, MIN_FILES), files)
+        return pool.suitable(files, MIN_FILES) if self.request.jobs is None else min(self.request.jobs, files // 2)
 
     def bounds(self) -> dict[str, int]:
         """How often a bound kept a question from being answered, by what was given up."""
@@ -486,10 +486,10 @@ def _each(run: Run, files: Sequence[Path]) -> Iterator[tuple[Path, list[Finding]
 
 
 class Outcome(NamedTuple):
-    """What another process came to for one file, and what that rests on."""
+    """What another process came to for one file, as plain data, and what that rests on."""
 
-    findings: list[Finding]
-    suppressed: list[Finding]
+    findings: list[Any]
+    suppressed: list[Any]
     problems: list[str]
     asked: dict[Question, Any]
 
@@ -506,7 +506,8 @@ def _begin(request: Request) -> Callable[[str], Outcome]:
         rests = run.tracker.end(outer)
         run.program.release()
         asked = {question: run.tracker.answers[question] for question in run.tracker.questions(rests)}
-        return Outcome(findings, run.suppressed.get(path, []), run.problems[told:], asked)
+        suppressed = run.suppressed.get(path, ())
+        return Outcome(encoded(findings), encoded(suppressed), run.problems[told:], asked)
 
     return work
 

@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
@@ -40,8 +40,9 @@ def suitable(items: int, least: int) -> int:
 
 def spread(
     begin: Callable[[], Work], items: Sequence[str], jobs: int, method: str | None = None
-) -> Iterator[tuple[str, Any]]:
-    """Each item with what the work gives for it, as they are done, or with Lost. `begin` makes the work in a process."""
+) -> Generator[tuple[str, Any], None, None]:
+    """Each item with what the work gives for it, as they are done, or with Lost; `begin` makes the work in a process,
+    which is made by `method`: fork or spawn."""
     context = get_context(method or ("fork" if sys.platform == "linux" else "spawn"))
     rows = [deque(items[len(items) * n // jobs : len(items) * (n + 1) // jobs]) for n in range(jobs)]
     workers = [_Worker(context, begin, row) for row in rows]

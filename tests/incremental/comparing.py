@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import random
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from difflib import unified_diff
 from pathlib import Path
 
+from click.testing import CliRunner
+
 from incremental.edits import edit, modules
+from torchrepro_lint.cli.program import program
 
 _OPTIONS = (
     ("--output-format", "json"),
@@ -29,12 +31,23 @@ class Printed:
     out: bytes
     err: bytes
 
+    @property
+    def lines(self) -> list[str]:
+        """All of it, for a person."""
+        return f"{self.code}\n{(self.out + self.err).decode(errors='replace')}".splitlines()
+
 
 def lint(root: Path, *options: str) -> Printed:
-    """A run as a user starts it, in the project's folder."""
-    command = [sys.executable, "-m", "torchrepro_lint", "check", *options]
-    done = subprocess.run(command, cwd=root, capture_output=True, env={**os.environ, "COLUMNS": "120"}, check=False)
-    return Printed(done.returncode, done.stdout, done.stderr)
+    """A run of the command in the project's folder, in this process."""
+    before = Path.cwd()
+    os.chdir(root)
+    try:
+        done = CliRunner(env={"COLUMNS": "120"}).invoke(program, ["check", *options])
+    finally:
+        os.chdir(before)
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return Printed(done.exit_code, done.stdout_bytes, done.stderr_bytes)
 
 
 def differences(root: Path, steps: int, seed: int, jobs: Sequence[str] = ("1", "2")) -> Iterator[str]:
@@ -53,4 +66,5 @@ def differences(root: Path, steps: int, seed: int, jobs: Sequence[str] = ("1", "
         for number in jobs:
             found = lint(root, *options, *paths, "--jobs", number)
             if found != expected:
-                yield f"step {step}, {' '.join((*options, *paths))}, {number} jobs, after {done[-4:]}"
+                shown = "\n".join(unified_diff(expected.lines, found.lines, "without", "with", lineterm="", n=0))
+                yield f"step {step}, {' '.join((*options, *paths))}, {number} jobs, after {done[-4:]}:\n{shown}"

@@ -99,7 +99,9 @@ def _result(options: Options, request: Request) -> Result:
             from torchrepro_lint.fixing import WriteError
 
             try:
-                return silence(request, options.add_noqa, write=not options.diff, progress=progress)
+                return silence(
+                    request._replace(cache=None), options.add_noqa, write=not options.diff, progress=progress
+                )
             except (WriteError, SourceError) as error:
                 raise Failure(f"no file was changed: {error}") from None
         return fix(request, unsafe=options.unsafe_fixes, write=write, progress=progress)
