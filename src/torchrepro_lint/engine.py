@@ -9,13 +9,13 @@ from __future__ import annotations
 import gc
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-from torchrepro_lint import ISSUES, __version__, cards, checks, pool, selection
+from torchrepro_lint import ISSUES, __version__, cards, checks, selection
 from torchrepro_lint.cache.encoding import decoded, encoded
 from torchrepro_lint.completion import complete, fill, tool_finding, unused_suppression
 from torchrepro_lint.dataflow.calls import Module
@@ -29,11 +29,14 @@ from torchrepro_lint.settings import Settings, SettingsError, project_torch
 from torchrepro_lint.source import SourceError, SourceFile, read_source, source_from_text
 from torchrepro_lint.suppression import Suppressor
 from torchrepro_lint.time_limit import TimeLimitError, limited
+from torchrepro_lint.timings import Timings
 from torchrepro_lint.tracking import Question, Tracker, Untracked
 
 if TYPE_CHECKING:
     from torchrepro_lint.cache import Cache
     from torchrepro_lint.evidence import Measured
+    from torchrepro_lint.pool import Lost
+    from torchrepro_lint.timings import Kind
 
 Progress = Callable[[int, int], None]
 MAX_GIVEN = 64  # files by name, as pre-commit gives them
@@ -66,7 +69,8 @@ class Request(NamedTuple):
 
     `root` is found from the paths unless it is given. With `keep_suppressed` the result has what comments silence, with
     `tell_programs` which programs the files of findings belong to. `cache` is the folder that keeps what is found, True
-    for the one that the settings name; `jobs` is the number of processes, None for what suits the machine.
+    for the one that the settings name; `jobs` is the number of processes, None for what suits the machine;
+    `timings` is told where the time goes.
     """
 
     paths: tuple[Path, ...]
@@ -80,6 +84,7 @@ class Request(NamedTuple):
     tell_programs: bool = False
     cache: Path | Literal[True] | None = None
     jobs: int | None = 1
+    timings: Timings | None = None
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -146,7 +151,8 @@ class Run:
         self.overlay: dict[Path, str] = dict(overlay or {})
         paths = [request.stdin[1]] if request.stdin else request.paths
         self.root = request.root or project_root(paths)
-        found = discover(request.paths, request.resolver.for_path, force_exclude=request.force_exclude)
+        with self.timed("step", "finding files"):
+            found = discover(request.paths, request.resolver.for_path, force_exclude=request.force_exclude)
         self.files, self.missing = found.files, found.missing
         self.problems = [f"{path}: {reason}" for path, reason in found.unreadable]
         self.outside = found.outside
@@ -173,7 +179,12 @@ class Run:
         is_cached = request.cache is not None and not self.overlay
         self.tracker = Tracker() if is_cached or request.jobs != 1 else Untracked()
         self.program = self._new_program()
-        self.cache = self._open_cache() if is_cached else None
+        with self.timed("step", "opening the cache"):
+            self.cache = self._open_cache() if is_cached else None
+
+    def timed(self, kind: Kind, name: str) -> AbstractContextManager[None]:
+        """Count the time of a block where that is asked for."""
+        return self.request.timings.of(kind, name) if self.request.timings is not None else nullcontext()
 
     def _new_program(self) -> Program:
         settings, declared = self._settings, self._declared_torch
@@ -233,10 +244,11 @@ class Run:
         if path not in self._asked and not self._reach.includes(path):
             return None
         try:
-            source = self._source(path)
-            if path not in self.overlay:
-                self._seen.setdefault(path, hash(source.document))
-            return build(source)
+            with self.timed("step", "reading and indexing"):
+                source = self._source(path)
+                if path not in self.overlay:
+                    self._seen.setdefault(path, hash(source.document))
+                return build(source)
         except (SourceError, ParseError) as error:
             where = error.position or Position(1, 1)
             self._failures[path] = tool_finding("TRP001", self.rel(path), where, error.message)
@@ -286,7 +298,8 @@ class Run:
         if path in self._too_slow:
             return []
         outer = self.tracker.begin()
-        findings = self._checked_in_time(path)
+        with self.timed("file", self.rel(path)):
+            findings = self._checked_in_time(path)
         rests = self.tracker.end(outer)
         if path not in self._too_slow:
             self._keep(path, rests, findings)
@@ -297,7 +310,10 @@ class Run:
         kept = self.cache.answer(self._key(path)) if self.cache is not None else None
         if kept is None:
             return None
-        findings, suppressed = map(decoded, kept)
+        try:
+            findings, suppressed = map(decoded, kept)
+        except (ValueError, TypeError):  # no findings, whoever wrote them
+            return None
         if self.is_fixing and any(finding.fix is not None for finding in findings):
             return None
         self.suppressed[path] = suppressed
@@ -310,22 +326,28 @@ class Run:
     def save(self) -> None:
         """Keep what was found for the next run."""
         if self.cache is not None:
-            self.cache.save()
+            with self.timed("step", "keeping what was found"):
+                self.cache.save()
 
     def checked_apart(self, paths: Sequence[Path], jobs: int) -> Iterator[tuple[Path, list[Finding]]]:
         """The findings of each file, from so many processes, as they come."""
-        request = self.request._replace(narrowings=(), cache=None, jobs=None, tell_programs=False)
+        from torchrepro_lint import pool  # most runs are too small for it
+
+        timings = Timings() if self.request.timings is not None else None
+        request = self.request._replace(narrowings=(), cache=None, jobs=None, tell_programs=False, timings=timings)
         with closing(pool.spread(partial(_begin, request), list(map(str, paths)), jobs)) as done:
             for name, outcome in done:
                 path = Path(name)
                 yield path, self._taken(path, outcome)
 
-    def _taken(self, path: Path, outcome: Outcome | pool.Lost) -> list[Finding]:
+    def _taken(self, path: Path, outcome: Outcome | Lost) -> list[Finding]:
         """The findings that another process came to, which rest here on what they rest on there."""
-        if isinstance(outcome, pool.Lost):
+        if not isinstance(outcome, Outcome):
             return [_failed("the engine", self.rel(path), f"the process that checked it {outcome.reason}", "unknown")]
         findings, self.suppressed[path] = decoded(outcome.findings), decoded(outcome.suppressed)
         self.problems += outcome.problems
+        if self.request.timings is not None:
+            self.request.timings.add(outcome.taken)
         outer = self.tracker.begin()
         for question, answer in outcome.asked.items():
             self.tracker.note(question, answer)
@@ -360,7 +382,8 @@ class Run:
         findings: list[Finding] = []
         self.suppressed.pop(path, None)
         for code, check in checks.load(selection.worth_a_look(enabled, facts.source.text)):
-            findings += _guarded(code, facts.source.rel, partial(self._found, code, check, module, suppressor))
+            with self.timed("rule", code):
+                findings += _guarded(code, facts.source.rel, partial(self._found, code, check, module, suppressor))
         if "TRP002" in enabled:
             findings += [unused_suppression(facts.source, unused) for unused in suppressor.unused()]
         return findings
@@ -378,9 +401,16 @@ class Run:
 
     def jobs(self, files: int) -> int:
         """In how many processes so many files are checked."""
-        if self.overlay or self.request.jobs == 1:
+        asked = self.request.jobs
+        if self.overlay or asked == 1:
             return 1
-        return pool.suitable(files, MIN_FILES) if self.request.jobs is None else min(self.request.jobs, files // 2)
+        if asked is not None:
+            return min(asked, files // 2)
+        if files < 2 * MIN_FILES:
+            return 1
+        from torchrepro_lint import pool
+
+        return pool.suitable(files, MIN_FILES)
 
     def bounds(self) -> dict[str, int]:
         """How often a bound kept a question from being answered, by what was given up."""
@@ -471,11 +501,15 @@ def _each(run: Run, files: Sequence[Path]) -> Iterator[tuple[Path, list[Finding]
     """Each file with its findings: first those that are known, then the others, in several processes if that pays."""
     new = []
     for path in files:
-        kept = run.kept(path)
+        with run.timed("step", "asking the cache"):
+            kept = run.kept(path)
         if kept is None:
             new.append(path)
         else:
             yield path, kept
+    if run.request.timings is not None:
+        run.request.timings.known += len(files) - len(new)
+        run.request.timings.checked += len(new)
     jobs = run.jobs(len(new))
     if jobs > 1:
         yield from run.checked_apart(new, jobs)
@@ -492,6 +526,7 @@ class Outcome(NamedTuple):
     suppressed: list[Any]
     problems: list[str]
     asked: dict[Question, Any]
+    taken: dict[tuple[Kind, str], float]
 
 
 def _begin(request: Request) -> Callable[[str], Outcome]:
@@ -507,7 +542,10 @@ def _begin(request: Request) -> Callable[[str], Outcome]:
         run.program.release()
         asked = {question: run.tracker.answers[question] for question in run.tracker.questions(rests)}
         suppressed = run.suppressed.get(path, ())
-        return Outcome(encoded(findings), encoded(suppressed), run.problems[told:], asked)
+        taken = dict(request.timings.taken) if request.timings is not None else {}
+        if request.timings is not None:
+            request.timings.taken.clear()
+        return Outcome(encoded(findings), encoded(suppressed), run.problems[told:], asked, taken)
 
     return work
 

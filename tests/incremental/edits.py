@@ -32,6 +32,7 @@ _SETTINGS = (
     "[project]\nname = 'a'\n[project.scripts]\na = 'train:main'\n",
 )
 _SHADOWS = ("torch", "random", "numpy", "utils", "model", "data", "os")
+_OTHER_TEXTS = ("torch==2.1.0\n", "torch\n", "export CUBLAS_WORKSPACE_CONFIG=:4096:8\n", "utils.py\n", "lib/\n")
 _OTHERS = ("requirements.txt", "run.sh", "environment.yml", "setup.cfg", ".gitignore")
 
 
@@ -118,7 +119,7 @@ def _move(root: Path, generator: random.Random) -> str:
     path = _pick(root, generator)
     folder = root / generator.choice(("lib", "pkg", "tests", "."))
     folder.mkdir(exist_ok=True)
-    if path.exists():
+    if path.exists() and not (folder / path.name).exists():
         shutil.move(path, folder / path.name)
     return f"{path.name} -> {folder.name}"
 
@@ -126,7 +127,7 @@ def _move(root: Path, generator: random.Random) -> str:
 def _copy(root: Path, generator: random.Random) -> str:
     path = _pick(root, generator)
     new = path.with_name(f"copy_{generator.randint(0, 3)}.py")
-    if path.exists():
+    if path.exists() and path != new:
         shutil.copy2(path, new)
     return f"{path.name} -> {new.name}"
 

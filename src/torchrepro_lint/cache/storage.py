@@ -8,8 +8,8 @@ that is read here is run. Every failure is silent, since a run without a cache g
 from __future__ import annotations
 
 import os
-import tempfile
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Sequence
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
@@ -67,23 +67,29 @@ def _prepared(folder: Path) -> bool:
 
 
 def _replace(path: Path, data: bytes) -> None:
-    number, new = tempfile.mkstemp(".new", f"{path.stem}-", path.parent)
+    new = path.with_name(f"{path.stem}-{os.getpid()}-{time.monotonic_ns()}.new")
     try:
-        with os.fdopen(number, "wb") as file:
+        with new.open("xb") as file:
             file.write(data)
-        Path(new).replace(path)
+        new.replace(path)
     except BaseException:
         with suppress(OSError):
-            Path(new).unlink()
+            new.unlink()
         raise
 
 
 def _clean(folder: Path, keep: str) -> None:
     """Remove what was left by runs that were killed, and the oldest of too many files."""
     found = [path for path in folder.iterdir() if path.suffix in (_SUFFIX, ".new") and path.stem != keep]
-    _oldest_last: Callable[[Path], float] = lambda path: -path.stat().st_mtime  # noqa: E731
-    for path in sorted(found, key=_oldest_last)[KEPT:]:
-        path.unlink()
+    for path in sorted(found, key=_time, reverse=True)[KEPT:]:
+        path.unlink(missing_ok=True)
+
+
+def _time(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:  # another run has removed it
+        return 0.0
 
 
 def _checksum(body: bytes) -> str:

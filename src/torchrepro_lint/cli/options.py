@@ -93,6 +93,7 @@ class Options(NamedTuple):
     output_format: str | None
     output_file: tuple[Output, ...]
     statistics: bool
+    timings: bool
     quiet: bool
     color: str
     baseline: Path | None

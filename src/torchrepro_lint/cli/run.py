@@ -19,6 +19,7 @@ from torchrepro_lint.report.summary import after_fixing, counted
 from torchrepro_lint.settings import SettingsError, SettingsResolver
 from torchrepro_lint.settings.validation import checked
 from torchrepro_lint.source import SourceError
+from torchrepro_lint.timings import Timings
 
 if TYPE_CHECKING:
     from torchrepro_lint.cli.stdin import Stdin
@@ -63,6 +64,7 @@ def _checked(options: Options, resolver: SettingsResolver) -> int:
         keep_suppressed="sarif" in formats,
         tell_programs="html" in formats,
         jobs=1 if stdin else options.jobs,
+        timings=Timings() if options.timings else None,
         cache=None if options.no_cache or stdin else options.cache_dir or True,
     )
     request, known = narrowed(options, request)
@@ -76,6 +78,10 @@ def _checked(options: Options, resolver: SettingsResolver) -> int:
     elif not options.fix_only:
         show(options, result)
     _tell(options, result)
+    if request.timings is not None:
+        from torchrepro_lint.report.timings import rows
+
+        streams.write(rows(request.timings), err=True)
     return _exit_code(options, result)
 
 
