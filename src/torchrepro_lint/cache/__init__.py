@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 from torchrepro_lint.cache import storage
 from torchrepro_lint.cache.states import State, States
 from torchrepro_lint.cache.validity import SEARCHES, Listing, Validity, plain
-from torchrepro_lint.project.files import CODE, OUTLINE, SEARCH_PATH, TEXT
+from torchrepro_lint.project.files import CODE, MATCHES, OUTLINE, SEARCH_PATH, TEXT
 from torchrepro_lint.project.project import Project
 from torchrepro_lint.tracking import Question, Tracker, numbers
 
 FORMAT = 1
-_OF_FILES = (CODE, TEXT, OUTLINE, SEARCH_PATH)
+_OF_FILES = (CODE, TEXT, OUTLINE, SEARCH_PATH, MATCHES)
 _IDLE = 3  # times as many questions as are of use: then the others are left out
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from torchrepro_lint.cache.states import States
 from torchrepro_lint.dataflow.store import CUT
 from torchrepro_lint.project import disk, modules, text
-from torchrepro_lint.project.files import CODE, OUTLINE, SEARCH_PATH, TEXT
+from torchrepro_lint.project.files import CODE, MATCHES, OUTLINE, SEARCH_PATH, TEXT
 from torchrepro_lint.project.importers import IMPORTS, modules_in
 from torchrepro_lint.project.project import Project
 from torchrepro_lint.tracking import Question, numbers
@@ -91,6 +91,8 @@ class Validity:
             return bool(self._listing.states.of(about[0]).digest == answer)
         if kind in (CODE, OUTLINE, SEARCH_PATH):
             return not self._listing.states.changed(about[:1]) or self._of_file(kind, about[0]) == answer
+        if kind == MATCHES:
+            return not self._listing.states.changed(about[:1]) or self._matches(*about) is answer
         if kind in (IMPORTS, text.HAS):
             return about[0] not in self._listing.moved or self._of_text(kind, *about) == answer
         if kind == text.TOO_LARGE:
@@ -111,6 +113,14 @@ class Validity:
                 files.search_path(path)
         tracker.forget(outer)
         return plain(tracker.answers.get((kind, path)))
+
+    def _matches(self, path: str, pattern: str) -> bool | None:
+        """What a search of a file's text finds now; None where there is none."""
+        tracker = self._project().tracker
+        outer = tracker.begin()
+        facts = self._project().load(path)
+        tracker.forget(outer)
+        return re.search(pattern, facts.source.whole) is not None if facts is not None else None
 
     def _of_text(self, kind: str, path: str, *pattern: str) -> Any:
         content = b"" if self._listing.is_too_large else self._listing.contents.get(path, b"")

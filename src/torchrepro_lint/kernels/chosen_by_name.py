@@ -6,6 +6,7 @@ Answers with the files of the project that such a name may lead to; which of the
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -34,7 +35,7 @@ def _paths(facts: ModuleFacts, program: Program) -> tuple[str, ...]:
 
 
 def _found_in(facts: ModuleFacts, program: Program) -> Iterator[str]:
-    if not any(hint in facts.source.text for hint in _HINTS):
+    if not any(facts.source.matches(re.escape(hint)) for hint in _HINTS):
         return
     for node in ast.walk(facts.tree):
         match node:

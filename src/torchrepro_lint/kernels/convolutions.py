@@ -39,7 +39,7 @@ def uses_gpu(files: Iterable[ModuleFacts], program: Program) -> bool:
 
 @remembered
 def _speaks_of_gpu(facts: ModuleFacts, _: Program) -> bool:
-    return re.search(_GPU, facts.source.text) is not None
+    return facts.source.matches(_GPU)
 
 
 def first_kernel(files: Iterable[ModuleFacts], program: Program) -> tuple[ast.AST, Scope] | None:
@@ -53,7 +53,7 @@ def first_kernel(files: Iterable[ModuleFacts], program: Program) -> tuple[ast.AS
 def _first_in(facts: ModuleFacts, program: Program) -> tuple[ast.AST, Scope] | None:
     for node, scope in _calls(facts, program):
         return node, scope
-    if re.search(_MODELS, facts.source.text):
+    if facts.source.matches(_MODELS):
         imported = (b.node for b in facts.imports if b.target.partition(".")[0] in _LIBRARIES)
         return next(((node, facts.scope) for node in imported), None)
     return None
@@ -84,7 +84,7 @@ def _layers(facts: ModuleFacts, program: Program) -> bool:
 @remembered
 def _named_in(facts: ModuleFacts, program: Program) -> tuple[str, ...]:
     """The files of the project that a file names in a text, as `class_name="training.networks.UNet"` does."""
-    if not re.search(_QUOTED, facts.source.text):
+    if not facts.source.matches(_QUOTED):
         return ()
     constants = (n.value for n in ast.walk(facts.tree) if isinstance(n, ast.Constant))
     texts = dict.fromkeys(c for c in constants if isinstance(c, str) and re.fullmatch(_DOTTED, c))

@@ -17,6 +17,7 @@ from torchrepro_lint.tracking import Tracker, Untracked
 # The kinds under which questions are noted: what a file's code says, comments and layout left out; its text; and what
 # importing it runs, and puts on the search path.
 CODE, TEXT, OUTLINE, SEARCH_PATH = "code", "text", "outline", "search path"
+MATCHES = "matches"  # a regular expression, anywhere in its text
 
 MAX_LINES_HELD = 160_000  # about 220 MB of syntax trees; beyond, the least recently used files are freed
 LINES_KEPT = 120_000  # so that this is rare: all that was worked out is forgotten with them
@@ -59,6 +60,7 @@ class Files:
             source, tracker = facts.source, self._tracker
             text, content = (TEXT, path), source.digest
             source.is_read = lambda: tracker.note(text, content)
+            source.is_searched = lambda pattern, found: tracker.note((MATCHES, path, pattern), found)
         self._tracker.forget(outer)
 
     def outline(self, path: str) -> Outline | None:

@@ -60,9 +60,9 @@ def resuming(seeding: Seeding, program: Program) -> Resuming | None:
 @remembered
 def _keeps_states(facts: ModuleFacts, _: Program) -> bool:
     """Whether a file speaks of RNG states, but for functions that take one, draw, and put it back."""
-    text = facts.source.text
-    if not re.search(_RNG_STATE, text) or not re.search(_PUT_BACK, text):
+    if not facts.source.matches(_RNG_STATE) or not facts.source.matches(_PUT_BACK):
         return False
+    text = facts.source.text
     lines = {number for number, line in enumerate(text.split("\n"), 1) if re.search(_RNG_STATE, line)}
     functions = (node for node in ast.walk(facts.tree) if isinstance(node, FunctionNode))
     return not lines <= {line for function in functions for line in _set_aside(function)}

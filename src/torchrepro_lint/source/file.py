@@ -33,7 +33,8 @@ class SourceFile:
     `path` is absolute, `rel` relative to the project root with `/`. The text of a notebook is its Python
     code cells joined in order; `cells` has (first line in `text`, 1-based number among all cells) for each, and
     `document` is the JSON around them. Otherwise `document` is the text itself. `digest` names the bytes; `is_read` is
-    told whenever anything is taken from the text, which `whole` is too, unobserved.
+    told whenever anything is taken from the text, and `is_searched` of what it is asked for; `whole` is the text too,
+    unobserved.
     """
 
     __slots__ = (
@@ -46,6 +47,7 @@ class SourceFile:
         "document",
         "encoding",
         "is_read",
+        "is_searched",
         "kind",
         "path",
         "rel",
@@ -69,6 +71,7 @@ class SourceFile:
         self.whole = text
         self.digest = digest
         self.is_read: Callable[[], None] | None = None
+        self.is_searched: Callable[[str, bool], None] | None = None
         self.encoding = encoding
         self.bom = bom
         self.kind: Kind = _KINDS.get(path.suffix, "python")
@@ -87,6 +90,13 @@ class SourceFile:
         if self.is_read is not None:
             self.is_read()
         return self.whole
+
+    def matches(self, pattern: str) -> bool:
+        """Whether a regular expression is found anywhere in the text: all that some files are asked for."""
+        found = re.search(pattern, self.whole) is not None
+        if self.is_searched is not None:
+            self.is_searched(pattern, found)
+        return found
 
     @property
     def code_digest(self) -> str:
