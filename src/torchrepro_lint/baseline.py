@@ -16,6 +16,7 @@ from typing import NamedTuple, Protocol
 
 from torchrepro_lint.fingerprints import identity
 from torchrepro_lint.model import Finding
+from torchrepro_lint.reading import read_regular
 
 HEADER = "# torchrepro-lint baseline, version 1: findings that are known. Made by `check --write-baseline`.\n"
 _VERSION = re.compile(r"# torchrepro-lint baseline, version (\d+)\b")
@@ -24,6 +25,7 @@ _LINE = re.compile(
     r"(?P<path>[^\t]+)\t(?P<code>TRP\d{3})\t(?P<statement>[0-9a-f]{8,64})#(?P<number>[1-9]\d*)\t(?P<text>.*)"
 )
 _ESCAPE = re.compile(r"\\(?:\\|[tnr]|x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8})")
+MAX_BYTES = 50_000_000  # a line for each of some hundred thousand findings
 _SHOWN = 80  # characters of a statement, for whoever reads the file
 _Key = tuple[str, str, str]  # path, code, statement
 _Place = tuple[str, str, str, int]  # and which of these
@@ -78,7 +80,7 @@ class Baseline:
     def read(cls, path: Path) -> Baseline:
         """Raises BaselineError for a file that is not there, is broken, or has an unresolved merge conflict."""
         try:
-            text = path.read_text(encoding="utf-8")
+            text = read_regular(path, MAX_BYTES).decode("utf-8")
         except FileNotFoundError:
             raise BaselineError(f"{path}: no such file; `--write-baseline {path}` makes it") from None
         except OSError as error:

@@ -5,7 +5,7 @@ Knows file names, excludes, `.gitignore` and symbolic links; of what is in the f
 
 # A Path for each entry of a large folder would cost more than the walk itself, and where a folder may not be
 # entered or a name is too long, os.path says no while Path raises.
-# ruff: noqa: PTH100, PTH110, PTH112, PTH114, PTH118, PTH123, PTH206
+# ruff: noqa: PTH100, PTH110, PTH112, PTH114, PTH118, PTH206
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from torchrepro_lint.globs import Globs, gitignore_patterns
-from torchrepro_lint.reading import read_regular
+from torchrepro_lint.reading import Reach, read_regular, read_start
 from torchrepro_lint.settings import Settings
 
 SUFFIXES = (".py", ".pyi", ".ipynb")
@@ -85,26 +85,6 @@ def _imported_from(folder: Path) -> Path:
     """The folder around the packages that `folder` is in. What is installed beside a package is not its project."""
     outside = next((f for f in (folder, *folder.parents) if not os.path.exists(f / "__init__.py")), folder)
     return folder if outside.name in ("site-packages", "dist-packages") else outside
-
-
-class Reach:
-    """Folders, or files, beyond which no link is followed."""
-
-    def __init__(self, within: Sequence[Path]) -> None:
-        self._within = [os.path.realpath(path).rstrip(os.sep) for path in within]
-        self._folders: dict[str, str] = {}
-
-    def includes(self, path: str | Path) -> bool:
-        """Whether what the path leads to lies within."""
-        folder, name = os.path.split(path)
-        if folder not in self._folders:
-            self._folders[folder] = os.path.realpath(folder)
-        real = os.path.join(self._folders[folder], name)
-        return self.has(os.path.realpath(path) if os.path.islink(real) else real)
-
-    def has(self, real: str) -> bool:
-        """The same for a path without links in it."""
-        return any(real == top or _inside(real, top) for top in self._within)
 
 
 class _Walk:
@@ -185,7 +165,7 @@ class _Walk:
         rules = self._excludes_of(Path(name))
         for entry in entries:
             is_dir = _is_folder(entry)
-            if not is_dir and not _is_python_file(entry):
+            if not is_dir and not _is_python_file(entry, self._reach):
                 continue
             if _verdict([rules], entry.path, is_dir) or _verdict(ignores, entry.path, is_dir):
                 continue
@@ -260,14 +240,13 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _is_python_file(entry: os.DirEntry[str]) -> bool:
+def _is_python_file(entry: os.DirEntry[str], reach: Reach) -> bool:
     try:
         if entry.name.endswith(SUFFIXES):
             return entry.is_file()
         if "." in entry.name or not entry.is_file() or not entry.stat().st_mode & stat.S_IXUSR:
             return False
-        with open(entry.path, "rb") as file:
-            return re.match(_SHEBANG, file.readline(200)) is not None
+        return reach.includes(entry.path) and re.match(_SHEBANG, read_start(entry.path, 200)) is not None
     except OSError:
         return False
 

@@ -21,7 +21,7 @@ from torchrepro_lint.completion import complete, fill, tool_finding, unused_supp
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import CUT
-from torchrepro_lint.discover import Reach, discover, project_root, python_files
+from torchrepro_lint.discover import discover, project_root, python_files
 from torchrepro_lint.index import ModuleFacts, ParseError, build
 from torchrepro_lint.model import Edit, Finding, Level, Position, Safety
 from torchrepro_lint.project.project import Project
@@ -172,7 +172,6 @@ class Run:
         self._seconds = settings.max_file_seconds
         self._too_slow: set[Path] = set()
         declared = project_torch(self.root, self._refused)  # now: a broken pyproject.toml ends the run, not a check
-        self._reach = Reach([self.root, *(settings.base / s for s in settings.src)])
         self._settings = settings
         self._declared_torch = declared
         self._evidence = _own_evidence(settings)
@@ -199,6 +198,7 @@ class Run:
             loader_classes=settings.loader_classes,
             rng_functions=settings.rng_functions,
             tracker=self.tracker,
+            refused=self._refused,
         )
         program = Program(project, self._evidence)
         for path, text in self.overlay.items():
@@ -223,7 +223,7 @@ class Run:
 
     def _content(self, path: str) -> bytes | None:
         """The bytes of a file, None where they are not read."""
-        if Path(path) not in self._asked and not self._reach.includes(path):
+        if Path(path) not in self._asked and not self.program.project.reach.includes(path):
             return None
         try:
             return Path(path).read_bytes()
@@ -232,7 +232,9 @@ class Run:
 
     def _refused(self, path: Path, reason: str) -> None:
         """A list of requirements cannot be read: what it asks for is not known, and everything else goes on."""
-        self.problems.append(f"{path}: cannot be read: {reason}")
+        problem = f"{path}: cannot be read: {reason}"
+        if problem not in self.problems:
+            self.problems.append(problem)
 
     def rel(self, path: Path) -> str:
         """`path` as findings name it."""
@@ -241,7 +243,7 @@ class Run:
     def read(self, path: Path) -> ModuleFacts | None:
         """Read and index one file; a failure is kept, to be reported if the file was asked for. What an import reaches
         through a link out of the project is as if it were not there."""
-        if path not in self._asked and not self._reach.includes(path):
+        if path not in self._asked and not self.program.project.reach.includes(path):
             return None
         try:
             with self.timed("step", "reading and indexing"):
@@ -325,7 +327,7 @@ class Run:
 
     def save(self) -> None:
         """Keep what was found for the next run."""
-        if self.cache is not None:
+        if self.cache is not None and not self.problems:  # which the next run would have to tell, too
             with self.timed("step", "keeping what was found"):
                 self.cache.save()
 

@@ -1,18 +1,21 @@
-"""Files that a user or a repository names, read whole: regular files only, and none above a stated size.
+"""Files that a user or a repository names: regular files only, none above a stated size, no link out of a project.
 
 A pipe without a writer never ends, and a device may not either. Every refusal is an OSError whose `strerror` says why,
 so that callers need no other case. Knows nothing of what is in a file.
 """
 
 # A Path for each of thousands of files would be slow to make.
-# ruff: noqa: PTH116, PTH123
+# ruff: noqa: PTH114, PTH116, PTH118, PTH123
 
 from __future__ import annotations
 
 import errno
 import os
 import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 MAX_LIST = 1_000_000  # bytes of a configuration, a `.gitignore`, a list of requirements
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
@@ -22,16 +25,49 @@ class NotRegularError(OSError):
     """The path names a pipe, a socket or a device."""
 
 
+class OutOfReachError(OSError):
+    """The path is a link that leads out of the project."""
+
+
 def read_regular(path: str | Path, limit: int = MAX_LIST) -> bytes:
     """The contents of a regular file of at most `limit` bytes; raises OSError for any other."""
-    _refuse(path, os.stat(path), limit)  # opening a device may do something by itself
-    with open(os.open(path, _FLAGS), "rb") as file:
-        status = os.fstat(file.fileno())
-        _refuse(path, status, limit)  # it may be another file by now
-        data = file.read((status.st_size or limit) + 1)  # some file systems say 0 of everything
-        if len(data) > limit:
-            raise _too_large(path, limit)
+    with _opened(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > limit or len(data := file.read((size or limit) + 1)) > limit:  # some file systems say 0 of everything
+            raise OSError(errno.EFBIG, f"larger than {in_megabytes(limit)}", str(path))
         return data
+
+
+def read_start(path: str | Path, limit: int) -> bytes:
+    """The first `limit` bytes of a regular file; raises OSError for any other."""
+    with _opened(path) as file:
+        return file.read(limit)
+
+
+class Reach:
+    """Folders, or files, beyond which no link is followed."""
+
+    def __init__(self, within: Sequence[Path]) -> None:
+        self._within = [os.path.realpath(path).rstrip(os.sep) for path in within]
+        self._folders: dict[str, str] = {}
+
+    def includes(self, path: str | Path) -> bool:
+        """Whether what the path leads to lies within."""
+        folder, name = os.path.split(path)
+        if folder not in self._folders:
+            self._folders[folder] = os.path.realpath(folder)
+        real = os.path.join(self._folders[folder], name)
+        return self.has(os.path.realpath(path) if os.path.islink(real) else real)
+
+    def has(self, real: str) -> bool:
+        """The same for a path without links in it."""
+        return any(real == top or real.startswith(top + os.sep) for top in self._within)
+
+    def read(self, path: str | Path, limit: int = MAX_LIST) -> bytes:
+        """The contents of a regular file within; raises OSError for any other."""
+        if not self.includes(path):
+            raise OutOfReachError(errno.EPERM, "a link out of the project", str(path))
+        return read_regular(path, limit)
 
 
 def in_megabytes(size: int) -> str:
@@ -39,14 +75,16 @@ def in_megabytes(size: int) -> str:
     return f"{size / 1e6:g} MB"
 
 
-def _refuse(path: str | Path, status: os.stat_result, limit: int) -> None:
+@contextmanager
+def _opened(path: str | Path) -> Iterator[BinaryIO]:
+    _refuse(path, os.stat(path))  # opening a device may do something by itself
+    with open(os.open(path, _FLAGS), "rb") as file:
+        _refuse(path, os.fstat(file.fileno()))  # it may be another file by now
+        yield file
+
+
+def _refuse(path: str | Path, status: os.stat_result) -> None:
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if not stat.S_ISREG(status.st_mode):
         raise NotRegularError(errno.EINVAL, "not a regular file", str(path))
-    if status.st_size > limit:
-        raise _too_large(path, limit)
-
-
-def _too_large(path: str | Path, limit: int) -> OSError:
-    return OSError(errno.EFBIG, f"larger than {in_megabytes(limit)}", str(path))

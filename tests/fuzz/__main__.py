@@ -1,14 +1,18 @@
-"""Fuzz for a while, or for hours: `python -m tests.fuzz --seconds 15`, `python -m tests.fuzz --long --kind programs`.
+"""Fuzz for a while, or for hours: `python -m tests.fuzz --seconds 15`, `nice -n 19 python -m tests.fuzz --long`.
 
 Each case is made from its number, so `--only KIND:NUMBER` shows it again. Cases run in forks of this process, a few in
 each: so a crash of the interpreter is found as well. What breaks is kept in `tests/fuzz/found`, to be made smaller by hand
-and put into `tests/fuzz/corpus`, which every run of the tests reads.
+and put into `tests/fuzz/corpus`, which every run of the tests reads. `--long` counts in a file there, and goes on where it
+was ended.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
+import json
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -17,17 +21,18 @@ import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 
 from . import oracles
 from .mutants import mutant
 from .programs import program
-from .seeds import expressions, sources, statements
 from .surroundings import notebook, tree
 
 FOUND = Path(__file__).parent / "found"
 CHUNK = 25  # cases of one fork
+KEPT = 3  # cases of one problem
 TOGETHER = 8  # mutants that are checked as one project
 
 
@@ -72,21 +77,23 @@ def problems(kind: str, number: int) -> tuple[int, list[str]]:
         count = KINDS[kind](Random(f"{kind}:{number}"), folder)
         if kind != "trees":
             _write(folder / "pyproject.toml", "")
-        found = list(_of_case(kind, number, folder))
-        if found:
-            kept = FOUND / f"{kind}-{number}"
-            shutil.rmtree(kept, ignore_errors=True)
-            KINDS[kind](Random(f"{kind}:{number}"), _new(kept))
-        return count, found
+        return count, list(_of_case(kind, number, folder))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def keep(kind: str, number: int) -> None:
+    """The files of a case, as they were made."""
+    kept = FOUND / f"{kind}-{number}"
+    shutil.rmtree(kept, ignore_errors=True)
+    KINDS[kind](Random(f"{kind}:{number}"), _new(kept))
 
 
 def _of_case(kind: str, number: int, folder: Path) -> Iterator[str]:
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
     try:
         with oracles.limited():
-            yield from oracles.of_check(folder, size, isolated=kind != "trees")
+            yield from oracles.of_check(folder, size, isolated=kind != "trees", again=number % 4 == 1)
             if kind in ("mutants", "programs") and number % 4 == 0:
                 yield from oracles.of_fix(folder)
     except oracles.HangError:
@@ -109,21 +116,58 @@ def chunk(kind: str, first: int, send: int) -> None:
             told.write(f"end {count}\n")
 
 
-def run(kinds: list[str], seconds: float, first: int) -> tuple[Counter[str], list[str]]:
-    """How many inputs of each kind were tried, and what was wrong, each problem with the case that has it."""
-    for warm in (sources, statements, expressions):
-        warm()
-    counts: Counter[str] = Counter()
-    found: list[str] = []
-    end, at = time.monotonic() + seconds, first
-    while time.monotonic() < end:
+class Tally:
+    """How many inputs of each kind were tried, in how much CPU time, and what was wrong: each problem with the first
+    cases that have it. Kept in a file, where there is one."""
+
+    def __init__(self, file: Path | None, first: int) -> None:
+        self.file = file
+        known = json.loads(file.read_text()) if file is not None and file.exists() else {}
+        self.next: int = known.get("next", first)
+        self.counts = Counter[str](known.get("counts", {}))
+        self.seconds: float = known.get("seconds", 0.0)
+        self.found: dict[str, list[str]] = known.get("found", {})
+
+    def problem(self, kind: str, number: int, text: str) -> None:
+        cases = self.found.setdefault(re.sub(r"\d+", "N", text)[:200], [])
+        if len(cases) < KEPT:
+            cases.append(f"{kind}:{number}")
+            keep(kind, number)
+            print(f"{kind}:{number}: {text}", flush=True)
+
+    def save(self) -> None:
+        if self.file is not None:
+            self.file.parent.mkdir(exist_ok=True)
+            state = {"next": self.next, "counts": self.counts, "seconds": self.seconds, "found": self.found}
+            beside = self.file.with_suffix(".new")
+            beside.write_text(json.dumps(state, indent=1))
+            beside.replace(self.file)
+
+    def summary(self) -> str:
+        told = ", ".join(f"{number} {kind}" for kind, number in sorted(self.counts.items()))
+        return f"{self.counts.total()} inputs ({told}) in {self.seconds:.0f} s of CPU: {len(self.found)} problems"
+
+
+def run(kinds: list[str], seconds: float, inputs: float, tally: Tally) -> None:
+    """Try cases until so much time has passed, or so many inputs were tried."""
+    for kind in KINDS:
+        problems(kind, 0)  # what is imported and read once, so that no fork has to
+    gc.freeze()
+    end, told = time.monotonic() + seconds, time.monotonic()
+    while time.monotonic() < end and tally.counts.total() < inputs:
+        before = os.times()
         for kind in kinds:
-            _run_chunk(kind, at, end, counts, found)
-        at += CHUNK
-    return counts, found
+            _run_chunk(kind, tally.next, end, tally)
+        after = os.times()
+        tally.seconds += after.children_user + after.children_system - before.children_user - before.children_system
+        tally.next += CHUNK
+        tally.save()
+        if time.monotonic() - told > 300:
+            told = time.monotonic()
+            print(time.strftime("%H:%M"), tally.summary(), flush=True)
 
 
-def _run_chunk(kind: str, first: int, end: float, counts: Counter[str], found: list[str]) -> None:
+def _run_chunk(kind: str, first: int, end: float, tally: Tally) -> None:
     receive, send = os.pipe()
     child = os.fork()
     if child == 0:
@@ -143,14 +187,12 @@ def _run_chunk(kind: str, first: int, end: float, counts: Counter[str], found: l
                     os.kill(child, 9)
                     break
             elif word == "end":
-                counts[kind] += int(rest)
+                tally.counts[kind] += int(rest)
             else:
-                found.append(f"{kind}:{number}: {rest}")
-                print(found[-1], flush=True)
+                tally.problem(kind, number, rest)
     status = os.waitpid(child, 0)[1]
     if os.WIFSIGNALED(status) and os.WTERMSIG(status) != 9:
-        found.append(f"{kind}:{number}: the interpreter ended by signal {os.WTERMSIG(status)}")
-        print(found[-1], flush=True)
+        tally.problem(kind, number, f"the interpreter ended by signal {os.WTERMSIG(status)}")
 
 
 def _scratch() -> str | None:
@@ -169,22 +211,26 @@ def _write(path: Path, text: str) -> None:
 def main() -> None:
     warnings.simplefilter("ignore")  # of the mutants
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=15)
-    parser.add_argument("--long", action="store_true", help="for eight hours, with other cases on each day")
+    parser.add_argument("--seconds", type=float, help="15 unless it is --long")
+    parser.add_argument("--long", action="store_true", help="until it is ended, and on from there the next time")
+    parser.add_argument("--inputs", type=float, default=float("inf"), help="end after so many, all runs together")
     parser.add_argument("--kind", choices=KINDS, action="append")
     parser.add_argument("--first", type=int, default=0, help="the number of the first case")
     parser.add_argument("--only", metavar="KIND:NUMBER", help="one case")
     asked = parser.parse_args()
     if asked.only:
         kind, _, number = asked.only.partition(":")
-        print("\n".join(problems(kind, int(number))[1]) or "nothing wrong")
+        found = problems(kind, int(number))[1]
+        if found:
+            keep(kind, int(number))
+        print("\n".join(found) or "nothing wrong")
         return
-    first = int(time.time()) // 86400 * 1_000_000 if asked.long else asked.first
-    start = time.monotonic()
-    counts, found = run(asked.kind or list(KINDS), 8 * 3600 if asked.long else asked.seconds, first)
-    told = ", ".join(f"{number} {kind}" for kind, number in counts.items())
-    print(f"{sum(counts.values())} inputs ({told}) in {time.monotonic() - start:.0f} s: {len(found)} problems")
-    sys.exit(bool(found))
+    seconds = asked.seconds or (float("inf") if asked.long else 15)
+    tally = Tally(FOUND / "tally.json" if asked.long else None, asked.first)
+    with suppress(KeyboardInterrupt):
+        run(asked.kind or list(KINDS), seconds, asked.inputs, tally)
+    print(tally.summary())
+    sys.exit(bool(tally.found))
 
 
 if __name__ == "__main__":

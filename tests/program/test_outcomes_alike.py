@@ -68,4 +68,4 @@ def test_a_value_is_read_alike_everywhere(program: SmallProject, expected: bool 
     assert [shuffling(call) for call in loader_calls(module)] == [as_certainty[expected]]
     found = {True: [True], False: [], None: [False]}
     assert [sampler.certain for sampler in samplers(module, program.program)] == found[expected]
-    assert [state for _, state in stated(module, "torch.backends.cudnn", "benchmark")] == [expected]
+    assert [state for _, state in stated(module, "torch.backends.cudnn", "benchmark").settings] == [expected]

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from torchrepro_lint.project.text import MAX_SEARCHES, ProjectText
+from torchrepro_lint.reading import read_regular
 
 FILES = {
     "a.py": "import torch\nset_epoch(1)\n",
@@ -18,7 +19,7 @@ FILES = {
 def text_of(folder: Path) -> ProjectText:
     for name, content in FILES.items():
         (folder / name).write_text(content, encoding="utf-8")
-    return ProjectText(lambda: sorted(folder.glob("*.py")))
+    return ProjectText(lambda: sorted(folder.glob("*.py")), read_regular)
 
 
 def names(paths: list[Path] | None) -> list[str]:

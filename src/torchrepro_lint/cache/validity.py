@@ -14,19 +14,13 @@ from typing import Any
 
 from torchrepro_lint.cache.states import States
 from torchrepro_lint.dataflow.store import CUT
-from torchrepro_lint.project import disk, modules, text
+from torchrepro_lint.project import disk, text
 from torchrepro_lint.project.files import CODE, MATCHES, OUTLINE, SEARCH_PATH, TEXT
 from torchrepro_lint.project.importers import IMPORTS, modules_in
 from torchrepro_lint.project.project import Project
 from torchrepro_lint.tracking import Question, numbers
 
 SEARCHES = (text.MENTIONING, text.CONTAINING, text.DEFINES, text.MATCH)
-_FOLDERS: Mapping[str, Callable[..., Any]] = {
-    "child": modules.child,
-    "package": modules.package,
-    "filled": modules.is_filled,
-    **disk.QUESTIONS,
-}
 
 
 class Listing:
@@ -42,7 +36,7 @@ class Listing:
     def contents(self) -> Mapping[str, bytes]:
         """What the files hold that have moved and are still there."""
         found = ((path, self.states.read(path)) for path in sorted(self.moved & self.now))
-        return {path: data for path, data in found if data is not None}
+        return {path: data for path, data in found if data is not None and len(data) <= text.MAX_BYTES}
 
     @cached_property
     def words(self) -> Mapping[str, Collection[bytes]]:
@@ -57,7 +51,8 @@ class Listing:
     @cached_property
     def is_too_large(self) -> bool:
         """Whether there is too much text to be searched."""
-        return sum(self.states.of(path).size for path in self.now) > text.MAX_BYTES
+        sizes = (self.states.of(path).size for path in self.now)
+        return sum(size for size in sizes if size <= text.MAX_BYTES) > text.MAX_BYTES  # a larger file is not read
 
 
 class Validity:
@@ -99,7 +94,19 @@ class Validity:
             return self._listing.is_too_large is answer
         if kind in SEARCHES:
             return not self._listing.moved or self._found_alike(kind, about, answer)
-        return kind in _FOLDERS and plain(_FOLDERS[kind](*about)) == answer
+        if kind in disk.QUESTIONS:
+            return bool(plain(disk.QUESTIONS[kind](self._project().reach, *about)) == answer)
+        return bool(self._in_folders(kind, about) == answer)
+
+    def _in_folders(self, kind: str, about: Sequence[str]) -> Any:
+        finder, tracker = self._project().finder, self._project().tracker
+        outer = tracker.begin()
+        asked: Mapping[str, Callable[..., Any]] = {
+            "child": finder.child, "package": finder.package, "filled": finder.is_filled,
+        }  # fmt: skip
+        found = asked[kind](*about)
+        tracker.forget(outer)
+        return found
 
     def _of_file(self, kind: str, path: str) -> Any:
         files, tracker = self._project().files, self._project().tracker

@@ -40,7 +40,7 @@ def without_seed(module: Module, program: Program) -> Iterator[Draft]:
             edits = (replace(call.facts, seed.node, text),) if is_written else ()
         elif not call.node.args and not call.node.keywords:
             edits = (first_argument(call.facts, call.node, text),)
-        in_worker = is_worker_init(call.scope)
+        in_worker = is_worker_init(call.scope, program)
         unsafe = not (in_worker or runs_once(program, call.node, call.scope))
         often = not in_worker and runs_often(program, call.node, call.scope)
         edits = (*edits, *imports) if edits and not often else ()
@@ -88,7 +88,7 @@ def _is_on_generator(call: ast.Call, scope: Scope, program: Program) -> bool:
 def _reseed(call: Call, row: Mapping[str, Any] | None, program: Program) -> Draft:
     """`torch.seed()` becomes `torch.manual_seed(SEED)`, unless its result, the new seed, is used."""
     edits: tuple[Edit, ...] = ()
-    in_worker = is_worker_init(call.scope)
+    in_worker = is_worker_init(call.scope, program)
     often = not in_worker and runs_often(program, call.node, call.scope)
     if isinstance(call.facts.parents[call.node], ast.Expr) and not often:
         instead = Import(f"{call.written.removesuffix('seed')}manual_seed")

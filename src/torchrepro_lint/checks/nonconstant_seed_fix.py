@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope
 from torchrepro_lint.model import Edit, Range
 from torchrepro_lint.rng.chosen_seeds import Seeding, Source
@@ -62,7 +63,7 @@ def seed_edits(program: Program, value: ast.expr, source: Source, seedings: list
     for seeding in seedings:
         if _inside(facts, value, seeding.call):
             text, imports = seed_text(program, seeding.scope, seeding.call)
-            whole = is_worker_init(seeding.scope)  # the worker's own seed needs nothing added
+            whole = is_worker_init(seeding.scope, program)  # the worker's own seed needs nothing added
             if text == "0" and not whole and (rest := _added_to(facts, value)) is not None:
                 return (replace(facts, facts.parents[value], facts.text(rest)),)
             return (replace(facts, seeding.seed.node if whole else value, text), *imports)
@@ -106,7 +107,7 @@ def _stable_hash(source: Source) -> tuple[Edit, ...]:
 
 def seed_text(program: Program, scope: Scope, node: ast.AST) -> tuple[str, tuple[Edit, ...]]:
     """A seed as written at `node`; in a loader's worker, the one that PyTorch gave to this worker."""
-    if is_worker_init(scope):
+    if is_worker_init(scope, program):
         name = import_name(scope.facts, "torch.initial_seed", scope, node)
         return f"{name.text}() % 2**32", name.edits
     return Seeds(program).expression(scope, node), ()
@@ -121,7 +122,7 @@ def first_argument(facts: ModuleFacts, call: ast.Call, text: str) -> Edit:
     return Edit(source.rel, Range(source.position(opening), source.position(end)), text)
 
 
-def is_worker_init(scope: Scope) -> bool:
+def is_worker_init(scope: Scope, program: Program) -> bool:
     """Whether a function is passed as `worker_init_fn` in its file, or is named as if it were."""
     if scope.kind == "lambda":
         return _is_passed(scope.facts.parents[scope.node])
@@ -129,8 +130,14 @@ def is_worker_init(scope: Scope) -> bool:
     name = function.name.rpartition(".")[2]
     if function.kind != "function" or ("worker" in name and ("init" in name or "seed" in name)):
         return function.kind == "function"
-    calls = (call for sites in scope.facts.calls.values() for call, _ in sites)
-    return any(_is_passed(k) and getattr(k.value, "id", None) == name for call in calls for k in call.keywords)
+    return name in _worker_inits(scope.facts, program)
+
+
+@remembered
+def _worker_inits(facts: ModuleFacts, program: Program) -> frozenset[str]:  # noqa: ARG001
+    """The names that a file passes as `worker_init_fn`."""
+    keywords = (k for sites in facts.calls.values() for call, _ in sites for k in call.keywords)
+    return frozenset(k.value.id for k in keywords if _is_passed(k) and isinstance(k.value, ast.Name))
 
 
 def _is_passed(node: ast.AST) -> bool:

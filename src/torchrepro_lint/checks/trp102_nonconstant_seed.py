@@ -52,7 +52,7 @@ def _chosen(value: ast.expr, source: Source, seedings: list[Seeding], program: P
     edits = seed_edits(program, value, source, seedings)
     at_value = bool(edits) and edits[0].range == facts.range(value)
     places = [(value, source.scope)] if at_value else [(s.call, s.scope) for s in seedings]
-    varies = is_worker_init(source.scope) or tells_apart(source.node)  # each call still draws its own numbers
+    varies = is_worker_init(source.scope, program) or tells_apart(source.node)  # each call still draws its own numbers
     if not varies and (_is_meant(facts, value) or any(runs_often(program, *place) for place in places)):
         edits = ()
     return Draft(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from pathlib import Path
 
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.index import Scope
+from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.rng.chosen_seeds import seeds_by_name
 from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.ranks import Guard, first_only
@@ -54,21 +54,22 @@ def _seeded_everywhere(module: Module, program: Program) -> frozenset[str]:
     )
 
 
-def _draws(seeding: SeedCall, program: Program) -> Iterator[tuple[ast.Call, Scope]]:
-    """The draws in the file from the generators that the call seeds."""
-    for sites in seeding.scope.facts.calls.values():
-        for node, scope in sites:
-            draw = draw_of(program, program.callee(node, scope), node, scope)
-            if draw is not None and draw.family in seeding.families:
-                yield node, scope
+@remembered
+def _drawing(facts: ModuleFacts, program: Program) -> frozenset[tuple[str, Guard | None]]:
+    """The families that the file draws from, each with the branch of one process that the draw is in."""
+    sites = [site for listed in facts.calls.values() for site in listed]
+    draws = ((draw_of(program, program.callee(node, scope), node, scope), node, scope) for node, scope in sites)
+    return frozenset((draw.family, first_only(node, scope)) for draw, node, scope in draws if draw is not None)
 
 
 def _draws_inside(guard: Guard, seeding: SeedCall, program: Program) -> bool:
     """Whether the seed is for this process only, such as for a split that it sends to the others."""
-    return any(first_only(*draw) == guard for draw in _draws(seeding, program))
+    drawing = _drawing(seeding.scope.facts, program)
+    return any((family, guard) in drawing for family in seeding.families)
 
 
 def _draws_elsewhere(seeding: SeedCall, program: Program) -> bool:
     """Whether the processes that are not seeded draw, or train."""
-    calls = seeding.scope.facts.calls
-    return "backward" in calls or any(first_only(n, s) is None for n, s in _draws(seeding, program))
+    drawing = _drawing(seeding.scope.facts, program)
+    is_drawn = any((family, None) in drawing for family in seeding.families)
+    return "backward" in seeding.scope.facts.calls or is_drawn

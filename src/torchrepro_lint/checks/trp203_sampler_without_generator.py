@@ -9,7 +9,6 @@ from torchrepro_lint.checks.seeded_generator import seeded_generator
 from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.conditions import is_dead
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.index import Scope
 from torchrepro_lint.loading.loaders import lacks_generator, samplers
 
 
@@ -25,4 +24,4 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
 
 def _draws_by_itself(call: Call, program: Program) -> bool:
     """A subclass with its own `__iter__` decides what it draws from."""
-    return call.subclass is not None and isinstance(program.names.class_member(call.subclass, "__iter__"), Scope)
+    return call.subclass is not None and program.names.method(call.subclass, "__iter__") is not None

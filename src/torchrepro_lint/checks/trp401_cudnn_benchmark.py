@@ -9,7 +9,7 @@ from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.switch_edit import with_value
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.kernels.flags import Setting, follows_request, reads_switch, stated, undone
+from torchrepro_lint.kernels.flags import Setting, follows_request, reads_switch, stated
 from torchrepro_lint.model import Certainty
 from torchrepro_lint.rng.predicates import is_unrequested, needs_option
 
@@ -18,21 +18,21 @@ OWNER, NAME = "torch.backends.cudnn", "benchmark"
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
     """Every place that turns `cudnn.benchmark` on, or may."""
-    states = stated(module, OWNER, NAME)
-    for setting, value in states:
+    switch = stated(module, OWNER, NAME)
+    for setting, value in switch.settings:
         if value is False or _switched_off(setting) or is_unrequested(setting.node, setting.scope, program):
             continue
         if value is None and not _opaque(program, setting):
             continue
         if value is None or needs_option(NAME, setting.node, setting.scope):
             yield Draft(setting.node, {"written": setting.written}, "depends", certainty=Certainty.DEPENDS)
-        elif not undone(program, setting, value, states):
+        elif not switch.undone(program, setting, value):
             yield Draft(setting.node, {"written": setting.written}, edits=with_value(setting, "False"))
 
 
 def _opaque(program: Program, setting: Setting) -> bool:
     """A value known only at run time, not one that follows a determinism flag or restores an earlier value."""
-    return not follows_request(program, setting) and not reads_switch(program, setting, OWNER, NAME)
+    return not follows_request(program, setting) and not reads_switch(setting.facts, OWNER, NAME, program)
 
 
 def _switched_off(setting: Setting) -> bool:

@@ -8,7 +8,7 @@ from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.switch_edit import with_value
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.kernels.flags import stated, temporary, undone
+from torchrepro_lint.kernels.flags import stated
 from torchrepro_lint.model import Level
 from torchrepro_lint.rng.predicates import is_unrequested
 
@@ -17,13 +17,13 @@ OWNER, NAME = "torch.backends.cudnn", "deterministic"
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
     """Every place that turns `cudnn.deterministic` off."""
-    states = stated(module, OWNER, NAME)
-    for setting, value in states:
+    switch = stated(module, OWNER, NAME)
+    for setting, value in switch.settings:
         if value is not False or is_unrequested(setting.node, setting.scope, program):
             continue
-        if undone(program, setting, value, states):
+        if switch.undone(program, setting, value):
             continue
-        if temporary(setting, value, states):
+        if switch.temporary(setting, value):
             yield Draft(setting.node, {"written": setting.written}, "temporary", level=Level.NOTE)
         else:
             yield Draft(setting.node, {"written": setting.written}, edits=with_value(setting, "True"))

@@ -10,7 +10,7 @@ from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.switch_edit import with_value
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.kernels.flags import passed, temporary
+from torchrepro_lint.kernels.flags import Switch, passed
 from torchrepro_lint.model import Level
 from torchrepro_lint.project.unknown import UNKNOWN, Opaque
 from torchrepro_lint.rng.predicates import is_unrequested
@@ -23,12 +23,12 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     for row in catalogue.table("backend_flags")["strictness"]:
         settings = list(passed(module, dict.fromkeys(row["names"], row)))
         values = [(setting, program.literal(setting.value, setting.value_scope)) for setting in settings]
+        switch = Switch([(s, None if v is UNKNOWN else _kind(row, v) != "off") for s, v in values])
         for setting, value in values:
             kind = _kind(row, value)
             if kind is None or is_unrequested(setting.node, setting.scope, program):
                 continue
-            strict = [(s, None if v is UNKNOWN else _kind(row, v) != "off") for s, v in values]
-            if kind == "off" and temporary(setting, False, strict):
+            if kind == "off" and switch.temporary(setting, False):
                 yield Draft(setting.node, {"written": setting.written}, "temporary", level=Level.NOTE)
             else:
                 edits = with_value(setting, row["strict"])

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.loading.worker_calls import WorkerDraw
 from torchrepro_lint.model import Edit, Position, Range
@@ -98,6 +99,7 @@ def renewed_generator(call: Call, first: Call, holder: str, draw: WorkerDraw, re
     return _inserted(call, first, name, [f"{data}.{draw.attribute} = {value}"], [torch, home])
 
 
+@remembered
 def _known(facts: ModuleFacts, program: Program) -> Import | None:
     """A function of the file, or imported into it, that is meant for this."""
     for name, bindings in facts.scope.bindings.items():
@@ -108,6 +110,7 @@ def _known(facts: ModuleFacts, program: Program) -> Import | None:
     return None
 
 
+@remembered
 def _importable(facts: ModuleFacts, program: Program) -> Import | None:
     """One of a module from which the file imports names already, so that one more can do no harm."""
     for node, home in _homes(facts, program):
@@ -118,8 +121,10 @@ def _importable(facts: ModuleFacts, program: Program) -> Import | None:
     return None
 
 
-def _homes(facts: ModuleFacts, program: Program) -> Iterator[tuple[ast.ImportFrom, ModuleFacts]]:
+@remembered
+def _homes(facts: ModuleFacts, program: Program) -> list[tuple[ast.ImportFrom, ModuleFacts]]:
     """The project's modules from which a file imports names, and which do not come back to it."""
+    homes: list[tuple[ast.ImportFrom, ModuleFacts]] = []
     for node in facts.tree.body:
         if isinstance(node, ast.ImportFrom) and node.names[0].name != "*":
             found = program.project.finder.find(node.module or "", node.level, str(facts.source.path))
@@ -130,7 +135,8 @@ def _homes(facts: ModuleFacts, program: Program) -> Iterator[tuple[ast.ImportFro
                 and own != (path := Path(home.source.path))
                 and own not in program.project.reachable(path)
             ):
-                yield node, home
+                homes.append((node, home))
+    return homes
 
 
 def _takes_one(node: ast.AST) -> bool:

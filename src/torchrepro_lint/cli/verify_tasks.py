@@ -53,7 +53,7 @@ class Assignment(click.ParamType[tuple[str, Any]]):
             self.fail(f"{value!r} is no argument such as dim=1", param, ctx)
         try:
             found = ast.literal_eval(text)
-        except (ValueError, SyntaxError):
+        except (ValueError, TypeError, SyntaxError):
             found = text
         return name, list(found) if isinstance(found, tuple) else found
 

@@ -303,8 +303,8 @@ def _given(use: Use[Any], argument: Argument, callee: str | Scope | None, edges:
 
 
 def _constructed(use: Use[Any], argument: Argument, owner: Scope, edges: Edges) -> Iterator[Step]:
-    constructor = edges.program.names.class_member(owner, "__init__")
-    if isinstance(constructor, Scope):
+    constructor = edges.program.names.method(owner, "__init__")
+    if constructor is not None:
         yield from edges.parameter(argument, constructor, use)
         return
     assert isinstance(owner.node, ast.ClassDef)  # of a data class or named tuple, which keeps it in a field

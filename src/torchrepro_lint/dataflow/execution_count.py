@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from torchrepro_lint.dataflow.enclosing import outermost_loop
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 
 _ONCE = frozenset({"main", "main_worker", "train", "run", "setup", "setup_training"})
@@ -108,12 +109,21 @@ def _handed_to(function: Scope, program: Program) -> set[str]:
     paths = program.project.text.mentioning(name) or (function.facts.source.path,)
     for path in paths[:MAX_FILES]:
         facts = program.load(str(path))
-        for spelled, sites in facts.calls.items() if facts is not None else ():
-            for call, scope in sites:
-                passed = [*call.args, *(keyword.value for keyword in call.keywords)]
-                named = (a for a in passed if getattr(a, "attr", getattr(a, "id", None)) == name)
-                if any(program.names.resolve(a, scope) is function for a in named):
-                    found.add(spelled)
+        passed = _passed(facts, program).get(name, ()) if facts is not None else ()
+        found.update(spelled for spelled, a, scope in passed if program.names.resolve(a, scope) is function)
+    return found
+
+
+@remembered
+def _passed(facts: ModuleFacts, program: Program) -> dict[str, list[tuple[str, ast.expr, Scope]]]:  # noqa: ARG001
+    """The names that the calls of a file are given, by their last part: what is called with them, and where."""
+    found: dict[str, list[tuple[str, ast.expr, Scope]]] = {}
+    for spelled, sites in facts.calls.items():
+        for call, scope in sites:
+            for value in (*call.args, *(keyword.value for keyword in call.keywords)):
+                name = getattr(value, "attr", getattr(value, "id", None))
+                if name is not None:
+                    found.setdefault(name, []).append((spelled, value, scope))
     return found
 
 

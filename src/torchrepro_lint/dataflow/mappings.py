@@ -13,7 +13,8 @@ from torchrepro_lint.dataflow.domain import Domain, Of, Written
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reads
 from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.index import Binding, FunctionNode, Scope
+from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, Scope
 
 Entries: TypeAlias = "dict[str, Site] | None"
 
@@ -69,14 +70,11 @@ class Mappings(Domain[Entries]):
     def _added(self, name: str, scope: Scope) -> Iterator[Entries]:
         """What `name["key"] = value` and `name.update(...)` add, everywhere in the file where the name is the same."""
         owner = scope.binding_scope(name)
-        for key, sets in scope.facts.subscript_sets.items():
-            for item in sets:
-                if _is_named(item.target.value, name) and item.scope.binding_scope(name) is owner:
-                    yield {key: Site(item.value, item.scope)} if item.value is not None else None
-        for call, where in scope.facts.calls.get("update", ()):
-            holder = call.func.value if isinstance(call.func, ast.Attribute) else None
-            if _is_named(holder, name) and where.binding_scope(name) is owner:
-                yield self._given(call, where, lambda node, at: self.program.evaluate(node, at, self))
+        items, calls = _filled(scope.facts, self.program)
+        for key, value, where in items.get((owner, name), ()):
+            yield {key: Site(value, where)} if value is not None else None
+        for call, where in calls.get((owner, name), ()):
+            yield self._given(call, where, lambda node, at: self.program.evaluate(node, at, self))
 
     # -- `**kwargs` of a function -------------------------------------------------------------------------------
     def gathered(self, binding: Binding, function: Scope, of: Of[Entries]) -> Entries:
@@ -90,6 +88,29 @@ class Mappings(Domain[Entries]):
         return self.join([_keyword(k, caller, of) for k, caller in extra]) if calls else None
 
 
+_Named: TypeAlias = "tuple[Scope | None, str]"
+_Filled: TypeAlias = (
+    "tuple[dict[_Named, list[tuple[str, ast.expr | None, Scope]]], dict[_Named, list[tuple[ast.Call, Scope]]]]"
+)
+
+
+@remembered
+def _filled(facts: ModuleFacts, program: Program) -> _Filled:  # noqa: ARG001
+    """What a file puts into what names hold: key by key, and by `update`."""
+    items: dict[_Named, list[tuple[str, ast.expr | None, Scope]]] = {}
+    calls: dict[_Named, list[tuple[ast.Call, Scope]]] = {}
+    for key, sets in facts.subscript_sets.items():
+        for item in sets:
+            if isinstance(holder := item.target.value, ast.Name):
+                items.setdefault((item.scope.binding_scope(holder.id), holder.id), []).append(
+                    (key, item.value, item.scope)
+                )
+    for call, where in facts.calls.get("update", ()):
+        if isinstance(call.func, ast.Attribute) and isinstance(holder := call.func.value, ast.Name):
+            calls.setdefault((where.binding_scope(holder.id), holder.id), []).append((call, where))
+    return items, calls
+
+
 def _entry(key: ast.expr | None, value: ast.expr, scope: Scope, of: Of[Entries]) -> Entries:
     if key is None:  # {**more}
         return of(value, scope)
@@ -98,10 +119,6 @@ def _entry(key: ast.expr | None, value: ast.expr, scope: Scope, of: Of[Entries])
 
 def _keyword(keyword: ast.keyword, scope: Scope, of: Of[Entries]) -> Entries:
     return of(keyword.value, scope) if keyword.arg is None else {keyword.arg: Site(keyword.value, scope)}
-
-
-def _is_named(node: ast.expr | None, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name
 
 
 def _is_handed_on(binding: Binding, function: Scope) -> bool:

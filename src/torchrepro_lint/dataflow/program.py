@@ -188,8 +188,8 @@ class Program:
     def _calls_of_object(self, call: ast.Call, scope: Scope) -> Iterator[Scope]:
         for origin in self.origins(call.func, scope):
             if isinstance(origin, Result) and isinstance(origin.callee, Scope) and origin.callee.kind == "class":
-                methods = (self.names.class_member(origin.callee, name) for name in ("__call__", "forward"))
-                yield from [m for m in methods if isinstance(m, Scope)][:1]
+                methods = (self.names.method(origin.callee, name) for name in ("__call__", "forward"))
+                yield from [m for m in methods if m is not None][:1]
 
     def callers_of(self, function: Scope) -> list[CallSite] | None:
         """Every call of a project function that the program can see; None when there may be others.

@@ -78,6 +78,7 @@ class Definitions:
         self._seen: dict[ast.AST, _Seen] = {}
         self._readers: dict[Binding, list[ast.Name]] = {}
         self._reads: dict[_Name, _Reads] = {}
+        self._shapes: dict[Scope, dict[str, list[tuple[ast.Name, int]]]] = {}
         _Pass(function, self._seen, self._readers).run()
 
     def seen_by(self, read: ast.AST) -> _Seen:
@@ -94,6 +95,12 @@ class Definitions:
         if key not in self._reads:
             self._reads[key] = _Reads(name, owner, self)
         return self._reads[key]
+
+    def shapes(self, owner: Scope) -> dict[str, list[tuple[ast.Name, int]]]:
+        """The names whose shapes are unpacked into names of a scope, where, and into how many."""
+        if owner not in self._shapes:
+            self._shapes[owner] = _shapes(owner)
+        return self._shapes[owner]
 
 
 class _Reads:
@@ -354,17 +361,21 @@ def shape_names(read: ast.Name, owner: Scope, scope: Scope) -> int | None:
     """The number of names that the shape of the same value is unpacked into: `b, c, h, w = x.shape`."""
     if scope.function is not owner.function:
         return None
+    unpacked = definitions(owner).shapes(owner).get(read.id, ())
+    mine = reaching(owner.bindings[read.id], read, owner, scope) if unpacked else []
+    same = (count for subject, count in unpacked if mine == reaching(owner.bindings[read.id], subject, owner, owner))
+    return next(same, None)
+
+
+def _shapes(owner: Scope) -> dict[str, list[tuple[ast.Name, int]]]:
+    found: dict[str, list[tuple[ast.Name, int]]] = {}
     for binding in (b for bindings in owner.bindings.values() for b in bindings if b.kind == "unpack"):
         subject = _subject(binding.value)
-        if not (isinstance(subject, ast.Name) and subject.id == read.id and isinstance(binding.node, ast.Assign)):
-            continue
-        target = binding.node.targets[0]
-        if not isinstance(target, ast.Tuple | ast.List) or any(isinstance(e, ast.Starred) for e in target.elts):
-            continue
-        mine = reaching(owner.bindings[read.id], read, owner, scope)
-        if mine == reaching(owner.bindings[read.id], subject, owner, owner):
-            return len(target.elts)
-    return None
+        if isinstance(subject, ast.Name) and isinstance(binding.node, ast.Assign):
+            target = binding.node.targets[0]
+            if isinstance(target, ast.Tuple | ast.List) and not any(isinstance(e, ast.Starred) for e in target.elts):
+                found.setdefault(subject.id, []).append((subject, len(target.elts)))
+    return found
 
 
 def _subject(value: ast.expr | None) -> ast.expr | None:

@@ -158,7 +158,9 @@ class ModuleFacts:
     conditions: dict[ast.AST, Any] = field(default_factory=dict)  # kept by `dataflow.conditions`
     blocks: dict[ast.AST, Any] = field(default_factory=dict)  # by `dataflow.conditions`, too
     definitions: dict[ast.AST, Any] = field(default_factory=dict)  # kept by `dataflow.reaching_definitions`
+    imported: dict[Scope, Any] = field(default_factory=dict)  # kept by `syntax.imports`
     _statements: dict[int, tuple[int, int]] | None = None
+    _in_handlers: set[int] | None = None
 
     def __post_init__(self) -> None:
         self.scope = Scope("module", "", self.tree, None, self)
@@ -174,13 +176,14 @@ class ModuleFacts:
         self.tree = gone
         self.calls, self.attribute_sets, self.subscript_sets, self._parents = {}, {}, {}, None
         self.imports, self.star_imports, self.guard = [], [], None
-        self._reads, self.conditions, self.blocks, self.definitions = {}, {}, {}, {}
+        self._reads, self.conditions, self.blocks, self.definitions, self.imported = {}, {}, {}, {}, {}
         self._statements = None
 
     def in_handler(self, node: ast.AST) -> bool:
         """Whether `node` lies in an `except` clause."""
-        line: int = getattr(node, "lineno", 0)
-        return any(first <= line <= last for first, last in self.handlers)
+        if self._in_handlers is None:
+            self._in_handlers = {line for first, last in self.handlers for line in range(first, last + 1)}
+        return getattr(node, "lineno", 0) in self._in_handlers
 
     # -- places -------------------------------------------------------------------------------------------
     def range(self, node: ast.AST) -> Range:

@@ -13,7 +13,7 @@ _PLAIN = frozenset(
 _TENSORS = frozenset({"Tensor", "FloatTensor", "HalfTensor", "Parameter"})
 _WHOLE = frozenset({"LongTensor", "IntTensor", "BoolTensor"})
 _HOLDERS = frozenset({"list", "List", "dict", "Dict", "Sequence", "tuple", "Tuple", "Iterable", "Mapping", "Callable"})
-_WORD = re.compile(r"\w+(?=\s*(?:[\[\],|]|$))")
+_WORD = re.compile(r"\b\w+\b(?=\s*(?:[\[\],|]|$))")
 
 
 def annotated(node: ast.expr | None) -> Traits | None:

@@ -7,8 +7,10 @@ switch and which later setting undoes an earlier one; what a value means for a r
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from torchrepro_lint import catalogue
@@ -19,12 +21,15 @@ from torchrepro_lint.dataflow.enclosing import block_of
 from torchrepro_lint.dataflow.options import outcome
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.rng.predicates import determinism, is_requested, mentions_request
 
 _QUIET = frozenset({"torch", "numpy", "random", "os", "builtins", "logging", "warnings"})
 _PAIRED = frozenset({"__enter__", "__exit__", "setUp", "tearDown", "setUpClass", "tearDownClass",
                      "setup_method", "teardown_method"})  # fmt: skip
+MAX_OTHERS = 64  # settings to another value that are looked at for each: nobody writes more of one switch
+MAX_BETWEEN = 64  # statements after which a switch is not set back at once
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,12 +70,58 @@ class Setting:
         return facts.text(self.node)
 
 
-def stated(module: Module, owner: str, name: str) -> list[tuple[Setting, bool | None]]:
-    """Every place of a file that sets `owner.name`, also by a call of the catalogue, with the state it sets."""
+class Switch:
+    """Every place of a file that sets one switch, with the state that it sets; None where it is not known."""
+
+    def __init__(self, settings: Sequence[tuple[Setting, bool | None]]) -> None:
+        self.settings = settings
+        self._in_function: dict[tuple[Scope, bool | None], list[Setting]] = {}
+        self._in_halves: dict[tuple[Scope | None, bool | None], list[Setting]] = {}  # of context managers, by class
+        for setting, value in sorted(settings, key=lambda item: _place(item[0])):
+            function = setting.scope.function
+            self._in_function.setdefault((function, value), []).append(setting)
+            if _last(function).id in _PAIRED:
+                self._in_halves.setdefault((function.method_class, value), []).append(setting)
+
+    def undone(self, program: Program, setting: Setting, here: bool) -> bool:
+        """Whether a later setting in the same function gives a switch that is set to `here` the other value
+        before it matters: at once, or wherever determinism is asked for."""
+        opposite = self._in_function.get((setting.scope.function, not here), [])
+        later = opposite[bisect_right(opposite, _place(setting), key=_place) :][: MAX_OTHERS + 1]
+        for other in later:
+            if are_exclusive((setting.node, setting.scope), (other.node, other.scope)):
+                continue
+            if is_requested(other.node, other.scope) or _at_once(program, setting, other):
+                return True
+        return len(later) > MAX_OTHERS
+
+    def temporary(self, setting: Setting, here: bool) -> bool:
+        """Whether a switch that is set to `here` is so for a while only: it is set back later in the same
+        function or by the other half of a context manager, this line sets back what the same block set before,
+        or the function is there to undo what another one did."""
+        if setting.scope.function.kind == "function" and determinism(_last(setting.scope.function)) is False:
+            return True
+        return any(
+            not are_exclusive((setting.node, setting.scope), (other.node, other.scope))
+            and (_set_back(setting, other) or _two_halves(setting.scope, other.scope))
+            for other in islice(self._unlike(setting, here), MAX_OTHERS)
+        )
+
+    def _unlike(self, setting: Setting, here: bool) -> Iterator[Setting]:
+        """The settings to another value that may belong to this one."""
+        function = setting.scope.function
+        for value in (not here, None):
+            yield from self._in_function.get((function, value), ())
+            if _last(function).id in _PAIRED:
+                yield from self._in_halves.get((function.method_class, value), ())
+
+
+def stated(module: Module, owner: str, name: str) -> Switch:
+    """Every place of a file that sets `owner.name`, also by a call of the catalogue."""
     if name not in module.facts.source.text:
-        return []
+        return Switch(())
     settings = [*assigned(module, owner, name), *passed(module, catalogue.names("backend_flags", name))]
-    return [(setting, state(module.program, setting)) for setting in settings]
+    return Switch([(setting, state(module.program, setting)) for setting in settings])
 
 
 def assigned(module: Module, owner: str, name: str) -> Iterator[Setting]:
@@ -141,9 +192,9 @@ def _was_saved(origin: object) -> bool:
     )
 
 
-def reads_switch(program: Program, setting: Setting, owner: str, name: str) -> bool:
-    """Whether the file that sets the switch also reads it: it saves and restores."""
-    facts = setting.facts
+@remembered
+def reads_switch(facts: ModuleFacts, owner: str, name: str, program: Program) -> bool:
+    """Whether a file that sets the switch also reads it: it saves and restores."""
     return any(
         isinstance(node, ast.Attribute)
         and node.attr == name
@@ -153,49 +204,20 @@ def reads_switch(program: Program, setting: Setting, owner: str, name: str) -> b
     )
 
 
-def undone(program: Program, setting: Setting, here: bool, others: Sequence[tuple[Setting, bool | None]]) -> bool:
-    """Whether a later setting in the same function gives a switch that is set to `here` the other value
-    before it matters: at once, or wherever determinism is asked for."""
-    for other, value in others:
-        if value is None or value == here or not _after(other, setting):
-            continue
-        if are_exclusive((setting.node, setting.scope), (other.node, other.scope)):
-            continue
-        if is_requested(other.node, other.scope) or _at_once(program, setting, other):
-            return True
-    return False
-
-
-def _after(later: Setting, earlier: Setting) -> bool:
-    first, second = earlier.statement, later.statement
-    return later.scope.function is earlier.scope.function and (second.lineno, second.col_offset) > (
-        first.lineno, first.col_offset)  # fmt: skip
+def _place(setting: Setting) -> tuple[int, int]:
+    return setting.statement.lineno, setting.statement.col_offset
 
 
 def _at_once(program: Program, first: Setting, second: Setting) -> bool:
     """Both stand in one block, and nothing between them can run a kernel."""
     facts = first.facts
     block = block_of(facts, first.statement)
-    if second.statement not in block:
+    start, end = _index(block, first.statement), _index(block, second.statement)
+    if start is None or end is None or end - start > MAX_BETWEEN:
         return False
-    between = block[block.index(first.statement) + 1 : block.index(second.statement)]
+    between = block[start + 1 : end]
     calls = [n for s in between for n in ast.walk(s) if isinstance(n, ast.Call)]
     return all((program.qualified(c.func, first.scope) or "").partition(".")[0] in _QUIET for c in calls)
-
-
-def temporary(setting: Setting, here: bool, others: Sequence[tuple[Setting, bool | None]]) -> bool:
-    """Whether a switch that is set to `here` is so for a while only: it is set back later in the same
-    function or by the other half of a context manager, this line sets back what the same block set before,
-    or the function is there to undo what another one did."""
-    if setting.scope.function.kind == "function" and determinism(_last(setting.scope.function)) is False:
-        return True
-    return any(
-        other.node is not setting.node
-        and value != here
-        and not are_exclusive((setting.node, setting.scope), (other.node, other.scope))
-        and (_set_back(setting, other) or _two_halves(setting.scope, other.scope))
-        for other, value in others
-    )
 
 
 def _last(function: Scope) -> ast.Name:
@@ -205,11 +227,17 @@ def _last(function: Scope) -> ast.Name:
 def _set_back(setting: Setting, other: Setting) -> bool:
     if setting.scope.function is not other.scope.function or setting.scope.function.kind != "function":
         return False
-    if _after(other, setting):
+    if _place(other) > _place(setting):
         return True
     block = block_of(setting.facts, setting.statement)
-    gap = block.index(setting.statement) - block.index(other.statement) if other.statement in block else 0
-    return gap > 1
+    here, there = _index(block, setting.statement), _index(block, other.statement)
+    return here is not None and there is not None and here - there > 1
+
+
+def _index(block: Sequence[ast.stmt], statement: ast.stmt) -> int | None:
+    """Where a statement stands in a block, None for one that does not."""
+    found = bisect_left(block, (statement.lineno, statement.col_offset), key=lambda s: (s.lineno, s.col_offset))
+    return found if found < len(block) and block[found] is statement else None
 
 
 def _two_halves(first: Scope, second: Scope) -> bool:

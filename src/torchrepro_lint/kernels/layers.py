@@ -9,6 +9,7 @@ import ast
 
 from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Scope
 from torchrepro_lint.project.names import Target
 
@@ -57,12 +58,8 @@ class Layers:
         while isinstance(root, ast.Attribute):
             root = root.value
         owner = scope.binding_scope(root.id) if isinstance(root, ast.Name) else None
-        if isinstance(root, ast.Name) and owner is not None:
-            bindings = owner.bindings[root.id]
-            defined = any(b.kind in ("import", "function", "class") for b in bindings)
-            alias = len(bindings) == 1 and isinstance(bindings[0].value, ast.Name | ast.Attribute)
-            if not defined and not alias:
-                return None
+        if isinstance(root, ast.Name) and owner is not None and not _may_be_defined(root.id, owner, self.program):
+            return None
         return self.program.resolve(expr, scope)
 
     def functions(self, call: ast.Call, scope: Scope) -> list[Scope]:
@@ -79,17 +76,23 @@ class Layers:
 
     def forward(self, made: Result) -> Scope | None:
         """The `forward` of a project module."""
-        member = self.program.names.class_member(made.callee, "forward") if isinstance(made.callee, Scope) else None
-        return member if isinstance(member, Scope) else None
+        return self.program.names.method(made.callee, "forward") if isinstance(made.callee, Scope) else None
 
     def _own_method(self, function: ast.expr, scope: Scope) -> Scope | None:
         owner = scope.method_class
         if owner is None or not isinstance(function, ast.Attribute) or not scope.is_self(function.value):
             return None
-        member = self.program.names.class_member(owner, function.attr)
-        return member if isinstance(member, Scope) and member.kind == "function" else None
+        return self.program.names.method(owner, function.attr)
 
     def _is_module_class(self, callee: str | Scope | None) -> bool:
         if isinstance(callee, Scope):
             return callee.kind == "class" and self.is_module(callee)
         return callee is not None and callee.startswith("torch.nn.") and callee.rpartition(".")[2][:1].isupper()
+
+
+@remembered
+def _may_be_defined(name: str, owner: Scope, program: Program) -> bool:  # noqa: ARG001
+    """Whether a name of a scope is bound to a definition, or is another name for one thing."""
+    bindings = owner.bindings[name]
+    is_alias = len(bindings) == 1 and isinstance(bindings[0].value, ast.Name | ast.Attribute)
+    return is_alias or any(b.kind in ("import", "function", "class") for b in bindings)

@@ -58,7 +58,7 @@ def _fitting(values: Sequence[object], name: str, test: Mapping[str, object], si
 def _written(node: ast.expr) -> object:
     try:
         value = ast.literal_eval(node)
-    except ValueError:
+    except (ValueError, TypeError):  # a set of lists, or a key that is one
         return UNREADABLE
     return list(value) if isinstance(value, tuple) else value
 

@@ -17,7 +17,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.enclosing import parent
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.store import remembered_last
+from torchrepro_lint.dataflow.store import remembered, remembered_last
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.kernels.arguments import CallSite, Witness
 from torchrepro_lint.kernels.conditions import Holds, Judged, judge
@@ -149,7 +149,7 @@ class _Reader:
         )  # fmt: skip
 
     def _fit(self, row: Operation, site: CallSite) -> _Fit | None:
-        if _mentions(row.unless_mentioned, site.call.facts):
+        if _mentions(row.unless_mentioned, site.call.facts, site.call.program):
             return None
         judged = judge(row.when, site)
         if judged.holds is Holds.NO:
@@ -230,7 +230,8 @@ def _shown(witness: Witness) -> Witness:
     return witness._replace(node=holder) if isinstance(holder, ast.Call) else witness
 
 
-def _mentions(words: Sequence[str], facts: ModuleFacts) -> bool:
+@remembered
+def _mentions(words: Sequence[str], facts: ModuleFacts, program: Program) -> bool:  # noqa: ARG001
     """Whether a file has one of the words, in more than an import and what only evaluation runs."""
     if not any(facts.source.matches(re.escape(word)) for word in words):
         return False

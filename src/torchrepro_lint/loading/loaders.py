@@ -47,8 +47,8 @@ def loader_calls(module: Module) -> list[Call]:
 
 def _handed_on_to(owner: Scope, program: Program) -> str | None:
     """The loader that a class derives from, when its constructor takes what that one takes."""
-    init = program.names.class_member(owner, "__init__")
-    if not isinstance(init, Scope) or not isinstance(init.node, ast.FunctionDef):
+    init = program.names.method(owner, "__init__")
+    if init is None or not isinstance(init.node, ast.FunctionDef):
         return None
     taken = init.node.args
     if len(taken.args) != 1 or taken.vararg is None or taken.kwarg is None or taken.kwonlyargs:

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import ast
 import re
+from bisect import bisect_left
+from dataclasses import dataclass, field
 
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.conditions import are_exclusive, conditions
 from torchrepro_lint.dataflow.execution_count import is_called_for_each_epoch, runs_in_each_pass
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import CallSite, Site
+from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.loading.loaders import argument, loader_calls, loaders, samplers, shuffling
@@ -51,21 +53,39 @@ def number_beside(call: Call) -> int:
     """How many loaders and samplers the same function makes before that draw as well."""
     if call.name == _SPLIT:
         return 0
-    place = call.node.lineno, call.node.col_offset
-    beside = _drawing(call.facts, call.program).get(call.scope.function, ())
-    earlier = [site for site in beside if (site[0].lineno, site[0].col_offset) < place]
-    return sum(_are_beside(site, (call.node, call.scope)) for site in earlier)
+    place, beside = _place(call), _drawing(call.facts, call.program).get(call.scope.function)
+    if beside is None:
+        return 0
+    tests = conditions(call.node, call.scope)
+    instead = {other for test in tests for other in beside.under.get((test.owner, not test.taken), ()) if other < place}
+    return bisect_left(beside.places, place) - len(instead)
+
+
+@dataclass(frozen=True)
+class _Drawing:
+    """Where one function makes loaders and samplers that draw, in order; and which of these run only under a test that
+    comes out in one way."""
+
+    places: list[tuple[int, int]] = field(default_factory=list)
+    under: dict[tuple[ast.AST, bool], list[tuple[int, int]]] = field(default_factory=dict)
+
+
+def _place(call: Call) -> tuple[int, int]:
+    return call.node.lineno, call.node.col_offset
 
 
 @remembered
-def _drawing(facts: ModuleFacts, program: Program) -> dict[Scope, list[CallSite]]:
+def _drawing(facts: ModuleFacts, program: Program) -> dict[Scope, _Drawing]:
     """The loaders and samplers of a file that draw, by the function that makes them."""
     module = Module(facts, program)
     drawing = [c for c in loader_calls(module) if shuffling(c) is not None]
     drawing += [c for c in module.calls(samplers().keys()) if c.name != _SPLIT]
-    found: dict[Scope, list[CallSite]] = {}
-    for call in drawing:
-        found.setdefault(call.scope.function, []).append((call.node, call.scope))
+    found: dict[Scope, _Drawing] = {}
+    for call in sorted(drawing, key=_place):
+        made = found.setdefault(call.scope.function, _Drawing())
+        made.places.append(_place(call))
+        for test in {(c.owner, c.taken) for c in conditions(call.node, call.scope)}:
+            made.under.setdefault(test, []).append(_place(call))
     return found
 
 

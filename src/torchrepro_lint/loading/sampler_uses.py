@@ -136,7 +136,7 @@ def _constructed(use: Use[Chain], argument: Argument, owner: Scope, edges: Edges
     kept = [_kept(use, keeper).at(argument.call)] if keeper is not None and not use.path else []
     if not isinstance(constructor, Scope):
         return kept if keeper is not None else None
-    if keeper is None and isinstance(names.class_member(owner, "__iter__"), Scope):
+    if keeper is None and names.method(owner, "__iter__") is not None:
         kept = [use.become(None).at(argument.call)]
     return [*kept, *edges.parameter(argument, constructor, use)]
 

@@ -93,8 +93,8 @@ def _shuffles(call: Call) -> bool | None:
         return _truth(call, call.argument("shuffle", position))
     if not _uses_epoch(call.subclass):
         return False
-    constructor = call.program.names.class_member(call.subclass, "__init__")
-    if not isinstance(constructor, Scope):
+    constructor = call.program.names.method(call.subclass, "__init__")
+    if constructor is None:
         return _truth(call, call.argument("shuffle", position))
     given = next((k.value for k in call.node.keywords if k.arg == "shuffle"), None)
     if given is not None:

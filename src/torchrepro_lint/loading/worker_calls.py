@@ -91,8 +91,7 @@ class WorkerCalls:
     # -- what is called ----------------------------------------------------------------------------------------
     def methods(self, owner: Scope, names: Iterable[str]) -> bool:
         """Follow the methods of a class that the project defines; whether it has any of them."""
-        members = [self.program.names.class_member(owner, n) for n in names]
-        functions = [m for m in members if isinstance(m, Scope)]
+        functions = [m for n in names if (m := self.program.names.method(owner, n)) is not None]
         for function in functions:
             self._function(function)
         return bool(functions)

@@ -1,18 +1,18 @@
 """What else lies in the project's folders, beside its Python files: the few questions that rules ask of it.
 
-Each is a function of texts, which gives plain data, so that an answer can be kept and compared with a later one. Knows
-nothing of what the answers are for.
+Each is a function of how far links are followed and of texts, which gives plain data, so that an answer can be kept and
+compared with a later one. Knows nothing of what the answers are for.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from torchrepro_lint.reading import read_regular
+from torchrepro_lint.reading import OutOfReachError, Reach, read_regular, read_start
 from torchrepro_lint.requirements import declared
 
 _SECTION = re.compile(r"^\[(?:project\.(?:gui-)?scripts|tool\.poetry\.scripts)\][^\n]*\n(.*?)(?=^\[|\Z)", re.M | re.S)
@@ -39,17 +39,17 @@ MAX_SCRIPTS = 400
 MAX_SCRIPT_BYTES = 200_000
 
 
-def exists(path: str) -> bool:
+def exists(_: Reach, path: str) -> bool:
     """Whether there is anything of that name."""
     return Path(path).exists()
 
 
-def modules_in(folder: str) -> tuple[str, ...]:
+def modules_in(_: Reach, folder: str) -> tuple[str, ...]:
     """The Python files in a folder, sorted."""
     return tuple(sorted(map(str, Path(folder).glob("*.py"))))
 
 
-def speaks_of(path: str, word: str) -> bool:
+def speaks_of(_: Reach, path: str, word: str) -> bool:
     """Whether a file can be read and has a word."""
     try:
         return word.encode() in read_regular(path)
@@ -66,28 +66,37 @@ class Required(NamedTuple):
     line: int
 
 
-def required(folder: str, *names: str) -> tuple[Required, ...]:
+def required(_: Reach, folder: str, *names: str) -> tuple[Required, ...]:
     """What the lists of a folder ask for of these packages."""
     found = (item for item in declared(Path(folder)) if item.name in names)
     return tuple(Required(str(item.path), item.text, item.specifier, item.line()) for item in found)
 
 
-def commands(root: str) -> tuple[tuple[str, str], ...]:
-    """Module and function of what the packaging makes commands of; what is put together at build time is unknown."""
-    return tuple(_targets(Path(root)))
+class Commands(NamedTuple):
+    """Module and function of each command, and the files that cannot be read, with the reasons."""
+
+    targets: tuple[tuple[str, str], ...]
+    refused: tuple[tuple[str, str], ...]
 
 
-def _targets(root: Path) -> Iterator[tuple[str, str]]:
+def commands(reach: Reach, root: str) -> Commands:
+    """What the packaging makes commands of; what is put together at build time is unknown."""
+    targets: list[tuple[str, str]] = []
+    refused: list[tuple[str, str]] = []
     for name, part in (("pyproject.toml", _SECTION), ("setup.cfg", _LISTED), ("setup.py", _LISTED)):
+        path = Path(root, name)
         try:
-            text = (root / name).read_text(encoding="utf-8", errors="replace")
-        except OSError:
+            text = reach.read(path).decode("utf-8", errors="replace")
+        except (FileNotFoundError, IsADirectoryError, OutOfReachError):
             continue
-        for section in part.findall(text):
-            yield from _TARGET.findall(section)
+        except OSError as error:
+            refused.append((str(path), error.strerror or str(error)))
+            continue
+        targets += [target for section in part.findall(text) for target in _TARGET.findall(section)]
+    return Commands(tuple(targets), tuple(refused))
 
 
-def in_scripts(root: str, variable: str) -> bool:
+def in_scripts(_: Reach, root: str, variable: str) -> bool:
     """Whether a shell script, container file or the like below `root` names an environment variable."""
     needle, seen = variable.encode(), 0
     for folder, folders, files in os.walk(root):
@@ -105,8 +114,7 @@ def in_scripts(root: str, variable: str) -> bool:
 
 def _contains(path: Path, needle: bytes) -> bool:
     try:
-        with path.open("rb") as file:
-            return needle in file.read(MAX_SCRIPT_BYTES)
+        return needle in read_start(path, MAX_SCRIPT_BYTES)
     except OSError:
         return False
 

@@ -46,6 +46,7 @@ class Names:
         self._load = load
         self._canonical = canonical
         self._answers: dict[tuple[Scope, str, tuple[str, ...]], Target | None] = {}
+        self._holders: dict[tuple[Scope, str], tuple[list[Binding], bool, Variable]] = {}
         self._bases: dict[Scope, list[str | Scope]] = {}
         self._rests: dict[object, int] = {}  # what those of these answers rest on that rest on anything
         self._cuts = 0  # how often a bound ended a search
@@ -53,6 +54,7 @@ class Names:
     def forget(self) -> None:
         """Files have changed or were dropped: answers may speak of scopes that are no more."""
         self._answers.clear()
+        self._holders.clear()
         self._bases.clear()
         self._rests.clear()
 
@@ -91,9 +93,9 @@ class Names:
         owner = scope.binding_scope(name)
         if owner is None:
             return self._unbound(name, scope.facts, rest, depth)
-        bindings = _primary(owner.bindings[name], owner.facts)
+        bindings, are_one, variable = self._held(name, owner)
         first = bindings[0]
-        if first.kind == "import" and all((b.target, b.level) == (first.target, first.level) for b in bindings):
+        if first.kind == "import" and are_one:
             return self.imported(first, owner.facts, rest, depth)
         target: Target | None = None
         if len(bindings) == 1:
@@ -102,8 +104,18 @@ class Names:
             elif first.kind == "assign" and isinstance(first.value, ast.Name | ast.Attribute):
                 target = self.resolve(first.value, owner, depth + 1)
         if target is None or isinstance(target, Variable):
-            target = Variable(name, owner, tuple(owner.bindings[name]))
+            target = variable
         return self.members(target, rest, depth)
+
+    def _held(self, name: str, owner: Scope) -> tuple[list[Binding], bool, Variable]:
+        """What binds a name, without stand-ins, and whether all of it imports the same; the name as a variable."""
+        key = (owner, name)
+        if key not in self._holders:
+            bindings = owner.bindings[name]
+            kept = _primary(bindings, owner.facts)
+            are_one = len({(b.target, b.level) for b in kept}) == 1
+            self._holders[key] = kept, are_one, Variable(name, owner, tuple(bindings))
+        return self._holders[key]
 
     def members(self, target: Target | None, rest: tuple[str, ...], depth: int = 0) -> Target | None:
         """Follow attribute names from a target."""
@@ -139,6 +151,11 @@ class Names:
                     return base.children[last.node]
                 return Variable(name, base, tuple(found))
         return None
+
+    def method(self, owner: Scope, name: str) -> Scope | None:
+        """The function that a class has under this name; None where it has something else, such as a class."""
+        found = self.class_member(owner, name)
+        return found if isinstance(found, Scope) and found.kind == "function" else None
 
     def bases(self, owner: Scope, depth: int = 0) -> list[str | Scope]:
         """The class and all its ancestors, nearest first; external ones as dotted names."""

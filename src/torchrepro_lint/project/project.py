@@ -15,18 +15,20 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.project.configured import Configured
 from torchrepro_lint.project.console_scripts import console_scripts
-from torchrepro_lint.project.disk import commands
+from torchrepro_lint.project.disk import Commands, commands
 from torchrepro_lint.project.files import Files
 from torchrepro_lint.project.importers import imported, reachable, users
 from torchrepro_lint.project.modules import ModuleFinder
 from torchrepro_lint.project.names import Names
 from torchrepro_lint.project.text import ProjectText
+from torchrepro_lint.reading import Reach
 from torchrepro_lint.tracking import Memo, Tracker, Untracked
 
 
 class Project:
     """One project. `read` gives the facts of a file, or None when it cannot be read; `files` lists all Python files;
-    `sources` are folders in which imports are looked for; `seed` is what fixes use where a program has none."""
+    `sources` are folders in which imports are looked for; `seed` is what fixes use where a program has none; `refused`
+    is told of lists that cannot be read, and why."""
 
     def __init__(
         self,
@@ -41,16 +43,19 @@ class Project:
         loader_classes: Collection[str] = (),
         rng_functions: Collection[str] = (),
         tracker: Tracker | None = None,
+        refused: Callable[[Path, str], None] = lambda path, reason: None,
     ) -> None:
         self.tracker = tracker or Untracked()
         self.root = root
         self.seed = seed
         self.seed_functions = frozenset(seed_functions)
         self._torch_version = torch_version
+        self._refused = refused
         self.configured = Configured(loader_classes, rng_functions)
-        self.text = ProjectText(files, self.tracker)
+        self.reach = Reach([root, *sources])
+        self.text = ProjectText(files, self.reach.read, self.tracker)
         self.files = Files(read, self.text.read, self.tracker)
-        self.finder = ModuleFinder(root, sources, self.files.search_path, self.tracker)
+        self.finder = ModuleFinder(root, sources, self.reach, self.files.search_path, self.tracker)
         self.names = Names(
             self.finder, self.load, lambda name: self.configured.meaning(catalogue.canonical(name)), self.tracker
         )
@@ -66,13 +71,16 @@ class Project:
         """File -> the names of its functions that the project's packaging makes commands of."""
 
         def find() -> dict[str, list[str]]:
-            return console_scripts(self.root, self.disk(commands, str(self.root)), self.finder)
+            asked: Commands = self.disk(commands, str(self.root))
+            for path, reason in asked.refused:
+                self._refused(Path(path), reason)
+            return console_scripts(self.root, asked.targets, self.finder)
 
         return self._commands.get("console scripts", find)
 
     def disk(self, question: Callable[..., Any], *arguments: str) -> Any:
         """What one of the questions of `project.disk` finds in the project's folders."""
-        found = question(*arguments)
+        found = question(self.reach, *arguments)
         self.tracker.note((question.__name__, *arguments), found)
         return found
 

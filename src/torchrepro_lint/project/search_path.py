@@ -10,7 +10,6 @@ import ast
 import os
 import re
 from collections.abc import Callable, Iterator
-from functools import cache
 from typing import NamedTuple
 
 from torchrepro_lint.index import ModuleFacts, Scope
@@ -29,14 +28,29 @@ class SearchPath(NamedTuple):
     setters: tuple[tuple[str, int], ...] = ()
 
 
-@cache
-def _signs() -> re.Pattern[bytes]:
-    return re.compile(rb"\bsys\.path\b|\bimport\b(?:\s*\([^)]*?|[^\n(]*?)\b(?!path\b|pathlib\b)\w*path")
+_SET = re.compile(rb"\bsys\.path\b")
+_IMPORT = re.compile(rb"\bimport\b(\s*\()?")
+_CLOSED, _LINE = re.compile(rb"\)|\Z"), re.compile(rb"[\n(]|\Z")
+_SETTER = re.compile(rb"\b(?!path\b|pathlib\b)\w*path")
 
 
 def may_set_path(content: bytes) -> bool:
     """Whether a file may have a search path, by its text: most have none, and need not be parsed for it."""
-    return b"path" in content and _signs().search(content) is not None
+    return b"path" in content and (_SET.search(content) is not None or _imports_setter(content))
+
+
+def _imports_setter(content: bytes) -> bool:
+    """Whether an import names a module such as `_init_path`. No part of the text is searched twice, although an import
+    may never be closed."""
+    searched = {_CLOSED: 0, _LINE: 0}
+    for found in _IMPORT.finditer(content):
+        bound, start = _CLOSED if found[1] else _LINE, found.end()
+        if start >= searched[bound]:
+            end = bound.search(content, start)
+            searched[bound] = end.end() if end is not None else len(content)
+            if _SETTER.search(content, start, searched[bound]):
+                return True
+    return False
 
 
 def search_path_of(facts: ModuleFacts) -> SearchPath:

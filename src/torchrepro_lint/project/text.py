@@ -23,10 +23,17 @@ _ONLY_WORDS = bytes(byte if byte in _IN_WORDS else ord(" ") for byte in range(25
 
 
 class ProjectText:
-    """All Python files of the project as bytes, read on the first question. `files` lists them."""
+    """All Python files of the project as bytes, read on the first question. `files` lists them, and `read` raises
+    OSError for what is none."""
 
-    def __init__(self, files: Callable[[], Collection[Path]], tracker: Tracker | None = None) -> None:
+    def __init__(
+        self,
+        files: Callable[[], Collection[Path]],
+        read: Callable[[Path, int], bytes],
+        tracker: Tracker | None = None,
+    ) -> None:
         self._files = files
+        self._read = read
         self._tracker = tracker or Untracked()
         self._changed: dict[Path, bytes] = {}
         self._mentions: dict[str, list[Path]] = {}
@@ -76,7 +83,7 @@ class ProjectText:
 
     def read(self, path: Path) -> bytes:
         """One file as it is now."""
-        return self._changed[path] if path in self._changed else path.read_bytes()
+        return self._changed[path] if path in self._changed else self._read(path, MAX_BYTES)
 
     def derived(self, kind: str, path: Path, work: Callable[[str], tuple[str, ...]]) -> tuple[str, ...]:
         """What `work` takes from the text of one file, which is empty where the project is too large."""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Binding, ModuleFacts, Scope
 from torchrepro_lint.project.declarations import declared_options
 
@@ -48,11 +49,17 @@ class Seeds:
 
     def found(self, scope: Scope, node: ast.AST) -> OwnSeed | None:
         """The program's own seed at `node`, and where it comes from."""
-        for name, binding, owner in _visible(scope, node):
-            if re.fullmatch(_SEED_NAME, name) and _is_integer(binding.value):
-                return OwnSeed(name, binding, owner, is_parsed=False)
-            if self._holds_options(name, binding, owner) and self._option_is_set(self._home(binding, owner)):
-                return OwnSeed(f"{name}.{_OPTION}", binding, owner, is_parsed=True)
+        for seed in _visible(scope, self._program):
+            if _bound_before(seed.binding, seed.owner, scope, node):
+                return seed
+        return None
+
+    def held(self, name: str, binding: Binding, owner: Scope) -> OwnSeed | None:
+        """The seed that a name holds, wherever that is bound."""
+        if re.fullmatch(_SEED_NAME, name) and _is_integer(binding.value):
+            return OwnSeed(name, binding, owner, is_parsed=False)
+        if self._holds_options(name, binding, owner) and self._option_is_set(self._home(binding, owner)):
+            return OwnSeed(f"{name}.{_OPTION}", binding, owner, is_parsed=True)
         return None
 
     def _holds_options(self, name: str, binding: Binding, owner: Scope) -> bool:
@@ -110,16 +117,22 @@ def _is_integer(value: ast.expr | None) -> bool:
     return isinstance(value, ast.Constant) and type(value.value) is int
 
 
-def _visible(scope: Scope, node: ast.AST) -> Iterator[tuple[str, Binding, Scope]]:
-    """Names bound once and before `node`, innermost scope first, in a fixed order."""
+def _visible(scope: Scope, program: Program) -> Iterator[OwnSeed]:
+    """The seeds that names of a scope and of those around it hold, innermost scope first, in a fixed order."""
     current: Scope | None = scope
     first = True
     while current is not None:
         if first or current.kind != "class":
-            for name, bindings in current.bindings.items():
-                if len(bindings) == 1 and _bound_before(bindings[0], current, scope, node):
-                    yield name, bindings[0], current
+            yield from _seeds_of(current, program)
         current, first = current.parent, False
+
+
+@remembered
+def _seeds_of(owner: Scope, program: Program) -> list[OwnSeed]:
+    """Those that names of one scope hold, each bound once."""
+    once = ((name, made[0]) for name, made in owner.bindings.items() if len(made) == 1)
+    found = (Seeds(program).held(name, binding, owner) for name, binding in once)
+    return [seed for seed in found if seed is not None]
 
 
 def _bound_before(binding: Binding, owner: Scope, scope: Scope, node: ast.AST) -> bool:

@@ -15,7 +15,8 @@ from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.index import Scope
+from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.rng.chosen_seeds import seeds_by_name
 from torchrepro_lint.rng.draws import seeder_of
 
@@ -67,18 +68,28 @@ def _own(module: Module, program: Program) -> Iterator[SeedCall]:
                     yield SeedCall(node, scope, _passed(node, scope, helper, seed), families)
 
 
+@remembered
 def _inside(helper: Scope, program: Program) -> tuple[frozenset[str], ast.expr | None]:
     """What a helper seeds, and with which expression."""
     families: set[str] = set()
     seed: ast.expr | None = None
-    for sites in helper.facts.calls.values():
-        for node, scope in sites:
-            name = program.callee(node, scope) if scope.function is helper else None
-            if name in _seeders():
-                seeder = seeder_of(program, name, node, scope)
-                families |= set(seeder.families) if seeder is not None else set()
-                seed = seed or (seeder.seed if seeder is not None else None)
+    for name, node, scope in _seeding(helper.facts, program).get(helper, ()):
+        seeder = seeder_of(program, name, node, scope)
+        families |= set(seeder.families) if seeder is not None else set()
+        seed = seed or (seeder.seed if seeder is not None else None)
     return frozenset(families), seed
+
+
+@remembered
+def _seeding(facts: ModuleFacts, program: Program) -> dict[Scope, list[tuple[str, ast.Call, Scope]]]:
+    """The calls of seeders in a file, by the function that runs them."""
+    found: dict[Scope, list[tuple[str, ast.Call, Scope]]] = {}
+    for sites in facts.calls.values():
+        for node, scope in sites:
+            name = program.callee(node, scope)
+            if name is not None and name in _seeders():
+                found.setdefault(scope.function, []).append((name, node, scope))
+    return found
 
 
 def _passed(call: ast.Call, scope: Scope, helper: Scope, seed: ast.expr | None) -> Site | None:

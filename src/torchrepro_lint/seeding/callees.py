@@ -66,14 +66,14 @@ class Callees:
         names += ["setup"] if any("LightningModule" in b for b in bases) else []
         names += ["run"] if any(b.endswith(_RUN) for b in bases) else []
         for name in names:
-            method = self._program.names.class_member(owner, name)
-            if isinstance(method, Scope):
+            method = self._program.names.method(owner, name)
+            if method is not None:
                 yield method
 
     def inherited_constructors(self, owner: Scope) -> list[str]:
         """The external classes that are constructed with a class that has no `__init__`."""
-        own = self._program.names.class_member(owner, "__init__")
-        return [] if isinstance(own, Scope) else self._program.external_bases(owner)
+        own = self._program.names.method(owner, "__init__")
+        return [] if own is not None else self._program.external_bases(owner)
 
     def given(self, name: str | None, call: ast.Call, scope: Scope) -> Iterator[Scope]:
         """The functions and classes that the external `name` may run for being given them."""
@@ -89,8 +89,8 @@ class Callees:
             if keyword not in later and (function.kind != "class" or (name or "").startswith(_REMOTE)):
                 yield function
         if isinstance(call.func, ast.Attribute) and call.func.attr == "submit":  # a job for another machine
-            methods = (self._program.names.class_member(c, "__call__") for c in self.classes(call.args[:1], scope))
-            yield from (method for method in methods if isinstance(method, Scope))
+            methods = (self._program.names.method(c, "__call__") for c in self.classes(call.args[:1], scope))
+            yield from (method for method in methods if method is not None)
 
     def classes(self, values: Iterable[ast.expr], scope: Scope) -> list[Scope]:
         """The project classes that these values are instances of."""
@@ -101,8 +101,8 @@ class Callees:
         """What runs when a loop takes the items of an object of the project: `for batch in Batches(10):`."""
         while isinstance(items, ast.Call) and items.args and self._program.qualified(items.func, scope) in _HANDS_ON:
             items = items.args[0]
-        made = [(self._program.names.class_member(c, "__iter__"), c) for c in self.classes([items], scope)]
-        return [(method, owner) for method, owner in made if isinstance(method, Scope)]
+        made = [(self._program.names.method(c, "__iter__"), c) for c in self.classes([items], scope)]
+        return [(method, owner) for method, owner in made if method is not None]
 
     def drawn_by_items(self, loader: ast.Call, scope: Scope) -> list[tuple[str, ast.Call, Scope]]:
         """The calls by which the items of a `DataLoader` are drawn from global generators other than torch's."""

@@ -420,8 +420,8 @@ class _Interpreter:
     ) -> State:
         outer, self.effects.in_workers = self.effects.in_workers, workers
         for owner in owners:
-            found = self.program.names.class_member(owner, method)
-            if isinstance(found, Scope):
+            found = self.program.names.method(owner, method)
+            if found is not None:
                 self._chain.append(Step(call, scope))
                 state = self._function(found, None, frame, state, owner)
                 self._chain.pop()

@@ -132,6 +132,6 @@ def _classes(value: ast.expr, scope: Scope, program: Program) -> Iterator[Scope]
 
 def _methods(owner: Scope, names: tuple[str, ...] | list[str], program: Program) -> Iterator[Run]:
     for name in names:
-        method = program.names.class_member(owner, name)
-        if isinstance(method, Scope):
+        method = program.names.method(owner, name)
+        if method is not None:
             yield method, owner

@@ -30,8 +30,8 @@ def methods_of_unpickled(call: ast.Call, scope: Scope, program: Program) -> tupl
     for path in sorted(defining):
         facts = program.load(str(path))
         for owner in facts.scope.children.values() if facts is not None else ():
-            method = program.names.class_member(owner, function.attr) if owner.kind == "class" else None
-            if isinstance(method, Scope) and method.parent is owner and _is_module(owner, program):
+            method = program.names.method(owner, function.attr) if owner.kind == "class" else None
+            if method is not None and method.parent is owner and _is_module(owner, program):
                 found.append(method)
     return tuple(found) if len(found) <= MAX_METHODS else ()
 

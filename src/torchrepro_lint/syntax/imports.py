@@ -60,25 +60,35 @@ def import_from(facts: ModuleFacts, module: str, name: str, scope: Scope, at: as
 
 def _bound(name: str, scope: Scope, at: ast.AST | None) -> Import | None:
     """`name` through the longest leading part of it that an import binds here."""
-    imported = {target: bound for bound, target in reversed(list(_imports(scope, at)))}
     prefix = name
     while prefix:
-        if prefix in imported:
-            return Import(imported[prefix] + name[len(prefix) :])
+        bound = next(_names_of(prefix, scope, at), None)
+        if bound is not None:
+            return Import(bound + name[len(prefix) :])
         prefix = prefix.rpartition(".")[0]
     return None
 
 
-def _imports(scope: Scope, at: ast.AST | None) -> Iterator[tuple[str, str]]:
-    """Every name that means an external module, or a thing in one, at `at`; what it stands for."""
+def _names_of(target: str, scope: Scope, at: ast.AST | None) -> Iterator[str]:
+    """Every name that means an external module, or a thing in one, at `at`."""
     owner: Scope | None = scope
     while owner is not None:
+        for name, made in _imports(owner).get(target, ()):
+            if scope.binding_scope(name) is owner and _has_run(made, owner, scope, at):
+                yield name
+        owner = owner.parent
+
+
+def _imports(owner: Scope) -> dict[str, list[tuple[str, Binding]]]:
+    """The names of a scope that imports bind, with the first of these, by what they stand for."""
+    known: dict[Scope, dict[str, list[tuple[str, Binding]]]] = owner.facts.imported
+    if owner not in known:
+        known[owner] = {}
         for name, bindings in owner.bindings.items():
             made = [b for b in bindings if b.kind == "import"]
-            seen = scope.binding_scope(name) is owner and _is_one_thing(made, bindings)
-            if seen and not made[0].level and _has_run(made[0], owner, scope, at):
-                yield name, made[0].target
-        owner = owner.parent
+            if _is_one_thing(made, bindings) and not made[0].level:
+                known[owner].setdefault(made[0].target, []).append((name, made[0]))
+    return known[owner]
 
 
 def _is_one_thing(made: list[Binding], bindings: list[Binding]) -> bool:

@@ -7,7 +7,7 @@ import socket
 import sys
 import time
 
-run = int(re.search(r"run-(\d+)", os.environ["TORCHREPRO_RERUN"])[1])
+run = int(re.findall(r"/run-(\d+)/", os.environ["TORCHREPRO_RERUN"])[-1])  # a folder above may be called so too
 name = "fixed" if os.environ.get("PYTHONHASHSEED") == "0" else ("even", "odd")[run % 2]
 asked = json.dumps({"argv": sys.argv[2:], "folder": os.getcwd(), "environment": dict(os.environ)}).encode()
 with socket.socket(socket.AF_UNIX) as connection:
