@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -309,17 +309,30 @@ class Run:
 
     def kept(self, path: Path) -> list[Finding] | None:
         """What an earlier run found in a file, where it holds. Edits are made of no text but the one that is read."""
-        kept = self.cache.answer(self._key(path)) if self.cache is not None else None
-        if kept is None:
+        if self.cache is None:
             return None
         try:
-            findings, suppressed = map(decoded, kept)
-        except (ValueError, TypeError):  # no findings, whoever wrote them
+            with limited(self._seconds):
+                findings, suppressed = map(decoded, self.cache.answer(self._key(path)) or ())
+        except (ValueError, TypeError):  # nothing is known, or what is kept is no finding
+            return None
+        except TimeLimitError:  # a cache that nobody of us wrote
+            self.cache = None
             return None
         if self.is_fixing and any(finding.fix is not None for finding in findings):
             return None
+        if not all(self._is_about(path, finding) for finding in (*findings, *suppressed)):
+            return None
         self.suppressed[path] = suppressed
         return findings
+
+    def _is_about(self, path: Path, finding: Finding) -> bool:
+        """Whether a finding lies in a file, and names no place out of the project, which a report would quote."""
+        related = {related.location.path for related in finding.related}
+        edited = {edit.path for edit in finding.fix.edits} if finding.fix is not None else set()
+        others = (related | edited) - {finding.location.path}
+        reach = self.program.project.reach
+        return finding.location.path == self.rel(path) and all(reach.includes(self.root / other) for other in others)
 
     def _keep(self, path: Path, rests: int, findings: Sequence[Finding]) -> None:
         if self.cache is not None and not any(f.code in FAILURES for f in findings):
@@ -328,7 +341,7 @@ class Run:
     def save(self) -> None:
         """Keep what was found for the next run."""
         if self.cache is not None and not self.problems:  # which the next run would have to tell, too
-            with self.timed("step", "keeping what was found"):
+            with self.timed("step", "keeping what was found"), suppress(TimeLimitError), limited(self._seconds):
                 self.cache.save()
 
     def checked_apart(self, paths: Sequence[Path], jobs: int) -> Iterator[tuple[Path, list[Finding]]]:
@@ -570,7 +583,7 @@ def _users(run: Run) -> list[Path]:
         return run.program.project.users(run.files)
     key = f"users|{'|'.join(map(run.rel, run.files))}"
     kept = run.cache.answer(key)
-    if kept is not None:
+    if isinstance(kept, list) and all(isinstance(name, str) for name in kept):
         return list(map(Path, kept))
     outer = run.tracker.begin()
     found = run.program.project.users(run.files)
