@@ -5,7 +5,7 @@ all others import.
 Works on a copy of a project, whose files are made old first, as they are where people work. Each figure is a ratio of
 CPU times to a run that finds no cache, in the same round; medians are reported. Exits 1 where a target is missed.
 
-    python benchmarks/cache.py ~/programs/pytorch_geometric --leaf examples/gcn.py --common torch_geometric/utils/__init__.py
+    python benchmarks/cache.py ~/programs/pytorch_geometric --leaf examples/gcn.py --common torch_geometric/data/data.py
 """
 
 from __future__ import annotations
