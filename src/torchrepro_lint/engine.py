@@ -417,7 +417,7 @@ class Run:
     def jobs(self, files: int) -> int:
         """In how many processes so many files are checked."""
         asked = self.request.jobs
-        if self.overlay or asked == 1:
+        if self.overlay or self.is_fixing or asked == 1:  # fixes are made of the text that this process has read
             return 1
         if asked is not None:
             return min(asked, files // 2)
