@@ -1,22 +1,20 @@
 """The proof of value: the example's runs differ, and after `--fix` they agree bit for bit.
 
-Real runs of the real program in processes of their own, under different hash seeds and on folders whose
-files were created in different orders. What is compared is all that the program prints: every loss with all
-its digits, and the SHA-256 of the final weights.
+Real runs of the real program in processes of their own, on two machines that differ in the hash seed and in the
+order in which folders are listed. What is compared is all that the program prints: every loss with all its digits,
+and the SHA-256 of the final weights.
 """
 
 from __future__ import annotations
 
-import os
-import random
 import shutil
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from .machines import Machine
 
 pytest.importorskip("torch", reason="the example is a PyTorch program")
 
@@ -34,44 +32,21 @@ def program(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def data() -> Iterator[tuple[Path, Path]]:
-    """The same pictures twice, created in different orders, which some file systems list in that order."""
-    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    with tempfile.TemporaryDirectory(dir=memory) as scratch:
-        made = Path(scratch, "made")
-        subprocess.run([sys.executable, EXAMPLE / "make_data.py", made], check=True)
-        yield copied(made, Path(scratch, "one"), seed=1), copied(made, Path(scratch, "two"), seed=2)
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The pictures that the example trains on."""
+    made = tmp_path_factory.mktemp("pictures")
+    subprocess.run([sys.executable, EXAMPLE / "make_data.py", made], check=True)
+    return made
 
 
-def copied(source: Path, target: Path, seed: int) -> Path:
-    """A copy of `source` whose files are created in an order drawn with `seed`."""
-    files = sorted(path for path in source.rglob("*") if path.is_file())
-    random.Random(seed).shuffle(files)
-    for path in files:
-        copy = target / path.relative_to(source)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, copy)
-    return target
-
-
-def two_runs(program: Path, data: tuple[Path, Path], *options: str) -> list[str]:
-    """What two runs of the program print, the second with another hash seed and another order of files."""
-    # The two share the machine: threads that wait should not spin.
-    shared = {**os.environ, "OMP_WAIT_POLICY": "PASSIVE", "PYTHONDONTWRITEBYTECODE": "1"}
-    runs = [
-        subprocess.Popen(
-            [sys.executable, program / "train.py", "--data", folder, *options],
-            env={**shared, "PYTHONHASHSEED": str(number)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for number, folder in enumerate(data, 1)
-    ]
-    printed = [run.communicate(timeout=300) for run in runs]
-    assert [run.returncode for run in runs] == [0, 0], printed
-    assert all("weights " in out for out, _ in printed), printed
-    return [out for out, _ in printed]
+def two_runs(program: Path, data: Path, machines: list[Machine], *options: str) -> list[str]:
+    """What two runs of the program print, one on each machine."""
+    command = " ".join(["python train.py --data", str(data), *options])
+    for machine in machines:
+        machine.start(command, Path(shutil.copytree(program, program.with_name(f"machine{machine.number}"))))
+    printed = [machine.printed() for machine in machines]
+    assert all("weights " in out for out in printed), printed
+    return printed
 
 
 def lint(program: Path, *options: str) -> str:
@@ -90,8 +65,8 @@ def causes(program: Path) -> list[str]:
 
 
 @pytest.mark.slow
-def test_two_runs_differ_as_the_program_stands(program: Path, data: tuple[Path, Path]) -> None:
-    first, second = two_runs(program, data)
+def test_two_runs_differ_as_the_program_stands(program: Path, data: Path, machines: list[Machine]) -> None:
+    first, second = two_runs(program, data, machines)
     assert first.splitlines()[0] != second.splitlines()[0], "the losses of the first epoch"
     assert first.splitlines()[-1] != second.splitlines()[-1], "the final weights"
 
@@ -102,9 +77,9 @@ def test_the_linter_names_every_cause(program: Path) -> None:
 
 
 @pytest.mark.slow
-def test_two_runs_agree_bit_for_bit_after_the_safe_fixes(program: Path, data: tuple[Path, Path]) -> None:
+def test_two_runs_agree_bit_for_bit_after_the_safe_fixes(program: Path, data: Path, machines: list[Machine]) -> None:
     lint(program, "--fix")
-    first, second = two_runs(program, data)
+    first, second = two_runs(program, data, machines)
     assert first == second
 
 
@@ -115,15 +90,8 @@ def test_the_fixes_leave_nothing_that_decides_the_result(program: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("code", DECISIVE)
-def test_each_of_the_decisive_fixes_is_needed(code: str, program: Path, data: tuple[Path, Path]) -> None:
-    if code == "TRP204" and listed(data[0]) == listed(data[1]):
-        pytest.skip("this file system lists both folders in the same order")
+def test_each_of_the_decisive_fixes_is_needed(code: str, program: Path, data: Path, machines: list[Machine]) -> None:
     lint(program, "--fix", "--ignore", code)
     assert causes(program) == [code]
-    first, second = two_runs(program, data, "--epochs", "1", "--workers", "0")
+    first, second = two_runs(program, data, machines, "--epochs", "1", "--workers", "0")
     assert first != second
-
-
-def listed(folder: Path) -> list[Path]:
-    """The files of `folder` in the order in which the program sees them."""
-    return [path.relative_to(folder) for path in folder.glob("*/*.npy")]
