@@ -44,4 +44,4 @@ def test_the_first_output(tmp_path: Path) -> None:
     assert done.returncode == 1
     shown = re.search(r"^```text\n(.*?)^```$", README.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     assert shown is not None
-    assert done.stdout.startswith(shown[1] + "\nFound 1 problem")
+    assert done.stdout.startswith(shown[1] + "\nFound 1 certain problem")

@@ -37,6 +37,21 @@ def names(table_name: str, key: str) -> Mapping[str, Mapping[str, Any]]:
     return found
 
 
+@cache
+def libraries() -> Mapping[str, frozenset[str]]:
+    """Package -> the names of it that the catalogue has rows for, of all packages but PyTorch."""
+    tables = (("loaders", "loaders"), ("distributed", "samplers"), ("rng", "seeders"), ("rng", "draws"))
+    known = {name for table_name, key in tables for name in names(table_name, key)}
+    triggers = (rules_dir() / "catalogue" / "ops" / "triggers.txt").read_text(encoding="utf-8")
+    known |= {name for line in triggers.splitlines() for name in line.partition(": ")[2].split()}
+    found: dict[str, set[str]] = {}
+    for name in known:
+        package = name.partition(".")[0]
+        if package not in ("torch", "builtins", "random", "numpy"):
+            found.setdefault(package, set()).add(name)
+    return {package: frozenset(group) for package, group in found.items()}
+
+
 @lru_cache(maxsize=65536)
 def canonical(name: str) -> str:
     """The usual spelling of an external name: `torch.utils.data.sampler.Sampler` is `torch.utils.data.Sampler`."""

@@ -17,7 +17,7 @@ from torchrepro_lint.fingerprints import Identity, identity
 from torchrepro_lint.git import Repository
 from torchrepro_lint.model import Finding, Location
 from torchrepro_lint.settings import Settings
-from torchrepro_lint.source import SourceError, SourceFile, source_from_bytes
+from torchrepro_lint.source import CONFIGURATIONS, SourceError, SourceFile, source_from_bytes
 
 
 def since(revision: str, request: Request, root: Path) -> Narrowing:
@@ -49,7 +49,7 @@ class _Changes:
         """Those that are there because of the changes."""
         touched = {id(f) for f in findings if any(self._is_touched(run, place) for place in _places(f))}
         rest = [f for f in findings if id(f) not in touched]
-        before = self._found_before(sorted({f.location.path for f in rest}))
+        before = self._found_before(sorted(set(map(_found_in, rest))))
         old: set[int] = set()
         for finding in rest:
             same = identity(finding)
@@ -153,7 +153,15 @@ def _places(finding: Finding) -> Iterator[Location]:
     yield from (item.location for item in finding.related)
 
 
+def _found_in(finding: Finding) -> str:
+    """The code in which it was found: what lies in a configuration file is found where that is used."""
+    is_configuration = finding.location.path.endswith(CONFIGURATIONS) and finding.related
+    return finding.related[0].location.path if is_configuration else finding.location.path
+
+
 def _renamed(finding: Finding, path: str) -> Finding:
+    if finding.location.path.endswith(CONFIGURATIONS):
+        return finding
     return replace(finding, location=replace(finding.location, path=path))
 
 

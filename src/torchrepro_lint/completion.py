@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from torchrepro_lint.cards import load_card
-from torchrepro_lint.checks import Draft
+from torchrepro_lint.checks import Draft, Place
+from torchrepro_lint.checks.listed import listed
 from torchrepro_lint.index import ModuleFacts
-from torchrepro_lint.model import Finding, Fix, Location, Position, Range, Related, Safety
+from torchrepro_lint.model import Certainty, Finding, Fix, Level, Location, Position, Range, Related, Safety
 from torchrepro_lint.source import SourceFile
 from torchrepro_lint.suppression import Unused, removal
 
@@ -23,20 +24,31 @@ def complete(code: str, draft: Draft, facts: ModuleFacts) -> Finding:
 
     card = load_card(code)
     template = card.messages[draft.message] if draft.message else card.message
-    shown = shown_range(facts, draft.node)
+    related = draft.related
+    if draft.written_at is not None:
+        related = (Place(facts, draft.node, draft.written_at.message), *related)
+        facts = draft.written_at.facts
+    shown = shown_range(facts, draft.written_at.node if draft.written_at is not None else draft.node)
+    certainty = Certainty.DEPENDS if draft.depends else draft.certainty or card.certainty
     return Finding(
         code,
         card.name,
-        draft.level or card.level,
-        draft.certainty or card.certainty,
-        fill(template, draft.values),
+        Level.NOTE if certainty is Certainty.DEPENDS else draft.level or card.level,
+        certainty,
+        fill(template, draft.values) + (f"; this depends on whether {listed(draft.depends)}" if draft.depends else ""),
         facts.source.location(shown),
-        dict(draft.properties),
-        tuple(Related(p.facts.source.location(shown_range(p.facts, p.node)), p.message) for p in draft.related),
+        {**draft.properties, **({"depends_on": list(draft.depends)} if draft.depends else {})},
+        tuple(map(_related, related)),
         _fix(card, draft),
         statement=statement_at(facts.source, facts, shown.start.line),
         help=fill(card.help_for.get(draft.message or "", card.help), draft.values),
     )
+
+
+def _related(place: Place | Related) -> Related:
+    if isinstance(place, Related):
+        return place
+    return Related(place.facts.source.location(shown_range(place.facts, place.node)), place.message)
 
 
 def tool_finding(code: str, rel: str, where: Position, message: str) -> Finding:

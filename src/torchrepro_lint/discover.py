@@ -20,12 +20,15 @@ from typing import NamedTuple
 from torchrepro_lint.globs import Globs, gitignore_patterns
 from torchrepro_lint.reading import Reach, read_regular, read_start
 from torchrepro_lint.settings import Settings
+from torchrepro_lint.source import CONFIGURATIONS
 
 SUFFIXES = (".py", ".pyi", ".ipynb")
+NATIVE_SUFFIXES = (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".h", ".hpp", ".hip")
 ROOT_MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", "torchrepro-lint.toml", ".git")
 _SHEBANG = rb"#!.*(?:\b(?:python|pypy)[0-9.]*\b|\buv run\b)"
 
 SettingsFor = Callable[[Path], Settings]
+_Wanted = Callable[["os.DirEntry[str]", Reach], bool]
 
 
 class Discovery(NamedTuple):
@@ -64,7 +67,21 @@ def discover(paths: Sequence[Path], settings_for: SettingsFor, *, force_exclude:
 
 def python_files(root: Path, settings: Settings) -> tuple[Path, ...]:
     """Every Python file of the project at `root`, sorted, under the settings of the root."""
-    walk = _Walk(lambda _: settings, [root])
+    return _files(root, settings, _is_python_file)
+
+
+def native_files(root: Path, settings: Settings) -> tuple[Path, ...]:
+    """Every C++ and CUDA source of the project, likewise."""
+    return _files(root, settings, _is_native_file)
+
+
+def configuration_files(root: Path, settings: Settings) -> tuple[Path, ...]:
+    """Every YAML, JSON and TOML file of the project, likewise."""
+    return _files(root, settings, _is_configuration)
+
+
+def _files(root: Path, settings: Settings, is_wanted: _Wanted) -> tuple[Path, ...]:
+    walk = _Walk(lambda _: settings, [root], is_wanted)
     walk.folder(_absolute(root))
     return walk.files()
 
@@ -90,8 +107,9 @@ def _imported_from(folder: Path) -> Path:
 class _Walk:
     """Files found so far. A symbolic link counts only if what it points to was not found by its own name."""
 
-    def __init__(self, settings_for: SettingsFor, within: Sequence[Path]) -> None:
+    def __init__(self, settings_for: SettingsFor, within: Sequence[Path], is_wanted: _Wanted | None = None) -> None:
         self.settings_for = settings_for
+        self._is_wanted = is_wanted or _is_python_file
         self.outside: set[Path] = set()
         self._reach = Reach(within)
         self.unreadable: list[tuple[Path, str]] = []
@@ -165,7 +183,7 @@ class _Walk:
         rules = self._excludes_of(Path(name))
         for entry in entries:
             is_dir = _is_folder(entry)
-            if not is_dir and not _is_python_file(entry, self._reach):
+            if not is_dir and not self._is_wanted(entry, self._reach):
                 continue
             if _verdict([rules], entry.path, is_dir) or _verdict(ignores, entry.path, is_dir):
                 continue
@@ -247,6 +265,20 @@ def _is_python_file(entry: os.DirEntry[str], reach: Reach) -> bool:
         if "." in entry.name or not entry.is_file() or not entry.stat().st_mode & stat.S_IXUSR:
             return False
         return reach.includes(entry.path) and re.match(_SHEBANG, read_start(entry.path, 200)) is not None
+    except OSError:
+        return False
+
+
+def _is_configuration(entry: os.DirEntry[str], reach: Reach) -> bool:  # noqa: ARG001
+    try:
+        return entry.name.endswith(CONFIGURATIONS) and entry.is_file()
+    except OSError:
+        return False
+
+
+def _is_native_file(entry: os.DirEntry[str], reach: Reach) -> bool:
+    try:
+        return entry.name.endswith(NATIVE_SUFFIXES) and entry.is_file() and reach.includes(entry.path)
     except OSError:
         return False
 

@@ -6,7 +6,9 @@ caught: it becomes a TRP003 finding, and everything else goes on.
 
 from __future__ import annotations
 
+import ast
 import gc
+import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
@@ -21,12 +23,14 @@ from torchrepro_lint.completion import complete, fill, tool_finding, unused_supp
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import CUT
-from torchrepro_lint.discover import discover, project_root, python_files
+from torchrepro_lint.discover import configuration_files, discover, native_files, project_root, python_files
 from torchrepro_lint.index import ModuleFacts, ParseError, build
 from torchrepro_lint.model import Edit, Finding, Level, Position, Safety
 from torchrepro_lint.project.project import Project
+from torchrepro_lint.project.text import MAX_BYTES
+from torchrepro_lint.reading import read_regular
 from torchrepro_lint.settings import Settings, SettingsError, project_torch
-from torchrepro_lint.source import SourceError, SourceFile, read_source, source_from_text
+from torchrepro_lint.source import CONFIGURATIONS, PLOTS, SourceError, SourceFile, read_source, source_from_text
 from torchrepro_lint.suppression import Suppressor
 from torchrepro_lint.time_limit import TimeLimitError, limited
 from torchrepro_lint.timings import Timings
@@ -111,6 +115,7 @@ class Result:
     suppressed: tuple[Finding, ...] = ()
     programs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     _text_of: Mapping[Path, str] = field(default_factory=dict)
+    _configurations: frozenset[str] = frozenset()  # that fixes may edit
 
     @property
     def fixable(self) -> int:
@@ -123,9 +128,10 @@ class Result:
         return 0 if self.made_unsafe else self._with_fix(Safety.UNSAFE)
 
     def _with_fix(self, safety: Safety) -> int:
-        """Findings with such a fix, in the checked files alone: no other is written."""
+        """Findings with such a fix, in the checked files and what configures them: no other is written."""
+        writable = {*self.files, *self._configurations}
         fixes = [f.fix for f in self.findings if f.fix is not None and f.fix.safety is safety]
-        return sum(all(edit.path in self.files for edit in fix.edits) for fix in fixes)
+        return sum(all(edit.path in writable for edit in fix.edits) for fix in fixes)
 
     @property
     def errors(self) -> bool:
@@ -191,6 +197,8 @@ class Run:
             self.root,
             self.read,
             files=lambda: python_files(self.root, settings),
+            configurations=lambda: configuration_files(self.root, settings),
+            native_files=lambda: native_files(self.root, settings),
             sources=[settings.base / s for s in settings.src],
             torch_version=lambda: self.request.torch_version or settings.torch or declared,
             seed=settings.seed,
@@ -226,7 +234,7 @@ class Run:
         if Path(path) not in self._asked and not self.program.project.reach.includes(path):
             return None
         try:
-            return Path(path).read_bytes()
+            return read_regular(path, max(self._max_size * PLOTS, MAX_BYTES))  # larger ones are never read
         except OSError:
             return None
 
@@ -327,12 +335,15 @@ class Run:
         return findings
 
     def _is_about(self, path: Path, finding: Finding) -> bool:
-        """Whether a finding lies in a file, and names no place out of the project, which a report would quote."""
+        """Whether a finding lies in a file or in a configuration, and names no place out of the project, which a report
+        would quote."""
+        own, place = self.rel(path), finding.location.path
         related = {related.location.path for related in finding.related}
         edited = {edit.path for edit in finding.fix.edits} if finding.fix is not None else set()
-        others = (related | edited) - {finding.location.path}
+        others = (related | edited | {place}) - {own}
         reach = self.program.project.reach
-        return finding.location.path == self.rel(path) and all(reach.includes(self.root / other) for other in others)
+        is_here = place == own or place.endswith(CONFIGURATIONS)
+        return is_here and all(reach.includes(self.root / other) for other in others)
 
     def _keep(self, path: Path, rests: int, findings: Sequence[Finding]) -> None:
         if self.cache is not None and not any(f.code in FAILURES for f in findings):
@@ -392,6 +403,8 @@ class Run:
         facts = self.program.load(str(path))
         if facts is None:
             return [self._failures[path]] if path in self._failures else []
+        if facts.source.kind == "configuration":  # what is wrong in it is found where it is used
+            return []
         suppressor = Suppressor(facts.source, facts, cards.codes(), enabled)
         module = Module(facts, self.program)
         findings: list[Finding] = []
@@ -407,12 +420,19 @@ class Run:
         """What one rule finds in one file, without what a comment silences."""
         findings: list[Finding] = []
         for draft in check(module, self.program):
-            if not suppressor.silences(code, _line(module.facts, draft)):
+            if not self._is_silenced(code, draft, module.facts, suppressor):
                 findings.append(self._without_silenced_edits(complete(code, draft, module.facts), suppressor))
             elif self.request.keep_suppressed or self.tracker.is_on:
                 silenced = replace(complete(code, draft, module.facts), fix=None)
                 self.suppressed.setdefault(module.facts.source.path, []).append(silenced)
         return findings
+
+    def _is_silenced(self, code: str, draft: checks.Draft, facts: ModuleFacts, suppressor: Suppressor) -> bool:
+        """Whether a comment asks for silence: in the code, or beside the entry of a configuration file."""
+        if suppressor.silences(code, _line(facts, draft.node)):
+            return True
+        place = draft.written_at
+        return place is not None and self._suppressor_of(place.facts).covers(code, _line(place.facts, place.node))
 
     def jobs(self, files: int) -> int:
         """In how many processes so many files are checked."""
@@ -460,7 +480,17 @@ class Run:
 
     def judges(self, path: Path, code: str) -> bool:
         """Whether a finding of this rule in this file would have been found."""
-        return self.rel(path) in self.by_rel and code in selection.enabled(self.request.resolver.for_path(path), path)
+        is_asked = self.path_of(self.rel(path)) is not None
+        return is_asked and code in selection.enabled(self.request.resolver.for_path(path), path)
+
+    def path_of(self, rel: str) -> Path | None:
+        """The file of that name, if it is among those asked for: one that is checked, or a configuration file in a
+        folder that is."""
+        path = self.root / rel
+        if rel in self.by_rel or path.suffix not in CONFIGURATIONS:
+            return self.by_rel.get(rel)
+        given = [Path(os.path.abspath(p)) for p in self.request.paths]  # noqa: PTH100
+        return path if any(path.is_relative_to(folder) for folder in given) else None
 
     def _without_silenced_edits(self, finding: Finding, here: Suppressor) -> Finding:
         """The finding, without its fix where that would edit a line on which its rule is suppressed, or part a comment
@@ -481,6 +511,7 @@ class Run:
 
     def _suppressor_of(self, facts: ModuleFacts) -> Suppressor:
         """Of another file than the one that is checked: the last one is kept, since many fixes edit the same."""
+        _ = facts.source.suppressions  # whoever asks rests on them, also where they are known
         if self._other is None or self._other.facts is not facts:
             self._other = Suppressor(facts.source, facts, cards.codes(), ())
         return self._other
@@ -599,6 +630,8 @@ def finish(run: Run, findings: Mapping[Path, Sequence[Finding]]) -> Result:
     result.outside = run.outside
     kept, result.left_out = run.narrowed(flat)
     result.findings = tuple(kept)
+    edited = {edit.path for f in kept if f.fix is not None for edit in f.fix.edits}
+    result._configurations = frozenset(rel for rel in edited if run.path_of(rel) is not None)
     result.suppressed = tuple(_fingerprinted(run.suppressed)) if run.request.keep_suppressed else ()
     if run.request.tell_programs:
         result.programs = run.programs({f.location.path for f in kept})
@@ -609,11 +642,24 @@ def finish(run: Run, findings: Mapping[Path, Sequence[Finding]]) -> Result:
 def _fingerprinted(findings: Mapping[Path, Sequence[Finding]]) -> list[Finding]:
     """In order; a clean run needs no fingerprints."""
     flat = sorted((f for group in findings.values() for f in group), key=lambda f: f.sort_key)
+    flat = _each_once(flat)
     if not flat:
         return flat
     from torchrepro_lint.fingerprints import with_fingerprints
 
     return list(with_fingerprints(flat))
+
+
+def _each_once(findings: Sequence[Finding]) -> list[Finding]:
+    """Several programs may find the same in a configuration file that they share."""
+    seen: set[tuple[object, ...]] = set()
+    kept = []
+    for finding in findings:
+        key = (finding.code, finding.location, finding.message)
+        if key not in seen or not finding.location.path.endswith(CONFIGURATIONS):
+            kept.append(finding)
+        seen.add(key)
+    return kept
 
 
 def _own_evidence(settings: Settings) -> Sequence[Measured]:
@@ -628,10 +674,10 @@ def _own_evidence(settings: Settings) -> Sequence[Measured]:
         raise SettingsError(f"{settings.origin('evidence')}: {error}") from None
 
 
-def _line(facts: ModuleFacts, draft: checks.Draft) -> int:
+def _line(facts: ModuleFacts, node: ast.AST) -> int:
     from torchrepro_lint.completion import shown_range
 
-    return shown_range(facts, draft.node).start.line
+    return shown_range(facts, node).start.line
 
 
 def _guarded(rule: str, rel: str, work: Callable[[], list[Finding]]) -> list[Finding]:

@@ -6,18 +6,27 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.engine import Request, Run
-from torchrepro_lint.seeding.report import ProgramBelief, belief
+from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.loading.worker_draws import unseen_loaders
+from torchrepro_lint.seeding.report import ProgramBelief, Spot, belief, spot
 from torchrepro_lint.seeding.seedings import seedings
 
 
 class Explained(NamedTuple):
-    """What was found out about the programs that start in the files asked for; `idle` are the files that start none."""
+    """What was found out about the programs that start in the files asked for; `idle` are the files that start none,
+    `unread` the configuration files that could not be read, with the reasons; `unseen_loaders` the loaders in all
+    programs that have workers whose draws could not be seen."""
 
     root: Path
     programs: tuple[ProgramBelief, ...]
     idle: tuple[str, ...]
     problems: tuple[str, ...]
+    unread: tuple[tuple[str, str], ...] = ()
+    unseen_loaders: tuple[Spot, ...] = ()
 
 
 def explain(request: Request) -> Explained:
@@ -25,6 +34,7 @@ def explain(request: Request) -> Explained:
     run = Run(request)
     programs: list[ProgramBelief] = []
     idle: list[str] = []
+    loaders: list[Spot] = []
     problems = [f"no such file or folder: {path}" for path in run.missing]
     problems += run.problems
     for path in run.files:
@@ -35,5 +45,16 @@ def explain(request: Request) -> Explained:
         found = [belief(seeding, run.program) for seeding in seedings(facts, run.program)]
         programs += found
         idle += [] if found else [run.rel(path)]
+        _read_configurations(facts, run.program)
+        loaders += [spot(facts, call.node) for call in unseen_loaders(Module(facts, run.program))]
         run.program.release()
-    return Explained(run.root, tuple(programs), tuple(idle), tuple(problems))
+    unread = [(run.rel(path), run.failure(path)) for path in sorted(run.program.project.configurations.unread)]
+    return Explained(run.root, tuple(programs), tuple(idle), tuple(problems), tuple(unread), tuple(loaders))
+
+
+def _read_configurations(facts: ModuleFacts, program: Program) -> None:
+    """Read the configuration files that a file reads, so that those are told which cannot be."""
+    for call in Module(facts, program).calls(catalogue.names("configurations", "readers").keys()):
+        program.origins(call.node, call.scope)
+        if program.defaults is not None:
+            program.defaults.value(call.node, call.scope)

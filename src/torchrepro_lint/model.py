@@ -30,7 +30,7 @@ class Level(str, Enum):
 
 
 class Certainty(str, Enum):
-    """How sure a finding is: `depends` means on device, dtype, shape or a flag that only the run knows."""
+    """How sure a finding is: `depends` means on data or an option that only the run knows, and makes it a note."""
 
     CERTAIN = "certain"
     LIKELY = "likely"

@@ -75,7 +75,7 @@ def _least(run: Run, rel: str) -> Certainty:
 
 
 def _in_given_files(run: Run, findings: Sequence[Finding]) -> Sequence[Finding]:
-    return [f for f in findings if {f.location.path, *_edited(f)} <= run.by_rel.keys()]
+    return [f for f in findings if all(run.path_of(rel) for rel in {f.location.path, *_edited(f)})]
 
 
 def _edited(finding: Finding) -> set[str]:

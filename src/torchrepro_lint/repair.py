@@ -102,14 +102,15 @@ class _Repair:
         """What is to be fixed, in order, in groups that share no file."""
         unit_of: dict[str, list[Finding]] = {}
         flat = sorted((f for group in self.findings.values() for f in group), key=lambda f: f.sort_key)
+        found_in = {id(f): self.run.rel(path) for path, group in self.findings.items() for f in group}
         for finding in filter(self._is_wanted, self.run.narrowed(flat)[0]):
-            files = sorted({finding.location.path, *_edited(finding)})
+            files = sorted({finding.location.path, found_in[id(finding)], *_edited(finding)})
             shared = list({id(unit_of[rel]): unit_of[rel] for rel in files if rel in unit_of}.values())
             unit = max(shared, key=len, default=[])  # the others join the longest
             for other in shared:
                 if other is not unit:
                     unit += other
-                    files += [f.location.path for f in other] + [rel for f in other for rel in _edited(f)]
+                    files += [rel for f in other for rel in (f.location.path, found_in[id(f)], *_edited(f))]
             unit.append(finding)
             unit_of.update(dict.fromkeys(files, unit))
         units = {id(unit): unit for unit in unit_of.values()}
@@ -119,7 +120,7 @@ class _Repair:
         fix = finding.fix
         if fix is None or not (self.unsafe or fix.safety is Safety.SAFE) or _identity(finding) in self._given_up:
             return False
-        outside = sorted(_edited(finding) - set(self.run.by_rel))
+        outside = sorted(rel for rel in _edited(finding) if self.run.path_of(rel) is None)
         if outside:
             self._give_up(finding, f"its fix also changes {' and '.join(outside)}, which is not among the given paths")
         refused = [rel for rel in sorted(_edited(finding)) if not outside and self._refusal(rel)]
@@ -128,7 +129,7 @@ class _Repair:
     def _refusal(self, rel: str) -> str | None:
         """Why a file cannot be written, where it is to be."""
         if rel not in self._refusals:
-            self._refusals[rel] = refusal(self.run.by_rel[rel], self.run.root) if self.write else None
+            self._refusals[rel] = refusal(self.run.root / rel, self.run.root) if self.write else None
         return self._refusals[rel]
 
     def _give_up(self, finding: Finding, reason: str) -> None:
@@ -151,14 +152,16 @@ class _Repair:
         run = self.run
         result = apply_edits(self._source, [f.fix for f in unit if f.fix is not None])
         fixed = [f for f in unit if f.fix in result.applied]
-        changed = [run.by_rel[rel] for rel in result.documents]
-        checked = sorted({*changed, *(run.by_rel[f.location.path] for f in fixed)})
+        changed = [run.root / rel for rel in result.documents]
+        checked = sorted({*changed, *self._found_in(fixed, set(result.documents))})
         originals = {path: self.originals.get(path) or run.source(path) for path in changed}
         before = {path: run.overlay.get(path) for path in changed}
         for path in changed:
             run.change(path, result.documents[run.rel(path)])
         after = check_files(run, checked)
-        better = bool(changed) and _is_better([f for p in checked for f in self.findings[p]], _flat(after), fixed)
+        before_it = [f for p in checked for f in self.findings.get(p, ())]
+        readable = all(run.program.load(str(path)) is not None for path in changed)
+        better = bool(changed) and readable and _is_better(before_it, _flat(after), fixed)
         if better and keep:
             self.originals |= originals
             self.findings |= after
@@ -168,8 +171,18 @@ class _Repair:
                 run.change(path, text)
         return better
 
+    def _found_in(self, findings: Sequence[Finding], changed: set[str]) -> list[Path]:
+        """The files in which these findings were found, and those with others that a change concerns: a finding may lie
+        in a configuration file."""
+        wanted = set(map(id, findings))
+        return [
+            path
+            for path, group in self.findings.items()
+            if any(id(f) in wanted or not changed.isdisjoint({f.location.path, *_edited(f)}) for f in group)
+        ]
+
     def _source(self, rel: str) -> SourceFile | None:
-        path = self.run.by_rel.get(rel)
+        path = self.run.path_of(rel)
         return self.run.source(path) if path is not None else None
 
 

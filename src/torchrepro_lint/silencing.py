@@ -29,7 +29,7 @@ def silence(request: Request, reason: str, *, write: bool, progress: Progress | 
     wanted, _ = run.narrowed(sorted((f for group in found.values() for f in group), key=lambda f: f.sort_key))
     originals: dict[Path, SourceFile] = {}
     reasons: list[str] = []
-    for path in run.files:
+    for path in dict.fromkeys((*run.files, *sorted(filter(None, (run.path_of(f.location.path) for f in wanted))))):
         group = [f for f in wanted if f.location.path == run.rel(path) and f.code not in (*FAILURES, UNUSED)]
         if not group:
             continue

@@ -69,10 +69,13 @@ SAFE = {
     ),
     "tabs and comments": (
         "TRP202",
-        HEAD + "import random\n\n# What is loaded,\n# and how.\ndef f(ds):\n\treturn DataLoader(ds, num_workers=n)\n",
-        HEAD + "import random\n\n\ndef seed_worker(worker_id):\n\tworker_seed = torch.initial_seed() % 2**32\n"
-        "\trandom.seed(worker_seed)\n\n\n# What is loaded,\n# and how.\ndef f(ds):\n"
-        "\treturn DataLoader(ds, num_workers=n, worker_init_fn=seed_worker)\n",
+        HEAD + "import random\nclass D(Dataset):\n\tdef __init__(self):\n\t\tself.rng = random.Random(0)\n"
+        "\tdef __getitem__(self, i):\n\t\treturn self.rng.random()\n\n# What is loaded,\n# and how.\n"
+        "def f():\n\treturn DataLoader(D(), num_workers=n)\n",
+        HEAD + "import random\nclass D(Dataset):\n\tdef __init__(self):\n\t\tself.rng = random.Random(0)\n"
+        "\tdef __getitem__(self, i):\n\t\treturn self.rng.random()\n\n\ndef seed_rng(worker_id):\n"
+        "\ttorch.utils.data.get_worker_info().dataset.rng = random.Random(torch.initial_seed())\n\n\n"
+        "# What is loaded,\n# and how.\ndef f():\n\treturn DataLoader(D(), num_workers=n, worker_init_fn=seed_rng)\n",
     ),
     "name in use": (
         "TRP202",
@@ -119,10 +122,45 @@ def test_the_safe_fix_writes_what_reads_best_there(code: str, before: str, after
     assert fixed(tmp_path, code, before) == after
 
 
-def test_a_loader_in_a_function_that_is_called_in_a_loop_is_fixed_when_asked(tmp_path: Path) -> None:
-    before = HEAD + "def f():\n    return DataLoader(d, shuffle=True)\nfor e in es:\n    f()\n"
-    after = fixed(tmp_path, "TRP201", before, unsafe=True)
-    assert "shuffle=True, generator=torch.Generator().manual_seed(0))" in after
+@pytest.mark.parametrize(
+    "before",
+    [
+        "def f():\n    return DataLoader(d, shuffle=True)\nfor e in es:\n    f()\n",
+        "def f():\n    for batch in DataLoader(d, shuffle=True):\n        yield batch\n",
+        "class Data(Base):\n    def test_dataloader(self):\n        return DataLoader(d, shuffle=True)\n",
+        "def train_epoch():\n    return DataLoader(d, shuffle=True)\n",
+    ],
+    ids=["called in a loop", "a generator", "a hook", "of an epoch"],
+)
+def test_no_generator_is_made_where_it_would_begin_anew(before: str, tmp_path: Path) -> None:
+    assert fixed(tmp_path, "TRP201", HEAD + before, unsafe=True) == HEAD + before
+
+
+def test_a_generator_in_a_function_that_nobody_in_sight_calls_needs_a_person(tmp_path: Path) -> None:
+    before = HEAD + "def f():\n    return DataLoader(d, shuffle=True)\n"
+    assert fixed(tmp_path, "TRP201", before) == before
+    assert "manual_seed" in fixed(tmp_path, "TRP201", before, unsafe=True)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "safe", "unsafe"),
+    [
+        ("", True, True), (">=1.6", True, True), ("<2.5", True, True), ("==2.4.1", True, True),
+        (">=1.4", False, True), ("==1.4.0", False, False), ("~=1.5.0", False, False),
+    ],
+)  # fmt: skip
+def test_an_argument_is_passed_to_releases_that_have_it(wanted: str, safe: bool, unsafe: bool, tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text(f"torch{wanted}\n")
+    before = HEAD + "loader = DataLoader(d, shuffle=True)\n"
+    assert (fixed(tmp_path, "TRP201", before) != before) is safe
+    assert (fixed(tmp_path, "TRP201", before, unsafe=True) != before) is unsafe
+
+
+def test_lines_are_as_long_as_the_formatter_lets_them_be(tmp_path: Path) -> None:
+    before = HEAD + "loader = DataLoader(\n    d, batch_size=16, drop_last=True, shuffle=True\n)\n"
+    assert "shuffle=True, generator=" in fixed(tmp_path, "TRP201", before)
+    (tmp_path / "ruff.toml").write_text("line-length = 79\n")
+    assert "    shuffle=True,\n    generator=" in fixed(tmp_path, "TRP201", before)
 
 
 def test_tensors_made_on_the_gpu_need_a_person(tmp_path: Path) -> None:

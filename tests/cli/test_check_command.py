@@ -25,7 +25,7 @@ def test_findings_go_to_stdout_and_exit_with_1(run: Run) -> None:
     assert done.exit_code == 1
     assert "TRP401 warning" in done.stdout
     assert "--> train.py:5:1" in done.stdout
-    assert done.stdout.endswith("Found 2 problems (2 fixable with --fix) in 1 file.\n")
+    assert done.stdout.endswith("Found 2 certain problems (2 fixable with --fix) in 1 file.\n")
     assert done.stderr == ""
 
 
@@ -150,7 +150,8 @@ def test_a_fix_goes_above_a_comment_that_silences_the_line_below(run: Run, proje
     )
     (project / "train.py").write_text(text.format(""))
     assert run("train.py", "--fix").exit_code == 0
-    assert (project / "train.py").read_text() == text.format("    torch.manual_seed(0)\n")
+    seeded = text.format("    random.seed(0)\n    torch.manual_seed(0)\n")
+    assert (project / "train.py").read_text() == "import random\n\n" + seeded
 
 
 def test_select_and_ignore(run: Run) -> None:

@@ -20,6 +20,8 @@ NET = """\
 import torch
 from torch import nn
 
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+
 
 class Net(nn.Module):
     def __init__(self, size):
@@ -60,14 +62,35 @@ def outcome(finding: dict[str, Any]) -> tuple[str, str]:
 
 
 def test_what_differed_on_cuda_is_certain_where_the_call_shows_all_that_matters(checked: Any) -> None:
-    found = checked(row(PAD, "CONFIRMED"), row(ADD, "CONFIRMED"))
+    found = checked(row(PAD, "CONFIRMED"), row(ADD, "CONFIRMED", dim=0))
     assert outcome(found[PAD]) == ("warning", "certain")
-    assert outcome(found[ADD]) == ("warning", "depends")  # whether indices repeat, no measurement can know
+    assert outcome(found[ADD]) == ("warning", "likely")  # that indices repeat in the program too is not shown
     assert found[PAD]["properties"]["evidence"]["words"] == (
         "your own measurement on NVIDIA Test 1, torch 2.11: 20 runs gave 20 different results, deterministic path "
         "1.8x slower"
     )
     assert found[PAD]["properties"]["evidence"]["verdict"] == "CONFIRMED"
+
+
+def test_what_depends_on_data_is_a_note_that_says_on_what_and_how_to_find_out(checked: Any) -> None:
+    found = checked()[ADD]
+    assert outcome(found) == ("note", "depends")
+    assert found["message"].endswith("; this depends on whether indices repeat")
+    assert found["properties"]["depends_on"] == ["indices repeat"]
+    assert found["help"].endswith("; `torchrepro-lint verify` runs it and compares")
+
+
+def test_a_program_that_never_goes_to_a_gpu_has_notes(checked: Any, project: Path) -> None:
+    (project / "train.py").write_text(NET.replace("cuda", "cpu"))
+    assert checked()[UP]["properties"]["depends_on"] == ["the program runs on CUDA"]
+
+
+def test_what_the_programs_own_flag_makes_raise_is_certain(checked: Any, project: Path) -> None:
+    layer = NET.replace("self.pad(x)", "self.conv(x)").replace("self.pad =", "self.conv = nn.Conv2d(3, 3, 1)  #")
+    (project / "train.py").write_text(layer)
+    assert outcome(checked()[UP]) == ("warning", "likely")
+    (project / "train.py").write_text(layer + "\n\ntorch.use_deterministic_algorithms(True)\n")
+    assert outcome(checked()[UP]) == ("warning", "certain")
 
 
 def test_what_never_differed_with_these_arguments_is_a_note(checked: Any) -> None:
@@ -86,7 +109,7 @@ def test_what_never_differed_with_these_arguments_is_a_note(checked: Any) -> Non
 )
 def test_what_settles_nothing_is_only_told(checked: Any, measured: dict[str, Any]) -> None:
     found = checked(measured)[PAD]
-    assert outcome(found) == ("warning", "depends")
+    assert outcome(found) == ("warning", "likely")
     assert "all 20 runs agreed" in found["properties"]["evidence"]["words"]
 
 
@@ -98,10 +121,10 @@ def test_a_measurement_that_was_cut_short_says_so(checked: Any) -> None:
 
 def test_a_cpu_settles_nothing_and_is_told_only_where_it_differed(checked: Any) -> None:
     agreed = checked(row(PAD, "NOT_REPRODUCED", device="cpu", distinct=1, outcome="same", padding=1))[PAD]
-    assert outcome(agreed) == ("warning", "depends")
+    assert outcome(agreed) == ("warning", "likely")
     assert "evidence" not in agreed["properties"]
     differed = checked(row(PAD, "CONFIRMED", device="cpu"))[PAD]
-    assert outcome(differed) == ("warning", "depends")
+    assert outcome(differed) == ("warning", "likely")
     assert differed["properties"]["evidence"]["words"].startswith(
         "your own measurement on a CPU (Test CPU), torch 2.11"
     )
@@ -119,7 +142,7 @@ def test_what_ships_confirms_and_never_refutes(checked: Any, monkeypatch: pytest
     own = checked(row(PAD, "NOT_REPRODUCED", distinct=1, outcome="same", padding=1), options=("--no-cache",))[PAD]
     assert outcome(own) == ("note", "depends")  # one's own counts
     ships(row(PAD, "NOT_REPRODUCED", distinct=1, outcome="same", padding=1))
-    assert outcome(checked(options=("--no-cache",))[PAD]) == ("warning", "depends")
+    assert outcome(checked(options=("--no-cache",))[PAD]) == ("warning", "likely")
 
 
 def test_cuda_comes_before_a_cpu(checked: Any) -> None:
@@ -132,7 +155,7 @@ def test_another_torch_than_the_programs_is_named_and_refutes_nothing(checked: A
     same = checked(measured, options=("--torch-version", "2.11.1"))[PAD]
     assert outcome(same) == ("note", "depends")
     other = checked(measured, options=("--torch-version", "2.8"))[PAD]
-    assert outcome(other) == ("warning", "depends")
+    assert outcome(other) == ("warning", "likely")
     assert other["properties"]["evidence"]["words"].endswith("95 % sure) (this program has torch 2.8)")
 
 

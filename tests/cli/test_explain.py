@@ -140,7 +140,7 @@ def test_json_says_the_same(run: Run, program: Path) -> None:
 def test_what_explain_says_is_what_check_reports(run: Run, program: Path) -> None:
     (told,) = explained(run, "main.py")["programs"]
     done = run("check", "main.py", "--select", "TRP101,TRP103", "--output-format", "json")
-    reported = {(f["code"], f["properties"]["family"]) for f in json.loads(done.stdout)}
+    reported = {(f["code"], family) for f in json.loads(done.stdout) for family in f["properties"]["families"]}
     believed = {(b["rule"], family) for family, b in told["families"].items() if b["rule"]}
     assert reported == believed == {("TRP101", "torch"), ("TRP101", "numpy")}
 
@@ -177,7 +177,7 @@ def test_a_function_that_is_believed_for_its_name(run: Run, program: Path) -> No
 
 
 def test_a_draw_that_is_not_reported(run: Run, program: Path) -> None:
-    (program / "trial.py").write_text("import torch\n\nprint(torch.rand(3))\n")
+    (program / "trial.py").write_text("import torch\n\nx = torch.rand(3)\n")
     assert "torch: drawn from without a seed; not reported" in run("explain", "trial.py").stdout
 
 
@@ -251,3 +251,14 @@ def test_settings_name_the_project_s_own_seeder(run: Run, program: Path) -> None
 
 def test_color(run: Run, program: Path) -> None:
     assert "\x1b[1mmain.py:25:1  a program" in run("explain", "main.py", "--color", "always").stdout
+
+
+def test_a_loader_whose_data_set_cannot_be_seen_is_told_and_no_finding(run: Run, project: Path) -> None:
+    (project / "load.py").write_text(
+        "from torch.utils.data import DataLoader\nfrom unknown import read\n\n\n"
+        "def load():\n    return DataLoader(read(), num_workers=2)\n"
+    )
+    told = run("explain", "load.py").stdout
+    assert "The workers of 1 loader may draw; what their data sets do could not be seen\n    load.py:6:12" in told
+    assert explained(run, "load.py")["unseen_loaders"][0]["line"] == 6
+    assert "TRP202" not in run("check", "load.py").stdout

@@ -76,6 +76,17 @@ def test_the_check_names_the_place_and_changes_nothing(commit_check: Commit, tmp
     assert Path(tmp_path, "train.py").read_text() == FLAWED
 
 
+def test_a_check_that_fails_shows_its_notes_too(commit_check: Commit, tmp_path: Path) -> None:
+    Path(tmp_path, "split.py").write_text(
+        "from sklearn.model_selection import train_test_split\n\n\n"
+        "def halves(rows):\n    return train_test_split(rows)\n"
+    )
+    done = commit_check("torchrepro-lint")
+    assert done.returncode == 1
+    assert "split.py:5:" in done.stdout
+    assert "note(depends)" in done.stdout
+
+
 def test_the_fix_mends_the_file_and_then_passes(commit_check: Commit, tmp_path: Path) -> None:
     first = commit_check("torchrepro-lint-fix")
     assert first.returncode == 1, first.stdout + first.stderr

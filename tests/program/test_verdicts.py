@@ -177,7 +177,9 @@ def test_callers_decide_and_are_shown(tmp_path: Path) -> None:
                 return resize(resize(x), mode="bilinear")
         """,
     )
-    assert [(v.operation.id, v.open) for v in found] == [("interpolate-bilinear", ('`mode="bilinear"`',))]
+    assert [(v.operation.id, v.depends) for v in found] == [
+        ("interpolate-bilinear", ("the program runs on CUDA", '`mode` is "bilinear"'))
+    ]
     witness = found[0].witnesses[0]
     assert witness.scope.facts.text(witness.node) == 'resize(resize(x), mode="bilinear")'
 
@@ -248,3 +250,239 @@ def test_what_the_program_asks_for(tmp_path: Path, flag: str, wanted: str | None
     model = "from setup_run import go\n\nup = nn.Upsample(mode='bilinear')"
     project = SmallProject(tmp_path, {"train.py": HEAD + model, "setup_run.py": HEAD + flag + "\n"})
     assert [v.flag for v in verdicts(project.module(), project.program)] == [wanted]
+
+
+def judged_in(folder: Path, name: str, train: str, body: str) -> list[tuple[str, str]]:
+    """What is judged in the file `name`, which train.py uses."""
+    files = {"train.py": HEAD + textwrap.dedent(train), f"{name}.py": HEAD + textwrap.dedent(body)}
+    project = SmallProject(folder, files)
+    return outcome(list(verdicts(project.module(f"{name}.py"), project.program)))
+
+
+def test_a_trainer_picked_from_a_dict_has_the_model_that_it_is_given(tmp_path: Path) -> None:
+    text = """
+    from trainer import train_organs, train_cells
+
+    class Head(nn.Sequential):
+        def __init__(self, width, classes):
+            conv = nn.Conv2d(width, classes, kernel_size=3)
+            up = nn.UpsamplingNearest2d(scale_factor=2)
+            super().__init__(conv, up)
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body = nn.Conv2d(3, 8, 3)
+            self.head = Head(8, 4)
+
+        def forward(self, x):
+            return self.head(self.body(x))
+
+    def main(args):
+        trainers = {"organs": train_organs, "cells": train_cells}
+        trainers[args.dataset](args, Net())
+    """
+    trainer = """
+    def train_organs(args, model):
+        criterion = nn.CrossEntropyLoss()
+        for images, labels in args.loader:
+            criterion(model(images), labels).backward()
+
+    def train_cells(args, model):
+        pass
+    """
+    assert judged_in(tmp_path, "trainer", text, trainer) == [("nll-loss2d", "raises")]
+
+
+SCATTERED = """
+class Sum(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x, index):
+        x = self.linear(x)
+        total = torch.zeros(9, 4, device=x.device)
+        {write}
+        return total.index_select(0, index)
+"""
+
+
+@pytest.mark.parametrize(
+    ("write", "wanted"),
+    [
+        ("total.scatter_add_(0, index, x)", ["scatter-add", "index-select"]),
+        ("total.index_add_(0, index, x)", ["index-add", "index-select"]),
+        ("total.index_copy_(0, torch.arange(9), x)", ["index-select"]),
+        ("total = total.scatter_add(0, index, x)", ["scatter-add", "index-select"]),
+        ("total[:4] = x", ["index-select"]),
+        ("total += x", ["index-select"]),
+        ("total.scatter_(0, index, 1.0)", []),
+        ("total[index] = 1", []),
+        ("total.copy_(x.detach())", []),
+        ("pass", []),
+    ],
+)
+def test_a_buffer_that_a_gradient_is_written_into_has_one(tmp_path: Path, write: str, wanted: list[str]) -> None:
+    assert [v.operation.id for v in judged(tmp_path, SCATTERED.format(write=write))] == wanted
+
+
+def test_a_name_that_sounds_like_data_does_not_stop_a_gradient_that_is_seen(tmp_path: Path) -> None:
+    text = """
+    from augment import augment
+
+    def train(generator, discriminator, real, optimizer):
+        generator = nn.Sequential(nn.Linear(8, 8), nn.Conv2d(3, 3, 3))
+        fake = augment(generator(torch.randn(4, 8)))
+        discriminator(fake).mean().backward()
+        discriminator(augment(real)).mean().backward()
+    """
+    augment = """
+    def pad(image):
+        return F.pad(image, (1, 1, 1, 1), mode="reflect")
+
+    def augment(image):
+        return pad(image)
+    """
+    assert judged_in(tmp_path, "augment", text, augment) == [("reflection-pad2d", "switches")]
+
+
+AUGMENTED = """
+class Shift(nn.Module):
+    def __init__(self, pad):
+        super().__init__()
+        self.pad = pad
+
+    def forward(self, x):
+        return F.pad(x, (self.pad,) * 4, mode="replicate")
+
+def to_torch(arrays, device):
+    return tuple(torch.as_tensor(array, device=device) for array in arrays)
+
+class Agent:
+    def __init__(self):
+        self.shift = Shift(4).to("cuda")
+        self.encoder = nn.Conv2d(3, 8, 3)
+
+    def update(self, replay):
+        images, actions = to_torch(next(replay), "cuda")
+        loss = self.encoder({shifted}).mean()
+        loss.backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("shifted", "wanted"),
+    [
+        ("self.shift(images.float())", []),
+        ("self.shift(self.encoder(images.float()))", ["replication-pad"]),
+        ("self.shift(self.unknown(images))", ["replication-pad"]),
+        ("nn.Sequential(self.shift, self.encoder)(images)", ["replication-pad"]),
+    ],
+)
+def test_what_augments_raw_observations_has_no_gradient(tmp_path: Path, shifted: str, wanted: list[str]) -> None:
+    found = judged(tmp_path, AUGMENTED.replace("{shifted}", shifted))
+    assert [v.operation.id for v in found] == wanted
+
+
+SCORED = """
+class Features(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2d(3, 8, 3)
+
+    def forward(self, x):
+        return self.first(F.interpolate(x, size=(299, 299), mode="bilinear"))
+
+def activations(images, model):
+    for batch in images:
+        {with_}
+            yield model(batch)
+
+def distance(images):
+    model = Features().to("cuda")
+    model.eval()
+    model = nn.DataParallel(model)
+    return torch.stack(list(activations(images, model)))
+"""
+
+
+@pytest.mark.parametrize(("with_", "wanted"), [("with torch.no_grad():", 0), ("if True:", 1)])
+def test_a_module_that_is_only_called_without_gradients(tmp_path: Path, with_: str, wanted: int) -> None:
+    assert len(judged(tmp_path, SCORED.replace("{with_}", with_))) == wanted
+
+
+def test_a_module_that_only_tests_make_is_made_for_others(tmp_path: Path) -> None:
+    layers, _, tried = SCORED.replace("{with_}", "with torch.no_grad():").partition("def activations")
+    files = {
+        "layers.py": HEAD + layers,
+        "tests/test_layers.py": f"{HEAD}\nfrom layers import Features\ndef activations{tried}",
+    }
+    project = SmallProject(tmp_path, files)
+    assert len(list(verdicts(project.module("layers.py"), project.program))) == 1
+
+
+def test_a_module_that_others_derive_from_may_be_called_elsewhere(tmp_path: Path) -> None:
+    text = SCORED.replace("{with_}", "with torch.no_grad():") + "\nclass More(Features):\n    pass\n"
+    assert len(judged(tmp_path, text)) == 1
+
+
+def test_an_operation_that_an_autograd_function_calls_by_its_own_name(tmp_path: Path) -> None:
+    text = """
+    class Sample(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, grid):
+            ctx.save_for_backward(x, grid)
+            return F.grid_sample(x, grid, align_corners=False)
+
+        @staticmethod
+        def backward(ctx, gradient):
+            x, grid = ctx.saved_tensors
+            operation = torch._C._jit_get_operation("aten::grid_sampler_2d_backward")
+            torch._C._jit_get_operation("aten::relu")
+            operation(gradient, x, grid, 0, 0, False)
+            torch.ops.aten.grid_sampler_2d_backward(gradient, x, grid, 0, 0, False, (True, True))
+            return torch.ops.aten.replication_pad2d_backward(gradient, x, (1, 1, 1, 1)), None
+    """
+    assert outcome(judged(tmp_path, text)) == [
+        ("grid-sampler-backward", "raises"), ("grid-sampler-backward", "raises"), ("replication-pad-backward", "raises")
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wanted"),
+    [
+        ("8, 8, 3, padding=1, padding_mode='reflect'", [("conv2d-reflect", "switches")]),
+        ("8, 8, 3, padding=1, padding_mode='replicate'", [("conv-replicate", "switches")]),
+        ("8, 8, 3, padding=1, padding_mode='circular'", []),
+        ("8, 8, 3, padding=1", []),
+    ],
+)
+def test_a_convolution_that_pads_with_copies(tmp_path: Path, arguments: str, wanted: list[tuple[str, str]]) -> None:
+    text = f"layer = nn.Conv2d({arguments})\nprint(layer(x).padding_mode)\nlayer(x).sum().backward()\n"
+    assert outcome(judged(tmp_path, text)) == wanted
+
+
+def test_a_default_that_a_class_of_settings_declares(tmp_path: Path) -> None:
+    """The class that is constructed with them stands in another file."""
+    text = """
+    from dataclasses import dataclass
+
+    from body import Body
+
+    @dataclass
+    class Settings:
+        mode: str = "bicubic"
+
+    class Net(nn.Module):
+        def __init__(self, settings: Settings):
+            super().__init__()
+            self.body = Body(settings)
+    """
+    body = """
+    class Body(nn.Module):
+        def __init__(self, settings):
+            super().__init__()
+            self.up = nn.Upsample(scale_factor=2, mode=settings.mode)
+    """
+    assert judged_in(tmp_path, "body", text, body) == [("interpolate-bicubic", "raises")]

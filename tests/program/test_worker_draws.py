@@ -72,6 +72,18 @@ KINDS = {
     "albumentations": ("t = A.Compose([A.HorizontalFlip()])\n" + data("t(image=self.x[i])"), ["own"]),
     "seeded albumentations": ("t = A.Compose([A.HorizontalFlip()], seed=1)\n" + data("t(image=self.x[i])"), []),
     "plain albumentations": ("t = A.Compose([A.Resize(2, 2)])\n" + data("t(image=self.x[i])"), []),
+    "boxes of imgaug": (
+        "from imgaug.augmentables.bbs import BoundingBoxesOnImage\n" + data("BoundingBoxesOnImage(self.x[i])"),
+        [],
+    ),
+    "imgaug": (
+        "import imgaug.augmenters as iaa\nt = iaa.Sequential([iaa.Fliplr(0.5)])\n" + data("t(self.x[i])"),
+        ["own"],
+    ),
+    "function of albumentations": (
+        "import albumentations.augmentations.functional as AF\n" + data("AF.random_flip_of(self.x[i])"),
+        [],
+    ),
     "monai": ("t = M.Compose([M.LoadImage(), M.RandFlip()])\n" + data("t(self.x[i])"), ["own"]),
     "plain monai": ("t = M.Compose([M.LoadImage()])\n" + data("t(self.x[i])"), []),
 }

@@ -19,24 +19,29 @@ TWO = {"train.py": "x\ny\nz\n", "data.py": "x\n"}
         (result(), False, "No problems in 1 file.\n"),
         (result(files=TWO), False, "No problems in 2 files.\n"),
         (result(fixed=3), True, "Fixed 3 problems, none remain in 1 file.\n"),
-        (result(finding(A)), False, "Found 1 problem in 1 file.\n"),
-        (result(finding(A), finding(B), files=TWO), False, "Found 2 problems in 1 of 2 files.\n"),
+        (result(finding(A)), False, "Found 1 certain problem in 1 file.\n"),
+        (result(finding(A), finding(B), files=TWO), False, "Found 2 certain problems in 1 of 2 files.\n"),
         (
             result(finding(A, fix=fix()), finding(B, fix=fix()), finding(C, fix=fix(Safety.UNSAFE))),
             False,
-            "Found 3 problems (2 fixable with --fix, 1 more with --unsafe-fixes) in 1 file.\n",
+            "Found 3 certain problems (2 fixable with --fix, 1 more with --unsafe-fixes) in 1 file.\n",
         ),
         (
             result(finding(A, fix=fix(Safety.UNSAFE))),
             False,
-            "Found 1 problem (1 fixable with --unsafe-fixes) in 1 file.\n",
+            "Found 1 certain problem (1 fixable with --unsafe-fixes) in 1 file.\n",
         ),
         (
             result(finding(A), finding(B, level=Level.NOTE), finding(C, level=Level.NOTE)),
             False,
-            "Found 1 problem and 2 notes in 1 file.\n",
+            "Found 1 certain problem and 2 notes in 1 file.\n",
         ),
         (result(finding(A, level=Level.NOTE)), False, "Found 1 note in 1 file.\n"),
+        (
+            result(finding(A), finding(B, certainty=Certainty.LIKELY), finding(C, level=Level.NOTE)),
+            False,
+            "Found 1 certain and 1 likely problems, and 1 note in 1 file.\n",
+        ),
         (
             result(finding(A, fix=fix(Safety.UNSAFE)), fixed=1),
             True,
@@ -45,7 +50,7 @@ TWO = {"train.py": "x\ny\nz\n", "data.py": "x\n"}
         (
             result(finding(A, fix=fix(Safety.UNSAFE)), finding(B, level=Level.NOTE), fixed=1, unsafe=True, files=TWO),
             True,
-            "Fixed 1 problem, 1 problem and 1 note remain in 1 of 2 files.\n",
+            "Fixed 1 problem, 1 certain problem and 1 note remain in 1 of 2 files.\n",
         ),
         (result(), True, "No problems in 1 file.\n"),
         (result(finding(A)), True, "Fixed 0 problems, 1 remains in 1 file.\n"),
@@ -76,7 +81,7 @@ def test_the_table_counts_by_rule_and_certainty_and_shows_other_counts() -> None
 
 def test_statistics_come_after_the_findings() -> None:
     report = rendered("concise", _two_rules(), statistics=True)
-    assert report.index("train.py:1:1") < report.index("2  TRP201") < report.index("Found 3 problems")
+    assert report.index("train.py:1:1") < report.index("2  TRP201") < report.index("Found 3 certain problems")
 
 
 def test_a_quiet_report_has_the_findings_alone() -> None:
@@ -96,7 +101,7 @@ def test_where_there_is_much_to_do_it_says_what_to_do_first() -> None:
         "Then: TRP101 unseeded-program (2) and TRP204 unsorted-listing (1); `torchrepro-lint rule TRP101` says what to "
         "write instead.\n"
         "`torchrepro-lint explain train.py` shows where that program seeds and draws.\n"
-        "Found 5 problems (2 fixable with --fix) in 1 file.\n"
+        "Found 4 certain and 1 likely problems (2 fixable with --fix) in 1 file.\n"
     )
 
 
@@ -116,14 +121,14 @@ def test_who_finds_too_much_hears_of_baselines() -> None:
 def test_findings_in_files_that_were_not_given_are_counted_apart() -> None:
     elsewhere = finding(A, path="train.py"), finding(A, path="eval.py")
     assert rendered("concise", result(*elsewhere, files={"data.py": "x\n"})).endswith(
-        "\nFound 2 problems in 2 files besides the one given.\n"
+        "\nFound 2 certain problems in 2 files besides the one given.\n"
     )
     assert rendered("concise", result(*elsewhere, files=TWO)).endswith(
-        "\nFound 2 problems in 1 of 2 files and in 1 file besides the 2 given.\n"
+        "\nFound 2 certain problems in 1 of 2 files and in 1 file besides the 2 given.\n"
     )
 
 
 def test_what_is_left_out_is_counted() -> None:
     made = result(finding(A))
     made.left_out = {"in the baseline": (finding(B), finding(C)), "less certain than asked for": ()}
-    assert rendered("concise", made).endswith("Found 1 problem in 1 file. Left out: 2 in the baseline.\n")
+    assert rendered("concise", made).endswith("Found 1 certain problem in 1 file. Left out: 2 in the baseline.\n")

@@ -13,7 +13,7 @@ from torchrepro_lint.fixing import apply_edits
 from torchrepro_lint.index import build
 from torchrepro_lint.model import Fix, Safety
 from torchrepro_lint.source import source_from_text
-from torchrepro_lint.syntax import with_argument
+from torchrepro_lint.syntax import arguments, with_argument
 
 
 def added(text: str, name: str = "generator", value: str = "g") -> str:
@@ -122,7 +122,41 @@ def test_whatever_the_layout_only_one_argument_is_new(args: list[str], comma: st
 )
 def test_what_is_nested_too_deeply_for_libcst_is_extended_all_the_same(before: str, after: str) -> None:
     deep = ".a" * 900 if before.startswith("x") else "a" + "[0]" * 900
+    before, after = (text.replace("Loader(", "Loader(  # a comment\n") for text in (before, after))
     assert added(before.format(deep)) == after.format(deep)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        *(
+            "DataLoader(a)",
+            "DataLoader( a )",
+            "DataLoader((a) ,)",
+            "DataLoader(a,\n           b)",
+            "DataLoader(a , k = b)",
+        ),
+        *(
+            "DataLoader(\n    a,\n    b,\n)",
+            "DataLoader(\n    a,\n\n)",
+            "DataLoader(a,**k)",
+            "DataLoader(**k)",
+            "f(a,*b)",
+        ),
+        *(
+            "DataLoader(\n    a,\n    b=(c),  \n\n    **k,\n)",
+            "(DataLoader)(a,)",
+            "DataLoader(i for i in a)",
+            "f(a,b,)",
+        ),
+        *("DataLoader(**k, a=1)", "DataLoader(a, lambda: (b), c=d if e else f)", 'DataLoader(a, "#", b)', "f(é, ü=1)"),
+    ],
+)
+def test_most_calls_are_extended_without_libcst_as_with_it(call: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = call.replace("f(", "DataLoader(")
+    plain = added(text)
+    monkeypatch.setattr(arguments, "_plainly", lambda *_: None)
+    assert plain == added(text)
 
 
 def test_a_call_whose_bracket_stands_on_the_next_line() -> None:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import cycle
 
 import pytest
 
@@ -44,6 +45,13 @@ def test_pairs_are_timed_in_turn() -> None:
     assert found.pairs == 5
     assert flags == [False, True] * (5 + 5)
     assert found.iqr[0] <= found.median <= found.iqr[1]
+
+
+@pytest.mark.parametrize(("times", "pairs"), [([1.0, 2.0], 5), ([1.0, 2.0, 1.0, 4.0, 1.0, 9.0], 20)])
+def test_pairs_that_agree_are_enough(times: list[float], pairs: int) -> None:
+    trial = Trial.of(Experiment("x", (torch.ones(2),), lambda x: x * 2), torch.device("cpu"))
+    clock = cycle(times)
+    assert slowdown(trial, lambda run: next(clock), patience=60).pairs == pairs
 
 
 def test_jitter_waits_for_another_time_before_each_run() -> None:

@@ -113,11 +113,17 @@ class Cache:
             yield f"{json.dumps(key)}\t{rests:x}\t{answer}"
 
     def _row(self, path: str) -> tuple[str, Any, int]:
-        """A file's state. One that is no part of the listing was looked at after it was read, and must be old."""
+        """A file's state. One that is no part of the listing was looked at after it was read: it must be old, or the
+        same."""
         state = self._states.of(path)
-        if path not in self._listing.now and state.digest and state.signature is None:
+        is_young = state.digest and state.signature is None
+        if is_young and path not in self._listing.now and state.digest not in self._read(path):
             raise ValueError(path)
         return (state.digest, state.signature, state.size)
+
+    def _read(self, path: str) -> list[Any]:
+        """The names of what was read of a file, as far as it is named by its bytes."""
+        return [self._tracker.answers.get((kind, path)) for kind in (CODE, TEXT)]
 
     def _without_idle(self, entries: dict[str, tuple[int, str]]) -> tuple[dict[str, tuple[int, str]], list[Question]]:
         """The entries with their questions numbered anew, where most questions are of no use any more."""

@@ -15,12 +15,15 @@ from typing import Any
 from torchrepro_lint.cache.states import States
 from torchrepro_lint.dataflow.store import CUT
 from torchrepro_lint.project import disk, text
+from torchrepro_lint.project.configurations import LISTED
 from torchrepro_lint.project.files import CODE, MATCHES, OUTLINE, SEARCH_PATH, TEXT
 from torchrepro_lint.project.importers import IMPORTS, modules_in
-from torchrepro_lint.project.project import Project
+from torchrepro_lint.project.project import NATIVE, Project
+from torchrepro_lint.source import digest
 from torchrepro_lint.tracking import Question, numbers
 
-SEARCHES = (text.MENTIONING, text.CONTAINING, text.DEFINES, text.MATCH)
+SEARCHES = (text.MENTIONING, text.CONTAINING, text.DEFINES, text.DEFINING, text.FRONTS, text.MATCH)
+_EXACT = (text.MENTIONING, text.CONTAINING, text.DEFINING, text.FRONTS)
 
 
 class Listing:
@@ -90,6 +93,12 @@ class Validity:
             return not self._listing.states.changed(about[:1]) or self._matches(*about) is answer
         if kind in (IMPORTS, text.HAS):
             return about[0] not in self._listing.moved or self._of_text(kind, *about) == answer
+        if kind == text.CONTENT:
+            return about[0] not in self._listing.moved or self._content(about[0]) == answer
+        if kind == NATIVE:
+            return bool(self._native() == answer)
+        if kind == LISTED:
+            return bool(plain(self._project().configurations.listed_as(about[0])) == answer)
         if kind == text.TOO_LARGE:
             return self._listing.is_too_large is answer
         if kind in SEARCHES:
@@ -135,6 +144,16 @@ class Validity:
             return plain(modules_in(content.decode(errors="replace")))
         return _compiled(*pattern).search(content) is not None
 
+    def _content(self, path: str) -> str:
+        return digest(b"" if self._listing.is_too_large else self._listing.contents.get(path, b""))
+
+    def _native(self) -> Any:
+        tracker = self._project().tracker
+        outer = tracker.begin()
+        _ = self._project().native_texts
+        tracker.forget(outer)
+        return tracker.answers.get((NATIVE,))
+
     def renewed(self, question: Question, answer: Any) -> Any:
         """What an earlier answer is by now: of a search, the files that it would find."""
         kind, *about = question
@@ -147,14 +166,16 @@ class Validity:
     def _found_alike(self, kind: str, about: Sequence[str], answer: Sequence[str]) -> bool:
         """Whether a search finds the files that it found, or any where it is only asked for that."""
         now = self.renewed((kind, *about), answer)
-        return set(now) == set(answer) if kind in (text.MENTIONING, text.CONTAINING) else bool(now) is bool(answer)
+        return set(now) == set(answer) if kind in _EXACT else bool(now) is bool(answer)
 
     def _finds(self, kind: str, about: Sequence[str], path: str) -> bool:
         listing = self._listing
-        word = about[0].encode(errors="surrogateescape")
+        word = about[0].encode(errors="surrogateescape") if about else b""
         if kind == text.MENTIONING and about[0].isidentifier():
             return word in listing.words[path]
-        if kind == text.DEFINES:
+        if kind == text.FRONTS:
+            return text.is_front(Path(path), about)
+        if kind in (text.DEFINES, text.DEFINING):
             return word in listing.definitions[path]
         if kind == text.MATCH:
             pattern, flags, *signs = about

@@ -14,7 +14,7 @@ def switched_on(call: Call, name: str, position: int | None = None) -> tuple[Edi
     """Pass `name=True`; no edits where the value is set elsewhere, for a person to decide."""
     match call.argument(name, position):
         case None:
-            return (with_argument(call.facts, call.node, name, "True"),)
+            return (with_argument(call.facts, call.node, name, "True", call.program.project.style),)
         case Site(node=ast.Constant() as value, scope=scope) if scope.facts is call.facts:
             return (replace(call.facts, value, "True"),)
     return ()

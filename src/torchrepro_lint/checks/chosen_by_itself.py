@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.checks.configured import is_none, placed
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.nonconstant_seed_fix import first_argument, is_worker_init, seed_text
 from torchrepro_lint.dataflow.abstract_values import Result
@@ -44,7 +45,9 @@ def without_seed(module: Module, program: Program) -> Iterator[Draft]:
         unsafe = not (in_worker or runs_once(program, call.node, call.scope))
         often = not in_worker and runs_often(program, call.node, call.scope)
         edits = (*edits, *imports) if edits and not often else ()
-        yield Draft(call.node, {"call": call.written}, "none", edits=edits, unsafe=unsafe)
+        draft = Draft(call.node, {"call": call.written}, "none", edits=edits, unsafe=unsafe)
+        given = seed if isinstance(seed, Site) else None
+        yield placed(draft, given, program, str(program.project.seed), is_none)
 
 
 def _is_none(seed: Site, program: Program) -> bool:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from torchrepro_lint.index import ModuleFacts
-from torchrepro_lint.model import Certainty, Edit, Level, Property
+from torchrepro_lint.model import Certainty, Edit, Level, Property, Related
 
 
 class Place(NamedTuple):
@@ -22,8 +22,11 @@ class Place(NamedTuple):
 class Draft(NamedTuple):
     """A finding at `node`. A compound statement is shown by its header line only.
 
-    `values` fill the placeholders of the card's message, or of its `[messages]` entry named `message`. What is
-    None here is as the card says. `edits` are the fix; `unsafe` marks one that the card's own safety does not cover.
+    `depends` is what only the run decides, as clauses (`indices repeat`): such a finding is a note. `values` fill the
+    placeholders of the card's message, or of its `[messages]` entry named `message`. What is None here is as the card
+    says. `edits` are the fix; `unsafe` marks one that the card's own safety does not cover.
+    With `written_at`, an entry of a configuration file, the finding lies there, and `node` is where it is used.
+    What is `related` and not in a Python file is given as reports show it.
     """
 
     node: ast.AST
@@ -31,8 +34,10 @@ class Draft(NamedTuple):
     message: str | None = None
     level: Level | None = None
     certainty: Certainty | None = None
+    depends: tuple[str, ...] = ()
     properties: Mapping[str, Property] = MappingProxyType({})
-    related: tuple[Place, ...] = ()
+    related: tuple[Place | Related, ...] = ()
     edits: tuple[Edit, ...] = ()
     fix_title: str | None = None
     unsafe: bool = False
+    written_at: Place | None = None

@@ -6,7 +6,7 @@ import ast
 
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
-from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope
+from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope, last_name
 from torchrepro_lint.model import Edit, Range
 from torchrepro_lint.rng.chosen_seeds import Seeding, Source
 from torchrepro_lint.rng.own_seed import Seeds
@@ -149,7 +149,7 @@ def _is_stored_as_seed(facts: ModuleFacts, value: ast.expr, scope: Scope) -> boo
     for node in facts.ancestors(value):
         match node:
             case ast.Assign(targets=[target]) | ast.AnnAssign(target=target):
-                return "seed" in getattr(target, "attr", getattr(target, "id", "")).lower()
+                return "seed" in last_name(target).lower()
             case ast.Return():
                 function = scope.function.node
                 return isinstance(function, FunctionNode) and "seed" in function.name.lower()

@@ -8,20 +8,18 @@ from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.operation_words import places_of, properties_of, values_of
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.evidence import DTYPE
-from torchrepro_lint.model import Certainty, Level
+from torchrepro_lint.model import Certainty
 
 if TYPE_CHECKING:
     from torchrepro_lint.kernels.verdicts import Verdict
 
 
-def draft_of(
-    verdict: Verdict, program: Program, message: str | None, certainty: Certainty | None = None, *, raises: bool = False
-) -> Draft:
-    """The finding at the call. A measurement on CUDA can make it certain, one of the user's own a note; it says
-    nothing against a call that `raises` under the program's flag."""
+def draft_of(verdict: Verdict, program: Program, message: str | None, *, raises: bool = False) -> Draft:
+    """The finding at the call. A measurement on CUDA makes it more certain; one of the user's own that showed nothing
+    makes it a note, except for a call that `raises` under the program's flag."""
     from torchrepro_lint.kernels.measured import weighed  # imported late: large
 
-    properties, level = dict(properties_of(verdict)), None
+    properties, certainty, depends = dict(properties_of(verdict)), verdict.certainty, verdict.depends
     arguments = properties["arguments"]
     assert isinstance(arguments, dict)
     dtype = {DTYPE: properties["dtype"]} if "dtype" in properties else {}
@@ -29,15 +27,15 @@ def draft_of(
     if known is not None:
         properties["evidence"] = {**known.measured.as_json(), "words": known.words}
         if known.settled == "confirmed":
-            certainty = Certainty.CERTAIN
+            certainty, depends = (Certainty.LIKELY if depends else Certainty.CERTAIN), ()
         elif known.settled == "refuted" and not raises:
-            certainty, level = Certainty.DEPENDS, Level.NOTE
+            certainty, depends = Certainty.DEPENDS, ("other data than that of the measurement makes it vary",)
     return Draft(
         verdict.call.node,
         values_of(verdict),
         message,
-        level=level,
         certainty=certainty,
+        depends=depends,
         related=places_of(verdict),
         properties=properties,
     )

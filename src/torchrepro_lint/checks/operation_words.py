@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from torchrepro_lint.checks.draft import Place
 from torchrepro_lint.checks.listed import listed
+from torchrepro_lint.kernels.triggers import GETTER
 
 if TYPE_CHECKING:
     from torchrepro_lint.kernels.arguments import CallSite
@@ -36,20 +37,20 @@ def values_of(verdict: Verdict) -> Mapping[str, str]:
     call = f"`{_written(verdict)}` {with_given}".strip()
     return {
         "call": call,
-        "site": f"{call} for {listed(verdict.open)}" if verdict.open else call,
         "pass": _PASS[operation.direction],
+        "verify": "; `torchrepro-lint verify` runs it and compares" if verdict.depends else "",
         "kernel": operation.kernel,
         "effect": operation.effect,
         "alternative": operation.alternative.replace("the flag", "`torch.use_deterministic_algorithms(True)`"),
-        "open": listed(verdict.open),
         "switched": f"`torch.use_deterministic_algorithms(True)` is set{_release(verdict)}",
     }
 
 
 def _written(verdict: Verdict) -> str:
-    """What is called; of `super().__init__`, the class whose constructor that is."""
+    """What is called; of `super().__init__`, the class whose constructor that is, and of an operation that is got by
+    its name, that name."""
     written = verdict.call.written
-    return verdict.call.name.rpartition(".")[2] if written.endswith(".__init__") else written
+    return verdict.call.name.rpartition(".")[2] if written.endswith((".__init__", GETTER)) else written
 
 
 def _release(verdict: Verdict) -> str:

@@ -1,63 +1,156 @@
-"""The fix of TRP101: a seed call at the top of the program, or directly below the arguments that hold its seed."""
+"""The fix of TRP101: seed every generator, once, before anything that may draw, where the program's own seed is known.
+
+A program that seeds one generator already gets the missing ones beside that call. Any other seeds torch, Python and, if
+it has numpy, numpy as well: what cannot be seen may draw from any of them.
+"""
 
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
-from torchrepro_lint.index import FunctionNode
-from torchrepro_lint.rng.own_seed import Seeds
-from torchrepro_lint.syntax import import_name, insert_after, insert_before, insert_first, is_docstring, top_line
+from torchrepro_lint import catalogue
+from torchrepro_lint.rng.own_seed import Seeds, is_seed
+from torchrepro_lint.seeding.processes import RankSeed, rank_seed
+from torchrepro_lint.seeding.seeding import SEEDED
+from torchrepro_lint.seeding.setting_up import Beginning, beginnings
+from torchrepro_lint.seeding.unfollowed import uses_tensors
+from torchrepro_lint.syntax import import_module, insert_after, insert_before, top_line
 
 if TYPE_CHECKING:
     from torchrepro_lint.dataflow.program import Program
     from torchrepro_lint.index import ModuleFacts, Scope
     from torchrepro_lint.model import Edit
     from torchrepro_lint.rng.own_seed import OwnSeed
-    from torchrepro_lint.seeding.seeding import Seeding, Witness
+    from torchrepro_lint.seeding.seeding import Seeding, SeedMet
+    from torchrepro_lint.seeding.unseeded import Unseeded
+
+SEED_CALLS = {"python": ("random", "seed"), "numpy": ("numpy", "random.seed"), "torch": ("torch", "manual_seed")}
+_NAMES = frozenset(".".join(call) for call in SEED_CALLS.values())
 
 
-def top_statement(owner: ast.AST, witness: Witness, scope: Scope) -> ast.stmt | None:
-    """The statement in the body of `owner` that contains the first step of the chain written in `scope`."""
-    body: list[ast.stmt] = getattr(owner, "body", [])
-    step = next((s for s in witness.chain if s.scope.function is scope), None)
-    if step is None:
-        return None
-    line = step.node.lineno  # type: ignore[attr-defined]
-    return next((n for n in body if n.lineno <= line <= (n.end_lineno or 0)), None)
+class _Place(NamedTuple):
+    """Where seeds go: before or after a statement of `scope`; `own` is the program's seed there."""
+
+    scope: Scope
+    statement: ast.stmt
+    is_after: bool
+    own: OwnSeed | None = None
 
 
-def seed_edits(program: Program, seeding: Seeding, witness: Witness, call: str) -> tuple[Edit, ...]:
-    """Seed with `call` at the top of the program, with the program's seed where one is in scope before the draw."""
-    facts, guard = seeding.entry.facts, seeding.entry.facts.guard
-    if witness.process is not None:
-        return _in_process(program, witness.process, call)
-    command = seeding.entry.function
-    for step in witness.chain[:1] if command is not None else witness.chain[1:2]:  # in main(), below its arguments
-        main = step.scope.function
-        statement = top_statement(main.node, witness, main)
-        own = Seeds(program).found(main, statement) if statement is not None and main.kind == "function" else None
-        if own is not None:
-            return _below_seed(main, call, own, main.node)
-    if command is not None:
-        return _at_top(command, call, str(program.project.seed), command.node)
-    top = top_statement(facts.tree, witness, facts.scope)
-    if guard is not None and (top is None or top is guard):
-        inner = top_statement(guard, witness, facts.scope)
-        own = Seeds(program).found(facts.scope, inner) if inner is not None else None
-        if own is not None:
-            return _below_seed(facts.scope, call, own, guard)
-        return _at_top(facts.scope, call, str(program.project.seed), guard)
-    if top is None or (facts.statement(witness.chain[0].node) is not top and isinstance(top, ast.Import)):
+def seed_edits(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Edit, ...]:
+    """Seed the program, and each process that starts afresh; nothing where one of them is for a person to decide."""
+    processes = dict.fromkeys(w.process for w in found.draws.values() if w.process is not None)
+    made = [_in_process(program, seeding, found, process) for process in processes]
+    if any(w.process is None for w in found.draws.values()) or not found.draws:
+        made.append(_beside(program, seeding, found) or _in_program(program, seeding, found))
+    return tuple(dict.fromkeys(edit for edits in made for edit in edits)) if all(made) else ()
+
+
+# -- which generators -------------------------------------------------------------------------------------------------
+def _families(program: Program, seeding: Seeding, found: Unseeded, process: Scope | None) -> list[str]:
+    """Those that are missing where the process seeds others; else all that it has."""
+    missing = {f for f, w in found.draws.items() if w.process is process} or set(found.named)
+    if not any(m.level == SEEDED and m.process is process for m in seeding.met):
+        missing |= {"python"} | ({"torch"} if uses_tensors(seeding) else set())
+        missing |= {"numpy"} if _has_numpy(program, seeding) else set()
+    return [family for family in SEED_CALLS if family in missing]
+
+
+def _has_numpy(program: Program, seeding: Seeding) -> bool:
+    """Whether the program or a library that it uses imports numpy: a program may run where it is not installed."""
+    with_it = catalogue.table("rng")["numpy"]["imported_by"]
+    if any(b.target.partition(".")[0] in with_it for facts in seeding.visited for b in facts.imports):
+        return True
+    naming = program.project.text.mentioning("numpy")
+    return bool(naming) and not program.project.reachable(seeding.entry.facts.source.path).isdisjoint(naming or ())
+
+
+# -- where ----------------------------------------------------------------------------------------------------------
+def _in_process(program: Program, seeding: Seeding, found: Unseeded, process: Scope) -> tuple[Edit, ...]:
+    """At the top of what the processes run; not where it is called as well, by a process that may have seeded."""
+    sites = program.callers_of(process) or ()
+    if any(scope.facts.parents.get(site) is not None for site, scope in sites):
         return ()
-    top = _before_choice(seeding, witness, top)
-    own = Seeds(program).found(facts.scope, top)
-    if own is not None and own.is_parsed and isinstance(own.binding.node, ast.stmt):
-        return _after(facts.scope, call, own.text, own.binding.node)
-    name = import_name(facts, call, facts.scope, top)
+    families = _families(program, seeding, found, process)
+    ranks = rank_seed(seeding, process, program)
+    works = list(_works(seeding, found, process))
+    return _seeded(program, _place(beginnings(process, _body(process), works, program), program), families, ranks)
+
+
+def _in_program(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Edit, ...]:
+    entry, facts = seeding.entry, seeding.entry.facts
+    works = list(_works(seeding, found, None))
+    scope, body = (entry.function, _body(entry.function)) if entry.function else (facts.scope, facts.tree.body)
+    levels = list(beginnings(scope, body, works, program))
+    if facts.guard is not None and levels[0].statement is facts.guard:
+        levels = list(beginnings(facts.scope, facts.guard.body, works, program))
+        if levels[0].statement is None:
+            levels = [Beginning(facts.scope, facts.guard.body, facts.guard.body[0])]
+    families = _families(program, seeding, found, None)
+    return _seeded(program, _place(levels, program), families, rank_seed(seeding, None, program))
+
+
+def _body(function: Scope) -> Sequence[ast.stmt]:
+    return getattr(function.node, "body", ())
+
+
+def _works(seeding: Seeding, found: Unseeded, process: Scope | None) -> Iterator[ast.AST]:
+    """Calls and imports before which the seed must stand: those that lead to a draw, or to a seed that counts only
+    sometimes, which is then the user's choice."""
+    for witness in found.draws.values():
+        if witness.process is process:
+            yield from (step.node for step in witness.chain)
+    for met in seeding.met:
+        if met.process is process:
+            yield from (*(step.node for step in met.chain), met.node)
+
+
+def _place(levels: Collection[Beginning] | Iterator[Beginning], program: Program) -> _Place | None:
+    """The outermost place where the program's own seed is known, else the outermost."""
+    outermost: _Place | None = None
+    for scope, body, statement in levels:
+        if statement is None:
+            break
+        own = Seeds(program).found(scope, statement)
+        if own is not None:
+            made = own.binding.node
+            if own.is_parsed and isinstance(made, ast.stmt) and made in body:
+                return _Place(scope, made, is_after=True, own=own)
+            return _Place(scope, statement, is_after=False, own=own)
+        outermost = outermost or _Place(scope, statement, is_after=False)
+    return outermost
+
+
+def _seeded(
+    program: Program, place: _Place | None, families: Sequence[str], ranks: RankSeed | None
+) -> tuple[Edit, ...]:
+    """The seed calls, with the imports that they need."""
+    if place is None or ranks is None:
+        return ()
+    scope, statement, is_after, own = place
+    if ranks.is_in_environment and scope.binding_scope(ranks.added) is not None:
+        return ()
+    facts = scope.facts
     seed = own.text if own is not None else str(program.project.seed)
-    line = f"{name.text}({seed})"
-    return (*name.edits, insert_before(facts, top, *((line, "") if _has_heading(facts, top) else (line,))))
+    lines, edits = _calls(facts, scope, statement, families, ranks.of(seed))
+    if ranks.is_in_environment:
+        os = import_module(facts, "os", scope, statement)
+        lines, edits = [f'{ranks.added} = int({os.text}.environ.get("RANK", 0))', *lines], (*os.edits, *edits)
+    if is_after:
+        inserted = insert_after(facts, statement, *lines)
+    else:
+        inserted = insert_before(facts, statement, *lines, *([""] if _has_heading(facts, statement) else []))
+    return (*edits, inserted)
+
+
+def _calls(
+    facts: ModuleFacts, scope: Scope, at: ast.stmt, families: Sequence[str], seed: str
+) -> tuple[list[str], tuple[Edit, ...]]:
+    modules = {family: import_module(facts, SEED_CALLS[family][0], scope, at) for family in families}
+    lines = [f"{modules[family].text}.{SEED_CALLS[family][1]}({seed})" for family in families]
+    return lines, tuple(edit for made in modules.values() for edit in made.edits)
 
 
 def _has_heading(facts: ModuleFacts, statement: ast.stmt) -> bool:
@@ -66,39 +159,42 @@ def _has_heading(facts: ModuleFacts, statement: ast.stmt) -> bool:
     return begins and top_line(facts, statement) < statement.lineno
 
 
-def _in_process(program: Program, function: Scope, call: str) -> tuple[Edit, ...]:
-    """At the top of what the processes run; not where it is called as well, by a process that may have seeded."""
-    called = [site for site, scope in program.callers_of(function) or () if scope.facts.parents.get(site) is not None]
-    return () if called else _at_top(function, call, str(program.project.seed), function.node)
+# -- beside another seed --------------------------------------------------------------------------------------------
+def _beside(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Edit, ...]:
+    """Below a call that seeds another generator in any case, before all draws, with the seed that it is given."""
+    first = min((w.number for w in found.draws.values() if w.process is None), default=0)
+    for met in seeding.met:
+        if met.process is None and met.sure and met.level == SEEDED and met.number < first:
+            seed = _copied_seed(program, met)
+            if seed is not None:
+                facts = met.scope.facts
+                statement = _last_of_seeds(facts, facts.statement(met.node))
+                families = _families(program, seeding, found, None)
+                lines, edits = _calls(facts, met.scope, statement, families, seed)
+                return (*edits, insert_after(facts, statement, *lines))
+    return ()
 
 
-def _before_choice(seeding: Seeding, witness: Witness, top: ast.stmt) -> ast.stmt:
-    """Where a script seeds: before `top`, and before the seed that its user may choose, so that this still counts."""
-    chosen, facts = seeding.conditional.get(witness.draw.family), seeding.entry.facts
-    if chosen is None:
-        return top
-    body = [n for n in facts.tree.body if not isinstance(n, ast.Import | ast.ImportFrom | ast.ClassDef | FunctionNode)]
-    if chosen.scope.function is facts.scope:
-        body = [n for n in body if n.lineno <= chosen.node.lineno <= (n.end_lineno or 0)]
-    elif body and is_docstring(body[0]):
-        body = body[1:]
-    return min((top, *body[:1]), key=lambda statement: statement.lineno)
+def _copied_seed(program: Program, met: SeedMet) -> str | None:
+    """The seed of a call that is a statement by itself, where it gives the same number when it is worked out again."""
+    seed = met.seeder.seed if met.seeder is not None else None
+    if seed is None or program.callee(met.node, met.scope) not in _NAMES:
+        return None
+    facts = met.scope.facts
+    is_alone = isinstance(facts.parents.get(met.node), ast.Expr) and met.scope.kind in ("module", "function")
+    is_number = not isinstance(seed, ast.Constant) or is_seed(seed)
+    is_pure = not any(isinstance(n, ast.Call | ast.NamedExpr | ast.Await) for n in ast.walk(seed))
+    return facts.text(seed) if is_alone and is_number and is_pure else None
 
 
-def _below_seed(scope: Scope, call: str, seed: OwnSeed, owner: ast.AST) -> tuple[Edit, ...]:
-    """Directly below the arguments or the number in the body of `owner`; where it comes from elsewhere, at the top."""
-    statement = seed.binding.node
-    if not isinstance(statement, ast.stmt) or not owner.lineno < statement.lineno <= owner.end_lineno:  # type: ignore[attr-defined]
-        return _at_top(scope, call, seed.text, owner)
-    return _after(scope, call, seed.text, statement)
-
-
-def _after(scope: Scope, call: str, seed: str, statement: ast.stmt) -> tuple[Edit, ...]:
-    name = import_name(scope.facts, call, scope, statement)
-    return (*name.edits, insert_after(scope.facts, statement, f"{name.text}({seed})"))
-
-
-def _at_top(scope: Scope, call: str, seed: str, owner: ast.AST) -> tuple[Edit, ...]:
-    assert isinstance(owner, ast.stmt)
-    name = import_name(scope.facts, call, scope, owner.body[0])  # type: ignore[attr-defined]
-    return (*name.edits, insert_first(scope.facts, owner, f"{name.text}({seed})"))
+def _last_of_seeds(facts: ModuleFacts, statement: ast.stmt) -> ast.stmt:
+    """The last of the calls that seed in a row."""
+    block: list[ast.stmt] = getattr(facts.parents[statement], "body", [])
+    following = block[block.index(statement) + 1 :] if statement in block else []
+    for other in following:
+        match other:
+            case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name))) if "seed" in name:
+                statement = other
+            case _:
+                break
+    return statement

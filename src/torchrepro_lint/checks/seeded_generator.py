@@ -10,9 +10,10 @@ import ast
 import re
 from dataclasses import dataclass
 
+from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.enclosing import outermost_loop
-from torchrepro_lint.dataflow.execution_count import is_called_in_a_loop
+from torchrepro_lint.dataflow.execution_count import times
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import Scope
@@ -24,6 +25,7 @@ from torchrepro_lint.loading.same_order import (
     number_beside,
 )
 from torchrepro_lint.model import Edit
+from torchrepro_lint.project.versions import allowed_in
 from torchrepro_lint.rng.own_seed import Seeds, numbered
 from torchrepro_lint.syntax import import_name, insert_before, with_argument
 
@@ -46,19 +48,25 @@ def seeded_generator(call: Call, program: Program) -> GeneratorFix:
         return GeneratorFix()
     if call.subclass is not None and _is_constructor_of_subclass(call):
         return GeneratorFix()  # the class should take a generator and hand it on
-    if is_made_for_each_epoch(call):
+    exists = allowed_in(program.project.torch_version, catalogue.names("loaders", "arguments")["generator"]["torch"])
+    runs = times(program, call.scope)
+    if exists == "none" or runs == "often" or is_made_for_each_epoch(call):
         return GeneratorFix()  # made there, it would give each epoch the same order
     facts, loop = call.facts, outermost_loop(call.facts, call.node) or _comprehending(call)
     made = import_name(facts, "torch.Generator", call.scope, loop or call.node)
     seed = numbered(Seeds(program).expression(call.scope, loop or call.node), number_beside(call))
     generator = f"{made.text}().manual_seed({seed})"
-    unsafe = is_called_in_a_loop(call.scope.function, program) or _cuda_by_default(program)
+    unsafe = exists == "some" or runs == "unknown" or _cuda_by_default(program)
     unsafe = unsafe or differs_by_rank(call) or is_made_side_by_side(call)
     if loop is None:
-        return GeneratorFix((with_argument(facts, call.node, "generator", generator), *made.edits), unsafe)
+        return GeneratorFix(
+            (with_argument(facts, call.node, "generator", generator, call.program.project.style), *made.edits), unsafe
+        )
     name = _free_name(call.scope.function)
     before = insert_before(facts, loop, f"{name} = {generator}")
-    return GeneratorFix((before, with_argument(facts, call.node, "generator", name), *made.edits), unsafe)
+    return GeneratorFix(
+        (before, with_argument(facts, call.node, "generator", name, call.program.project.style), *made.edits), unsafe
+    )
 
 
 def _replaceable(call: Call, passed: object) -> bool:

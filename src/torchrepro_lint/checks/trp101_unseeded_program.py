@@ -1,4 +1,4 @@
-"""TRP101: a program draws random numbers that no seed dominates. One finding per entry point and family."""
+"""TRP101: a program draws random numbers that no seed dominates. One finding per entry point."""
 
 from __future__ import annotations
 
@@ -7,67 +7,103 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from torchrepro_lint.checks.draft import Draft, Place
+from torchrepro_lint.checks.listed import listed
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.model import Certainty
+from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.model import Certainty, Level
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.seeding.seedings import seedings
 
 if TYPE_CHECKING:
     from torchrepro_lint.seeding.seeding import Seeding, Witness
+    from torchrepro_lint.seeding.unseeded import Unseeded
 
-SEED_CALLS = {"torch": "torch.manual_seed", "numpy": "numpy.random.seed", "python": "random.seed"}
+_MESSAGES = {"by option": "conditional", "in process": "spawned", "unseen": "unseen", "shown": "shown"}
+_CALLS = {"torch": "torch.manual_seed(seed)", "numpy": "numpy.random.seed(seed)", "python": "random.seed(seed)"}
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
     for seeding in seedings(module.facts, program):
-        for family in FAMILIES:
-            missing = seeding.missing(family)
-            if missing is not None:
-                yield _draft(program, seeding, *missing)
+        from torchrepro_lint.seeding.unseeded import unseeded  # most files start no program
+
+        found = unseeded(seeding, program)
+        if found is not None:
+            yield _configured(_draft(program, seeding, found), seeding, found, program)
 
 
-def _draft(program: Program, seeding: Seeding, witness: Witness, certain: bool) -> Draft:
+def _draft(program: Program, seeding: Seeding, found: Unseeded) -> Draft:
     from torchrepro_lint.checks.seed_edit import seed_edits
+    from torchrepro_lint.seeding.demonstrations import is_demonstration
 
-    family = witness.draw.family
-    conditional = seeding.conditional.get(family)
-    related = _chain(witness)
-    if conditional is not None:
-        related = (Place(conditional.scope.facts, conditional.node, "seeded only if its seed is given"), *related)
+    answers = is_demonstration(seeding)
+    families = [f for f in FAMILIES if f in found.draws or f in found.named]
     return Draft(
-        _start(seeding, witness),
-        {"family": family, "draw": witness.draw.what, "call": SEED_CALLS[family]},
-        message=_message(seeding, witness, certain),
-        certainty=Certainty.CERTAIN if certain else Certainty.LIKELY,
-        properties={"family": family},
-        related=related,
-        edits=seed_edits(program, seeding, witness, SEED_CALLS[family]),
+        _start(seeding, found.first),
+        {
+            "generators": f"{listed(found.named)} generator{'s' * (len(found.named) > 1)}",
+            "them": "them" if len(found.named) > 1 else "it",
+            "draw": found.first.draw.what if found.first is not None else _written(found),
+            "calls": listed([f"`{_CALLS[f]}`" for f in families]),
+        },
+        message="answers" if answers else _MESSAGES.get(found.kind),
+        level=Level.NOTE if answers or found.kind == "shown" else None,
+        certainty=Certainty.CERTAIN if found.certain else Certainty.LIKELY,
+        properties={"families": families},
+        related=tuple(_related(seeding, found)),
+        edits=() if answers else seed_edits(program, seeding, found),
     )
 
 
-def _message(seeding: Seeding, witness: Witness, certain: bool) -> str | None:
-    from torchrepro_lint.seeding.seeding import MAYBE
+def _configured(draft: Draft, seeding: Seeding, found: Unseeded, program: Program) -> Draft:
+    """The finding lies in the configuration file that gives the program's seeder no seed, if there is one."""
+    from torchrepro_lint.seeding.seeding import SEEDED
 
-    if certain:
-        return None
-    if witness.process is not None:
-        return "spawned"
-    return "conditional" if witness.level == MAYBE or witness.draw.family in seeding.conditional else None
+    families = {*found.draws, *found.named}
+    for met in seeding.met:
+        seeder = met.seeder
+        if seeder is None or seeder.seed is None or met.level >= SEEDED or not families & set(seeder.families):
+            continue
+        from torchrepro_lint.checks.configured import at_entry, cause, is_none  # few programs get here
+
+        entry = cause(Site(seeder.seed, met.scope), program, is_none)
+        if entry is not None:
+            seeded = Place(met.scope.facts, met.node, "seeds only with a number")
+            related = (seeded, *(p for p in draft.related if isinstance(p, Place) and p.node is not met.node))
+            draft = draft._replace(message="configured", related=related)
+            return at_entry(draft, entry, str(program.project.seed), "this program reads it")
+    return draft
 
 
-def _chain(witness: Witness) -> tuple[Place, ...]:
-    """The calls that lead to the draw, as places in reading order."""
+def _written(found: Unseeded) -> str:
+    step = found.unseen[0]
+    return step.scope.facts.text(step.node)
+
+
+def _related(seeding: Seeding, found: Unseeded) -> Iterator[Place]:
+    for step in found.unseen:
+        yield Place(step.scope.facts, step.node, "what this runs is not known")
+    for family, witness in found.draws.items():
+        conditional = seeding.conditional.get(family)
+        if conditional is not None:
+            yield Place(conditional.scope.facts, conditional.node, "seeded only if its seed is given")
+        yield from _chain(witness, found.first)
+
+
+def _chain(witness: Witness, first: Witness | None) -> Iterator[Place]:
+    """The calls that lead to the first draw of all, and the first draw of each family."""
     *calls, last = witness.chain
-    steps = [Place(s.scope.facts, s.node, "leads to the draw") for s in calls]
-    return (*steps, Place(last.scope.facts, last.node, f"the {witness.draw.family} generator is drawn from here"))
+    if witness is first:
+        yield from (Place(s.scope.facts, s.node, "leads to the draw") for s in calls)
+    yield Place(last.scope.facts, last.node, f"the {witness.draw.family} generator is drawn from here")
 
 
-def _start(seeding: Seeding, witness: Witness) -> ast.stmt:
+def _start(seeding: Seeding, witness: Witness | None) -> ast.stmt:
     """Where the program starts: its guard, or the statement of a script that leads to the draw."""
-    from torchrepro_lint.checks.seed_edit import top_statement
-
     entry = seeding.entry
-    if entry.is_guarded or entry.function is not None:
+    if entry.is_guarded or entry.function is not None or witness is None:
         return entry.node
-    return top_statement(entry.facts.tree, witness, entry.facts.scope) or entry.node
+    step = next((s for s in witness.chain if s.scope.function is entry.facts.scope), None)
+    line = getattr(step.node, "lineno", 0) if step is not None else 0
+    body = entry.facts.tree.body
+    return next((n for n in body if n.lineno <= line <= (n.end_lineno or 0)), entry.node)

@@ -20,15 +20,10 @@ if TYPE_CHECKING:
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
     for seeding in seedings(module.facts, program):
-        for family in FAMILIES if seeding.complete and not seeding.is_trial else ():
-            late = seeding.late.get(family)
-            if late is not None and not late.witness.one_case and _matters(late, seeding):
+        for family in FAMILIES:
+            late = seeding.seeded_late(family)
+            if late is not None:
                 yield _draft(seeding, family, late)
-
-
-def _matters(late: Late, seeding: Seeding) -> bool:
-    """Whether what was drawn early has a say: initial weights have none where others are loaded over them."""
-    return seeding.trains or late.witness.draw.kind != "init" or not seeding.loads_weights
 
 
 def _draft(seeding: Seeding, family: str, late: Late) -> Draft:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.checks.configured import is_none, placed
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.nonconstant_seed_fix import first_argument
 from torchrepro_lint.dataflow.abstract_values import Constant
@@ -39,9 +40,9 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         left_out = instead.callers if instead is not None else ()
         if instead is not None and not left_out:
             continue  # no caller is known that passes no generator
-        yield Draft(
+        draft = Draft(
             call.node,
-            {"call": call.written, "seed": call.facts.text(seed.node) if isinstance(seed, Site) else ""},
+            {"call": call.written, "seed": seed.scope.facts.text(seed.node) if isinstance(seed, Site) else ""},
             None if seed is None else "option" if certainty is Certainty.LIKELY else "none",
             certainty=Certainty.LIKELY if instead is not None else certainty,
             properties={"family": row["family"]},
@@ -49,6 +50,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             edits=_seeded(call, seed, certainty, program),
             unsafe=_is_variable(seed) or not runs_once(program, call.node, call.scope),
         )
+        yield placed(draft, seed if isinstance(seed, Site) else None, program, str(program.project.seed), is_none)
     yield from _torch(module, program)
 
 

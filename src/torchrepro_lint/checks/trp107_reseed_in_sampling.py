@@ -11,7 +11,7 @@ from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.run_constant import RunConstant
-from torchrepro_lint.index import Scope
+from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.rng.reseeds import SeedCall, seed_calls
 from torchrepro_lint.seeding.repeated import repeated_by
 
@@ -59,7 +59,7 @@ def _is_undone(function: Scope) -> bool:
 
 def _is_always_reached(node: ast.AST, scope: Scope) -> bool:
     """Whether only tests about a seed or a worker decide if the call is reached."""
-    words = [[getattr(n, "attr", getattr(n, "id", "")) for n in ast.walk(c.test)] for c in conditions(node, scope)]
+    words = [[last_name(n) for n in ast.walk(c.test)] for c in conditions(node, scope)]
     return all(any(map(_TESTED.search, names)) for names in words)
 
 

@@ -16,7 +16,6 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.loading.loaders import lacks_worker_init
 from torchrepro_lint.loading.shared_generators import Drawn, drawn_in_workers
 from torchrepro_lint.loading.worker_draws import worker_draws
-from torchrepro_lint.model import Certainty
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
@@ -43,6 +42,6 @@ def _draft(call: Call, drawn: Drawn) -> Draft:
     return Draft(
         call.node,
         {"generator": facts.text(target), "method": drawn.method},
-        certainty=Certainty.LIKELY if loader is not None else Certainty.DEPENDS,
+        depends=() if loader is not None else ("a loader with workers reads it",),
         related=tuple(places),
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.checks.configured import is_none, placed
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
@@ -40,8 +41,8 @@ def _judged(call: Call, row: Mapping[str, Any], program: Program) -> Iterator[Dr
         return
     if row["message"] == "off" and _is_undone(call, row):
         return
-    text = call.facts.text(passed.node) if isinstance(passed, Site) else ""
-    yield Draft(
+    text = passed.scope.facts.text(passed.node) if isinstance(passed, Site) else ""
+    draft = Draft(
         call.node,
         {"call": call.written, "argument": row["argument"], "value": text},
         row["message"] if text or row["message"] != "random" else "chosen",
@@ -50,6 +51,9 @@ def _judged(call: Call, row: Mapping[str, Any], program: Program) -> Iterator[Dr
         edits=() if _repeats(call, row, program) else _edits(call, passed, row, program),
         unsafe=row.get("unsafe", False) or (_seeds(row) and not runs_once(program, call.node, call.scope)),
     )
+    if _seeds(row) and isinstance(passed, Site):
+        draft = placed(draft, passed, program, str(program.project.seed), is_none)
+    yield draft
 
 
 def _certainty(passed: object, row: Mapping[str, Any], program: Program) -> Certainty | None:
@@ -100,6 +104,6 @@ def _edits(call: Call, passed: object, row: Mapping[str, Any], program: Program)
         return ()
     text = row["instead"].replace("{seed}", Seeds(program).expression(call.scope, call.node))
     if not isinstance(passed, Site):
-        return (with_argument(call.facts, call.node, row["argument"], text),)
+        return (with_argument(call.facts, call.node, row["argument"], text, call.program.project.style),)
     is_written = isinstance(passed.node, ast.Constant) and passed.scope.facts is call.facts
     return (replace(call.facts, passed.node, text),) if is_written else ()

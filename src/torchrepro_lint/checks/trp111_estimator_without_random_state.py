@@ -25,7 +25,14 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         often = runs_often(program, call.node, call.scope)  # a bootstrap would give the same sample in each iteration
         edits = () if often else _seeded(call, Seeds(program).expression(call.scope, call.node))
         unsafe = _draws_at_once(call) and not runs_once(program, call.node, call.scope)
-        yield Draft(call.node, {"call": call.written}, properties={"family": "numpy"}, edits=edits, unsafe=unsafe)
+        yield Draft(
+            call.node,
+            {"call": call.written},
+            depends=("the program that runs it seeds numpy",),
+            properties={"family": "numpy"},
+            edits=edits,
+            unsafe=unsafe,
+        )
 
 
 def _draws_at_once(call: Call) -> bool:
@@ -38,6 +45,6 @@ def _seeded(call: Call, seed: str) -> tuple[Edit, ...]:
     """Pass `random_state=SEED`, or put SEED in the place of the None that is passed here."""
     passed = seed_argument(call)
     if passed is None:
-        return (with_argument(call.facts, call.node, SEED, seed),)
+        return (with_argument(call.facts, call.node, SEED, seed, call.program.project.style),)
     is_written = isinstance(passed.node, ast.Constant) and passed.scope.facts is call.facts
     return (replace(call.facts, passed.node, seed),) if is_written else ()

@@ -25,9 +25,11 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         shuffle = argument(call, "shuffle")
         assert isinstance(shuffle, Site)
         literal = isinstance(shuffle.node, ast.Constant)
+        written = shuffle.scope.facts.text(shuffle.node)
+        is_configured = shuffle.scope.facts.source.kind == "configuration"
         yield Draft(
             call.node,
-            {"call": call.written, "shuffle": shuffle.scope.facts.text(shuffle.node)},
+            {"call": call.written, "shuffle": f"shuffle: {written}" if is_configured else written},
             message=None if certainty is Certainty.CERTAIN or literal else "expression",
             certainty=certainty,
             edits=fix.edits,

@@ -10,7 +10,7 @@ from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.references import reads_of_target
 from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.index import ModuleFacts, last_name
 from torchrepro_lint.loading.sets import TextSet, holds_only_text, taken_from, text_sets
 from torchrepro_lint.model import Edit
 from torchrepro_lint.rng.texts import Evidence
@@ -62,7 +62,7 @@ def _becomes_list(node: ast.expr, facts: ModuleFacts) -> bool:
     """Whether a list can replace the set here. What is pickled or returned should stay a set."""
     match facts.parents[node]:
         case ast.Call(func=function):
-            return getattr(function, "attr", getattr(function, "id", "")) not in _KEEPING
+            return last_name(function) not in _KEEPING
         case ast.For() | ast.AsyncFor() | ast.comprehension() | ast.Starred() | ast.YieldFrom():
             return True
     return False

@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from torchrepro_lint.checks.configured import cause, placed
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.switch_edit import with_value
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.kernels.flags import Setting, follows_request, reads_switch, stated
 from torchrepro_lint.model import Certainty
 from torchrepro_lint.rng.predicates import is_unrequested, needs_option
@@ -24,10 +26,21 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             continue
         if value is None and not _opaque(program, setting):
             continue
-        if value is None or needs_option(NAME, setting.node, setting.scope):
-            yield Draft(setting.node, {"written": setting.written}, "depends", certainty=Certainty.DEPENDS)
+        draft = Draft(setting.node, {"written": setting.written}, edits=with_value(setting, "False"))
+        configured = placed(draft, Site(setting.value, setting.value_scope), program, "False", bool)
+        if value is None and _is_off_by_default(setting, program):
+            continue
+        if value is None and configured.written_at is not None:
+            yield configured._replace(certainty=Certainty.LIKELY)
+        elif value is None or needs_option(NAME, setting.node, setting.scope):
+            yield Draft(setting.node, {"written": setting.written}, "depends", depends=("the program is told to",))
         elif not switch.undone(program, setting, value):
-            yield Draft(setting.node, {"written": setting.written}, edits=with_value(setting, "False"))
+            yield configured
+
+
+def _is_off_by_default(setting: Setting, program: Program) -> bool:
+    """Whether a configuration file says no, which the user may override."""
+    return cause(Site(setting.value, setting.value_scope), program, lambda value: not value) is not None
 
 
 def _opaque(program: Program, setting: Setting) -> bool:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from torchrepro_lint.checks.configured import placed
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.switch_edit import with_value
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.kernels.flags import stated
 from torchrepro_lint.model import Level
 from torchrepro_lint.rng.predicates import is_unrequested
@@ -26,4 +28,5 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         if switch.temporary(setting, value):
             yield Draft(setting.node, {"written": setting.written}, "temporary", level=Level.NOTE)
         else:
-            yield Draft(setting.node, {"written": setting.written}, edits=with_value(setting, "True"))
+            draft = Draft(setting.node, {"written": setting.written}, edits=with_value(setting, "True"))
+            yield placed(draft, Site(setting.value, setting.value_scope), program, "True", lambda value: not value)

@@ -14,6 +14,7 @@ from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.seeding.seedings import seedings
 
 if TYPE_CHECKING:
+    from torchrepro_lint.rng.draws import Seeder
     from torchrepro_lint.seeding.seeding import Seeding
 
 REQUESTS = ("use_deterministic_algorithms", "set_deterministic_debug_mode", "set_deterministic",
@@ -23,11 +24,12 @@ REQUESTS = ("use_deterministic_algorithms", "set_deterministic_debug_mode", "set
 def check(module: Module, program: Program) -> Iterator[Draft]:
     for seeding in seedings(module.facts, program):
         from torchrepro_lint.seeding.frameworks import calls_in  # most files start no program
+        from torchrepro_lint.seeding.unfollowed import may_train
 
         seeds = [s for s in (*seeding.seeders, *seeding.conditional.values()) if "torch" in s.families]
-        if not seeds or not seeding.complete or not seeding.trains:
+        if not seeds or not seeding.complete or seeding.is_launcher:
             continue
-        if seeding.is_launcher:
+        if not (seeding.trains or may_train(seeding, program)):
             continue
         if any(_requests(facts, program) for facts in seeding.visited):
             continue
@@ -35,13 +37,14 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             continue  # TRP602 reports the Trainer
         kernel = _kernel_on_gpu(seeding, program)
         if kernel is not None:
-            yield _draft(module, seeding, seeds[0].node, seeds[0].scope.facts, kernel[0], kernel[1].facts)
+            yield _draft(module, program, seeding, seeds[0], kernel)
 
 
 def _kernel_on_gpu(seeding: Seeding, program: Program) -> tuple[ast.AST, Scope] | None:
     """The first call whose kernel is chosen at run time, in a program that uses a GPU."""
     from torchrepro_lint.kernels.chosen_by_name import files_chosen_by_name  # imported late: few files get this far
-    from torchrepro_lint.kernels.convolutions import first_kernel, imported_kernel, uses_gpu
+    from torchrepro_lint.kernels.convolutions import first_kernel, imported_kernel
+    from torchrepro_lint.kernels.device import uses_gpu
 
     files = seeding.visited
     if not uses_gpu(files, program):
@@ -53,15 +56,17 @@ def _kernel_on_gpu(seeding: Seeding, program: Program) -> tuple[ast.AST, Scope] 
     )
 
 
-def _draft(
-    module: Module, seeding: Seeding, seed: ast.Call, seeded: ModuleFacts, kernel: ast.AST, where: ModuleFacts
-) -> Draft:
+def _draft(module: Module, program: Program, seeding: Seeding, seed: Seeder, kernel: tuple[ast.AST, Scope]) -> Draft:
+    from torchrepro_lint.checks.determinism_edit import determinism_asked_for  # few programs get this far
+
+    seeded = seed.scope.facts
     here = seeded is module.facts
-    elsewhere = () if here else (Place(seeded, seed, "torch is seeded here"),)
+    elsewhere = () if here else (Place(seeded, seed.node, "torch is seeded here"),)
     return Draft(
-        seed if here else seeding.entry.node,
-        {"seed": seeded.text(seed)},
-        related=(*elsewhere, Place(where, kernel, "its kernels are chosen here")),
+        seed.node if here else seeding.entry.node,
+        {"seed": seeded.text(seed.node)},
+        related=(*elsewhere, Place(kernel[1].facts, kernel[0], "its kernels are chosen here")),
+        edits=determinism_asked_for(seed.node, seed.scope, program),
     )
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.checks.configured import placed
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.switch_edit import with_value
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.kernels.flags import Switch, passed
+from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.kernels.flags import Switch, mentions, passed
 from torchrepro_lint.model import Level
 from torchrepro_lint.project.unknown import UNKNOWN, Opaque
 from torchrepro_lint.rng.predicates import is_unrequested
@@ -18,7 +21,7 @@ from torchrepro_lint.rng.predicates import is_unrequested
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
     """Every call that lets operations without a deterministic kernel run."""
-    if "determinis" not in module.facts.source.text:
+    if not mentions(module.facts, "determinis"):
         return
     for row in catalogue.table("backend_flags")["strictness"]:
         settings = list(passed(module, dict.fromkeys(row["names"], row)))
@@ -32,7 +35,13 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
                 yield Draft(setting.node, {"written": setting.written}, "temporary", level=Level.NOTE)
             else:
                 edits = with_value(setting, row["strict"])
-                yield Draft(setting.node, {"written": setting.written}, kind, edits=edits)
+                draft = Draft(setting.node, {"written": setting.written}, kind, edits=edits)
+                site = Site(setting.value, setting.value_scope)
+                yield placed(draft, site, program, row["strict"], partial(_is_lenient, row))
+
+
+def _is_lenient(row: Mapping[str, Any], value: object) -> bool:
+    return _kind(row, value) is not None
 
 
 def _kind(row: Mapping[str, Any], value: object | Opaque) -> str | None:

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.checks.determinism_edit import workspace_line
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.kernels.cublas import used_before
 from torchrepro_lint.kernels.determinism import turned_on, turned_on_anywhere
 from torchrepro_lint.kernels.environment import EnvironmentSet, named_in, sets
-from torchrepro_lint.model import Certainty
 from torchrepro_lint.project.disk import in_scripts
 from torchrepro_lint.project.versions import may_be
-from torchrepro_lint.syntax import import_name, insert_before, replace
+from torchrepro_lint.syntax import insert_before, quoted, replace
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
@@ -30,35 +30,34 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         return
     found = sets(program, module.facts, variable)
     if found and turned_on_anywhere(module, program):
-        yield from _wrong(module, found, accepted)
+        yield from _wrong(module, program, found, accepted)
     elif not found:
-        yield from _missing(module, program, variable, accepted[0])
+        yield from _missing(module, program, variable)
 
 
-def _wrong(module: Module, found: list[EnvironmentSet], accepted: list[str]) -> Iterator[Draft]:
+def _wrong(module: Module, program: Program, found: list[EnvironmentSet], accepted: list[str]) -> Iterator[Draft]:
     facts = module.facts
     uses = {item: used_before(module, facts.statement(item.node)) for item in found}
     if any(s.value is None or (s.value in accepted and uses[s] is None) for s in found):
         return
     for item, use in uses.items():
         if item.value not in accepted:
-            edits = (replace(facts, item.written, f'"{accepted[0]}"'),)
+            edits = (replace(facts, item.written, quoted(facts, accepted[0], program.project.style)),)
             yield Draft(item.node, {"value": facts.text(item.written)}, "value", edits=edits)
         elif use is not None:
             yield Draft(item.node, {}, "late", related=(Place(facts, use, "cuBLAS is used here"),))
 
 
-def _missing(module: Module, program: Program, variable: str, value: str) -> Iterator[Draft]:
+def _missing(module: Module, program: Program, variable: str) -> Iterator[Draft]:
     facts = module.facts
     first = next(turned_on(module), None)
     if first is None or _set_elsewhere(module, program, variable):
         return
     setting, certain = first
-    environ = import_name(facts, "os.environ", setting.scope, setting.statement)
-    line = f'{environ.text}.setdefault("{variable}", "{value}")'
-    edits = (insert_before(facts, setting.statement, line), *environ.edits)
-    yield Draft(setting.node, {"written": setting.written}, edits=edits,
-                certainty=None if certain else Certainty.DEPENDS)  # fmt: skip
+    line = workspace_line(facts, setting.scope, setting.statement, program)
+    edits = (insert_before(facts, setting.statement, line.text), *line.edits)
+    depends = () if certain else ("it switches deterministic algorithms on",)
+    yield Draft(setting.node, {"written": setting.written}, depends=depends, edits=edits)
 
 
 def _set_elsewhere(module: Module, program: Program, variable: str) -> bool:

@@ -16,7 +16,7 @@ from torchrepro_lint.kernels.tuning import compile_modes, options, tuned_kernels
 from torchrepro_lint.model import Certainty
 from torchrepro_lint.project.versions import may_be
 from torchrepro_lint.rng.predicates import is_unrequested
-from torchrepro_lint.syntax import replace
+from torchrepro_lint.syntax import quoted, replace
 
 WORDS = ("autotune", "AUTOTUNE", "coordinate_descent", "COORDINATE_DESCENT", "benchmark_limit")
 
@@ -31,15 +31,19 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     if inductor and not _switched_off(module, program):
         yield from inductor
     for setting in assigned(module, "torch.backends.cudnn", "benchmark_limit"):
-        yield Draft(setting.node, {"written": setting.written}, "limit", certainty=Certainty.DEPENDS)
+        yield Draft(setting.node, {"written": setting.written}, "limit", depends=("`cudnn.benchmark` is on",))
     for decorator, kernel in tuned_kernels(module):
-        yield Draft(decorator, {"kernel": kernel.name}, "triton", certainty=Certainty.DEPENDS)
+        yield Draft(decorator, {"kernel": kernel.name}, "triton", certainty=Certainty.LIKELY)
 
 
 def _inductor(module: Module) -> Iterator[Draft]:
     facts = module.facts
     for setting, other in compile_modes(module):
-        edits = with_value(setting, f'"{other}"') if not _is_tried_again(setting) else ()
+        edits = (
+            with_value(setting, quoted(facts, other, module.program.project.style))
+            if not _is_tried_again(setting)
+            else ()
+        )
         yield Draft(setting.node, {"written": setting.written}, edits=edits)
     for setting in options(module):
         yield Draft(setting.node, {"written": setting.written}, "option", edits=with_value(setting, "False"))

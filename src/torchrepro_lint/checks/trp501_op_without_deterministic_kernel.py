@@ -16,5 +16,5 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     for verdict in verdicts_of(module, program):
         if verdict.behaviour.flag != "raises" or (verdict.exact and verdict.flag != "strict"):
             continue
-        message = "raises" if verdict.flag == "strict" else "open" if verdict.open else None
-        yield draft_of(verdict, program, message, verdict.certainty, raises=verdict.flag == "strict")
+        message = "raises" if verdict.flag == "strict" else None
+        yield draft_of(verdict, program, message, raises=verdict.flag == "strict")

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.operation_draft import draft_of
 from torchrepro_lint.checks.operation_verdicts import verdicts_of
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.index import ITEM
+from torchrepro_lint.model import Property
+
+_PROPERTIES: Mapping[str, Property] = {
+    "operation": "index-put",
+    "package": "torch",
+    "spelling": "torch.Tensor.index_put_",
+    "direction": "forward",
+    "devices": ["cuda", "cpu", "mps"],
+    "arguments": {"accumulate": False},
+}
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
@@ -18,5 +29,20 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             continue
         if verdict.flag == "lenient" and not verdict.behaviour.lenient:
             continue
-        message = "lenient" if verdict.flag == "lenient" else "open" if verdict.open else None
+        message = "lenient" if verdict.flag == "lenient" else None
         yield draft_of(verdict, program, message)
+    if ITEM in module.facts.subscript_sets:
+        yield from _assignments(module, program)
+
+
+def _assignments(module: Module, program: Program) -> Iterator[Draft]:
+    """`x[index] = values` with an index that may repeat."""
+    from torchrepro_lint.kernels.index_assignments import index_assignments  # imported late: large
+    from torchrepro_lint.kernels.strictness import requested
+
+    facts = module.facts
+    for item in index_assignments(facts, program):
+        if requested(module, program) != "strict":
+            values = {"call": f"{facts.text(item.target)} = ..."}
+            repeats = f"`{facts.text(item.repeating)}` names a place twice"
+            yield Draft(item.node, values, "assignment", depends=(repeats,), properties=_PROPERTIES)

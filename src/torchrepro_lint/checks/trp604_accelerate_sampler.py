@@ -93,4 +93,9 @@ def _edits(accelerator: Call) -> tuple[Edit, ...]:
     module, _, last = CONFIGURATION.rpartition(".")
     name = import_from(accelerator.facts, module, last, accelerator.scope, accelerator.node)
     value = f"{name.text}({row['argument']}=True)"
-    return (*name.edits, with_argument(accelerator.facts, accelerator.node, row["configuration"], value))
+    return (
+        *name.edits,
+        with_argument(
+            accelerator.facts, accelerator.node, row["configuration"], value, accelerator.program.project.style
+        ),
+    )

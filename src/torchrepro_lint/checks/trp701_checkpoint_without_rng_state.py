@@ -25,13 +25,17 @@ STATES = {
 def check(module: Module, program: Program) -> Iterator[Draft]:
     for seeding in seedings(module.facts, program):
         families = [f for f in FAMILIES if f in seeding.kinds] or _seeded(seeding)
-        if not seeding.complete or not seeding.trains or seeding.is_launcher or not families:
+        if not seeding.complete or seeding.is_launcher or not families:
             continue
         from torchrepro_lint.seeding.resuming import resuming  # few programs get this far
+        from torchrepro_lint.seeding.unfollowed import may_train
 
-        found = resuming(seeding, program)
+        if not (seeding.trains or may_train(seeding, program)):
+            continue
+        found = resuming(families, seeding, program)
         if found is None:
             continue
+        families = [*found.families]
         save, scope = found.save
         load, where = found.load
         here = scope.facts is module.facts

@@ -1,7 +1,6 @@
-"""The fix of TRP202: a function that seeds each worker from the loader's own generator, put above the first use.
+"""The fix of TRP202: a function that seeds in each worker what PyTorch does not seed there by itself.
 
-All loaders of a file share one such function, so what it seeds is what any of them needs; so do files that import
-from one another.
+All loaders of a file share one such function, and so do files that import from one another.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from torchrepro_lint.dataflow.calls import Call
@@ -21,61 +19,60 @@ from torchrepro_lint.model import Edit, Position, Range
 from torchrepro_lint.syntax import Import, also_imported, import_module, indentation, top_line, with_argument
 
 _NAME = "seed_worker"
+_UTILITY = re.compile(r"(?:\w+_)?(?:utils?|misc|helpers?|common|tools|seed|seeds|seeding|random|reproducib\w+)")
 _KNOWN = re.compile(
     r"_*(?:seed_(?:data)?(?:loader_)?workers?|(?:seed_)?workers?_(?:init|seed)(?:_fn)?|set_worker_seed)"
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Need:
-    """A file whose workers need `families` seeded, in a function placed above its `first` loader."""
-
-    first: Call
-    families: frozenset[str]
-
-
 def seeded_workers(
-    call: Call, need: Need, program: Program, need_of: Callable[[ModuleFacts], Need | None]
+    call: Call, first: Call, program: Program, first_of: Callable[[ModuleFacts], Call | None]
 ) -> tuple[Edit, ...]:
-    """Pass a `worker_init_fn`: one that the file has or can import, else a new one.
+    """Pass a `worker_init_fn` that seeds numpy: one that the file has or can import, else a new one above its `first`
+    loader.
 
-    Where a file from which this one imports already needs one as well, it is made there and imported.
+    The place of a new one is a module of the project that is for such things, if the file imports names from one; or
+    the file that it imports names from and that needs one as well, where `first_of` finds a loader.
     """
     facts = call.facts
     used = _known(facts, program) or _importable(facts, program)
-    if used is None and _is_free(need):
-        used = _shared(need, program, need_of) or Import(_NAME, _definition(need))
-    return (with_argument(facts, call.node, "worker_init_fn", used.text), *used.edits) if used is not None else ()
+    if used is None and _NAME not in facts.scope.bindings:
+        used = _shared(facts, program, first_of) or Import(_NAME, _definition(facts, _top(first)))
+    return (
+        (with_argument(facts, call.node, "worker_init_fn", used.text, call.program.project.style), *used.edits)
+        if used is not None
+        else ()
+    )
 
 
-def _shared(own: Need, program: Program, need_of: Callable[[ModuleFacts], Need | None]) -> Import | None:
-    """The new function of a file from which this one imports names, if that one will have it and it seeds enough."""
-    facts = own.first.facts
-    for node, home in _homes(facts, program):
-        need = need_of(home)
-        if need is None or not _is_free(need) or not own.families <= need.families:
-            continue
-        if not any(need_of(other) for _, other in _homes(home, program)):  # else it is imported there as well
-            return Import(_NAME, (*_definition(need), also_imported(facts, node, _NAME)))
+def _shared(facts: ModuleFacts, program: Program, first_of: Callable[[ModuleFacts], Call | None]) -> Import | None:
+    """The new function of a file from which this one imports names."""
+    homes = [(n, home) for n, home in _homes(facts, program) if _NAME not in home.scope.bindings]
+    for node, home in homes:
+        if _UTILITY.fullmatch(Path(home.source.path).stem):
+            return Import(_NAME, (*_definition(home, home.guard), also_imported(facts, node, _NAME)))
+    for node, home in homes:
+        need = first_of(home)
+        if need is not None and not any(first_of(other) for _, other in _homes(home, program)):
+            return Import(_NAME, (*_definition(home, _top(need)), also_imported(facts, node, _NAME)))
     return None
 
 
-def _is_free(need: Need) -> bool:
-    return bool(need.families) and _NAME not in need.first.facts.scope.bindings
+def _definition(facts: ModuleFacts, above: ast.stmt | None) -> tuple[Edit, ...]:
+    """The new function, above a top-level statement or at the end of the file."""
+    at = above if above is not None else facts.tree.body[-1]
+    torch, numpy = (import_module(facts, name, at=at) for name in ("torch", "numpy"))
+    lines = [f"{numpy.text}.random.seed({torch.text}.initial_seed() % 2**32)"]
+    place = _above(facts, above, _NAME, lines) if above is not None else _at_end(facts, _NAME, lines)
+    return (place, *dict.fromkeys((*torch.edits, *numpy.edits)))
 
 
-def _definition(need: Need) -> tuple[Edit, ...]:
-    """The new function, above the first loader."""
-    facts, top = need.first.facts, _top(need.first)
-    torch = import_module(facts, "torch", at=top)
-    lines = [f"worker_seed = {torch.text}.initial_seed() % 2**32"]
-    edits = list(torch.edits)
-    for family, module, seeding in (("numpy", "numpy", "random.seed"), ("python", "random", "seed")):
-        if family in need.families:
-            imported = import_module(facts, module, at=top)
-            edits += imported.edits
-            lines.append(f"{imported.text}.{seeding}(worker_seed)")
-    return (_above(facts, top, _NAME, lines), *dict.fromkeys(edits))
+def _at_end(facts: ModuleFacts, name: str, body: Sequence[str]) -> Edit:
+    """A new function after the last statement of a file."""
+    newline, indent = facts.source.newline, indentation(facts)
+    lines = ["", "", "", f"def {name}(worker_id):", *(indent + line for line in body)]
+    end = facts.range(facts.tree.body[-1]).end
+    return Edit(facts.source.rel, Range(end, end), newline.join(lines))
 
 
 def renewed_generator(call: Call, first: Call, holder: str, draw: WorkerDraw, renewed: str) -> tuple[Edit, ...]:
@@ -105,7 +102,7 @@ def _known(facts: ModuleFacts, program: Program) -> Import | None:
     for name, bindings in facts.scope.bindings.items():
         if len(bindings) == 1 and _KNOWN.fullmatch(name) and bindings[0].kind in ("function", "import"):
             target = program.names.lookup(name, facts.scope)
-            if isinstance(target, Scope) and _takes_one(target.node):
+            if isinstance(target, Scope) and _takes_one(target.node) and _seeds_numpy(target.facts, target.node):
                 return Import(name)
     return None
 
@@ -116,7 +113,12 @@ def _importable(facts: ModuleFacts, program: Program) -> Import | None:
     for node, home in _homes(facts, program):
         for name, made in home.scope.bindings.items():
             is_one = len(made) == 1 and made[0].kind == "function" and _KNOWN.fullmatch(name)
-            if is_one and _takes_one(made[0].node) and name not in facts.scope.bindings:
+            if (
+                is_one
+                and _takes_one(made[0].node)
+                and _seeds_numpy(home, made[0].node)
+                and name not in facts.scope.bindings
+            ):
                 return Import(name, (also_imported(facts, node, name),))
     return None
 
@@ -139,6 +141,10 @@ def _homes(facts: ModuleFacts, program: Program) -> list[tuple[ast.ImportFrom, M
     return homes
 
 
+def _seeds_numpy(facts: ModuleFacts, function: ast.AST) -> bool:
+    return re.search(r"\bn(?:um)?py?\.random\.seed\(", facts.text(function)) is not None
+
+
 def _takes_one(node: ast.AST) -> bool:
     if not isinstance(node, ast.FunctionDef):
         return False
@@ -150,7 +156,7 @@ def _takes_one(node: ast.AST) -> bool:
 def _inserted(call: Call, first: Call, name: str, body: Sequence[str], imports: Sequence[Import]) -> tuple[Edit, ...]:
     edits = {edit: None for used in imports for edit in used.edits}
     place = _above(first.facts, _top(first), name, body)
-    return (place, with_argument(call.facts, call.node, "worker_init_fn", name), *edits)
+    return (place, with_argument(call.facts, call.node, "worker_init_fn", name, call.program.project.style), *edits)
 
 
 def _top(call: Call) -> ast.stmt:

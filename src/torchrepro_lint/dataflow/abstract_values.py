@@ -140,3 +140,9 @@ def display_item(origin: Origin, key: ast.Constant) -> ast.expr | None:
                 if isinstance(k, ast.Constant) and k.value == key.value:
                     return v
     return None
+
+
+def is_configured(origin: Origin) -> bool:
+    """Whether a value is written in a configuration file."""
+    scope = getattr(origin, "scope", None)
+    return isinstance(scope, Scope) and scope.facts.source.kind == "configuration"

@@ -10,10 +10,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchrepro_lint.dataflow.abstract_values import Display, Result
+from torchrepro_lint.dataflow.abstract_values import Display, Reference, Result
 from torchrepro_lint.dataflow.evaluate import Values
 from torchrepro_lint.dataflow.sites import CallSite
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index import ITEM, ModuleFacts, Scope
 from torchrepro_lint.project.importers import importers
 from torchrepro_lint.project.project import Project
 from torchrepro_lint.tracking import Memo
@@ -30,7 +30,7 @@ class Callers:
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._in_sight = Values(project.names, lambda function: None)  # else callers would be asked for callers
+        self._in_sight = Values(project, lambda function: None)  # else callers would be asked for callers
         self._known: Memo[list[CallSite] | None] = Memo(project.tracker)
         self._handed: Memo[list[CallSite]] = Memo(project.tracker)
 
@@ -76,13 +76,15 @@ class Callers:
         return [
             site
             for facts in files
-            for spelled in (name, *sorted(facts.aliases.get(name, ())))
+            for spelled in (name, *sorted(facts.aliases.get(name, ())), ITEM)
             for site in facts.calls.get(spelled, ())
             if self._calls(site, function)
         ]
 
     def _calls(self, site: CallSite, function: Scope) -> bool:
         call, scope = site
+        if isinstance(call.func, ast.Subscript):  # `trainers[name](...)`
+            return Reference(function) in self._in_sight.value(call.func, scope)
         target = self._project.names.resolve(call.func, scope)
         if target is function or (isinstance(target, Scope) and target is function.parent):
             return True

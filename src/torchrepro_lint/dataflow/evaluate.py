@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
 
+from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import (
     AbstractValues,
     Display,
@@ -20,7 +22,9 @@ from torchrepro_lint.dataflow.abstract_values import (
     Reference,
     Result,
     Unknown,
+    display_item,
     display_items,
+    is_configured,
     unpacked,
 )
 from torchrepro_lint.dataflow.binding import argument_for, is_super
@@ -30,11 +34,15 @@ from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.dataflow.store import Store
 from torchrepro_lint.index import Binding, Scope
 from torchrepro_lint.project.names import Names, Variable
+from torchrepro_lint.project.project import Project
 from torchrepro_lint.tracking import Memo
+
+if TYPE_CHECKING:
+    from torchrepro_lint.dataflow.configured_values import ConfiguredValues
 
 V = TypeVar("V")
 A = TypeVar("A")
-MAX_DEPTH = 16
+MAX_DEPTH = 20  # a value passed through three functions, each with an unpacking and a few names
 MAX_STEPS = 120
 _NOWHERE = MAX_DEPTH + 1
 # Methods of modules and tensors that give back the object itself, moved or switched.
@@ -93,8 +101,9 @@ class Evaluation(Generic[V]):
 
     def _asked(self, work: Callable[[], A]) -> A:
         """Answer a question within bounds of its own."""
-        self._open.clear()
-        self._so_far.clear()
+        if self._open:  # what was asked last was cut short
+            self._open.clear()
+            self._so_far.clear()
         self._steps, self._depth, self._deepest, self._leans, self._is_cut = 0, 0, 0, _NOWHERE, False
         try:
             return work()
@@ -294,6 +303,11 @@ class Evaluation(Generic[V]):
         match origin:
             case Result(callee=Scope(kind="class") as owner) | Reference(target=Scope(kind="class") as owner):
                 return self._member(owner, expr, scope)
+            case Display() if is_configured(origin):
+                key = ast.Constant(expr.attr)
+                item = display_item(origin, key) if not self._is_set_elsewhere(origin, expr.value, key) else None
+                if item is not None:
+                    return self(item, origin.scope)
             case Result(callee=str() | None, node=call, scope=made):
                 keyword = next((k.value for k in call.keywords if k.arg == expr.attr), None)
                 if keyword is not None:  # loader.sampler is what was passed as sampler=
@@ -328,12 +342,55 @@ class Evaluation(Generic[V]):
             return self._domain.item(value, key, scope, self)
         found: list[V] = []
         for origin in self._origins(value, scope):
-            items = display_items(origin, key)
+            items = display_items(origin, key) if not self._is_set_elsewhere(origin, value, key) else []
             if items and isinstance(origin, Display):
                 found += [self(item, origin.scope) for item in items]
             else:
                 found.append(self._domain.item(value, key, scope, self))
         return self._join(found)
+
+    # -- configuration files ----------------------------------------------------------------------------------------
+    def _is_set_elsewhere(self, origin: Origin, holder: ast.expr, key: ast.expr) -> bool:
+        """Whether an item is one of a configuration file that the program may set itself."""
+        is_text = isinstance(key, ast.Constant) and isinstance(key.value, str)
+        return is_text and is_configured(origin) and self._configured.sets(holder, key.value)  # type: ignore[attr-defined]
+
+    def _got(self, call: ast.Call, scope: Scope) -> V | None:
+        """What `config.get("key", default)` gives, where `config` is read from a file."""
+        match call:
+            case ast.Call(
+                func=ast.Attribute(value=holder, attr="get" | "pop"), args=[ast.Constant(value=str()) as key, *rest]
+            ) if self._domain.opens and not call.keywords:
+                origins = self._origins(holder, scope)
+            case _:
+                return None
+        known = [o for o in origins if isinstance(o, Display) and is_configured(o)]
+        if not known or len(known) < len(origins) or self._is_set_elsewhere(known[0], holder, key):
+            return None
+        default = rest[0] if rest else ast.copy_location(ast.Constant(None), call)
+        items = [(display_item(origin, key), origin.scope) for origin in known]
+        return self._join([self(item, where) if item is not None else self(default, scope) for item, where in items])
+
+    def _parsed(self, call: ast.Call, scope: Scope) -> V | None:
+        """What a parser of options gives that reads them from a file: one object for each class that it knows."""
+        method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+        if not self._domain.opens or method not in _parsing():
+            return None
+        return self._several(self._configured.parsed(call, scope))
+
+    def _several(self, sites: Sequence[Site] | None) -> V | None:
+        return self._join([self(*site) for site in sites]) if sites else None
+
+    @property
+    def _configured(self) -> ConfiguredValues:
+        assert self._values is not None
+        return self._values.configured
+
+    def _read(self, callee: str, call: ast.Call, scope: Scope) -> V | None:
+        """What a call gives that reads a configuration file."""
+        if callee not in _configuring():
+            return None
+        return self._several(self._configured.read(callee, call, scope, self._origins))
 
     # -- calls ------------------------------------------------------------------------------------------------------
     def _call(self, call: ast.Call, scope: Scope) -> V:
@@ -347,6 +404,11 @@ class Evaluation(Generic[V]):
             return self._join([self(value, callee) for value in callee.returns])
         if callee is None and isinstance(call.func, ast.Attribute) and call.func.attr in _SELF_METHODS:
             return self(call.func.value, scope)
+        found = self._read(callee, call, scope) if isinstance(callee, str) else self._got(call, scope)
+        if found is None and callee is None:
+            found = self._parsed(call, scope)
+        if found is not None:
+            return found
         module = self._imported_by_name(call, scope) if callee == "importlib.import_module" else None
         if module is not None:
             return self._domain.reference(module, call, scope)
@@ -379,8 +441,9 @@ class Values(Evaluation["list[Origin]"]):
     """The abstract values of expressions: every possibility that can be seen, each once, in the order in which they
     are written; `Unknown` among them means that there may be others."""
 
-    def __init__(self, names: Names, callers_of: CallersOf, store: Store | None = None) -> None:
-        super().__init__(AbstractValues(), names, callers_of)
+    def __init__(self, project: Project, callers_of: CallersOf, store: Store | None = None) -> None:
+        super().__init__(AbstractValues(), project.names, callers_of)
+        self._project = project
         self._store = store
         self._called_by: Memo[list[str | Scope | None]] = Memo(self._tracker)
         self._reached_by: dict[ast.Name, tuple[Binding, ...]] = {}
@@ -388,6 +451,7 @@ class Values(Evaluation["list[Origin]"]):
 
     def forget(self) -> None:
         super().forget()
+        self.__dict__.pop("configured", None)
         self._called_by.clear()
         self._reached_by.clear()
         self._outer.clear()
@@ -403,6 +467,8 @@ class Values(Evaluation["list[Origin]"]):
 
     def callees(self, call: ast.Call, scope: Scope) -> list[str | Scope | None]:
         """What a call may call: an external name, a function or class of the project, or None for unknown."""
+        if self._depth:  # part of the question that is being answered
+            return self._callees(call, scope)
         return self._called_by.get((call, scope), lambda: self._asked(lambda: self._callees(call, scope)))
 
     def reaching(self, variable: Variable, read: ast.expr, scope: Scope) -> tuple[Binding, ...]:
@@ -422,6 +488,21 @@ class Values(Evaluation["list[Origin]"]):
         if owner not in self._outer:
             self._outer[owner] = frozenset(name for inner in owner.descend() for name in inner.outer)
         return self._outer[owner]
+
+    @cached_property
+    def configured(self) -> ConfiguredValues:
+        """What configuration files say."""
+        return self._new_configured()
+
+    def _new_configured(self) -> ConfiguredValues:
+        from torchrepro_lint.dataflow.configured_values import ConfiguredValues  # few programs read one
+        from torchrepro_lint.dataflow.paths import Paths
+
+        return ConfiguredValues(self._project, Evaluation(Paths(), self._names, self._callers_of, self).value)
+
+    @property
+    def _configured(self) -> ConfiguredValues:
+        return self.configured
 
     def _origins(self, expr: ast.expr, scope: Scope) -> list[Origin]:
         return self(expr, scope)
@@ -443,6 +524,18 @@ class Values(Evaluation["list[Origin]"]):
                     last = base.bindings[function.attr][-1]
                     return base.children.get(last.node)
         return None
+
+
+@cache
+def _configuring() -> frozenset[str]:
+    """What reads configuration files, or hands on what was read."""
+    return frozenset(name for kind in ("readers", "wrappers") for name in catalogue.names("configurations", kind))
+
+
+@cache
+def _parsing() -> frozenset[str]:
+    """The methods that read options from a file."""
+    return frozenset(catalogue.names("configurations", "parsers"))
 
 
 def _runs_in(scope: Scope, owner: Scope) -> bool:

@@ -9,13 +9,15 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from typing import Literal
 
 from torchrepro_lint.dataflow.enclosing import outermost_loop
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index import ModuleFacts, Scope, last_name
 
 _ONCE = frozenset({"main", "main_worker", "train", "run", "setup", "setup_training"})
+_COMMANDS = frozenset({"main", "command", "record"})
 _PASSES = frozenset({"__iter__", "__next__", "__getitem__", "__getitems__", "forward", "training_step"})
 _EPOCH = re.compile(r"(?:^|_)epoch$")  # train_one_epoch, run_epoch
 # What runs the function that it is given a single time in this process, or once in each of those that it starts.
@@ -47,6 +49,46 @@ def runs_once(program: Program, node: ast.AST, scope: Scope, depth: int = 0) -> 
     if function.name.rpartition(".")[2] in _ONCE:
         return all(runs_once(program, *call, depth + 1) for call in calls or ())
     return calls is not None and len(calls) == 1 and runs_once(program, *calls[0], depth + 1)
+
+
+def times(program: Program, scope: Scope, depth: int = 0) -> Literal["once", "unknown", "often"]:
+    """How many times a function runs in one program, whatever loops are inside.
+
+    A method that nobody in sight calls is a framework's to call, as often as it likes; so is what a generator yields
+    to. Several callers may all be in one program.
+    """
+    function = scope.function
+    if function.kind == "module":
+        return "once"
+    handed = _handed_to(function, program)
+    if _yields(function) or not handed.isdisjoint(_RUNS_IT_OFTEN) or is_called_in_a_loop(function, program):
+        return "often"
+    if runs_in_each_pass(scope, program):
+        return "often"
+    callers = (program.callers_of(function) or ()) if depth < MAX_CALLERS else ()
+    if callers:
+        worst = {times(program, where, depth + 1) for _, where in callers}
+        together = len({where.facts for _, where in callers}) < len(callers)
+        return "often" if "often" in worst else "unknown" if together or "unknown" in worst else "once"
+    name = function.name.rpartition(".")[2]
+    if name in _ONCE or not handed.isdisjoint(_RUNS_IT_ONCE) or _is_command(function):
+        return "once"
+    return "often" if function.method_class is not None and name != "__init__" else "unknown"
+
+
+def _yields(function: Scope) -> bool:
+    """Whether a function is a generator."""
+    return any(
+        isinstance(node, ast.Yield | ast.YieldFrom) and function.facts.scope_of(node).function is function
+        for node in ast.walk(function.node)
+    )
+
+
+def _is_command(function: Scope) -> bool:
+    """Whether a decorator makes a function a program of its own: `@hydra.main(...)`, `@click.command()`."""
+    decorators = getattr(function.node, "decorator_list", ())
+    spelled = {ast.unparse(d.func if isinstance(d, ast.Call) else d).rpartition(".")[2] for d in decorators}
+    return not spelled.isdisjoint(_COMMANDS)
 
 
 def runs_often(program: Program, node: ast.AST, scope: Scope) -> bool:
@@ -84,7 +126,7 @@ def _calling_loops(function: Scope, program: Program, depth: int = 0) -> Iterato
 def _header_names(loop: ast.AST) -> Iterator[str]:
     for part in (getattr(loop, field, None) for field in ("target", "iter", "test")):
         for node in ast.walk(part) if part is not None else ():
-            yield getattr(node, "attr", getattr(node, "id", ""))
+            yield last_name(node)
 
 
 def _again_and_again(facts: ModuleFacts, node: ast.AST) -> ast.AST | None:
@@ -121,7 +163,7 @@ def _passed(facts: ModuleFacts, program: Program) -> dict[str, list[tuple[str, a
     for spelled, sites in facts.calls.items():
         for call, scope in sites:
             for value in (*call.args, *(keyword.value for keyword in call.keywords)):
-                name = getattr(value, "attr", getattr(value, "id", None))
+                name = last_name(value)
                 if name is not None:
                     found.setdefault(name, []).append((spelled, value, scope))
     return found

@@ -10,18 +10,19 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from torchrepro_lint.dataflow.domain import Domain, Of, Written
+from torchrepro_lint.dataflow.grafts import graft, written_entries
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reads
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.dataflow.store import remembered
-from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, Scope
+from torchrepro_lint.index import ITEM, Binding, FunctionNode, ModuleFacts, Scope
 
 Entries: TypeAlias = "dict[str, Site] | None"
 
 
 def entries_of(mapping: ast.expr, scope: Scope, program: Program) -> Entries:
     """What a dict can hold."""
-    return program.evaluate(mapping, scope, Mappings(program))
+    return _unpacked(mapping, scope, lambda node, at: program.evaluate(node, at, Mappings(program)), program)
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Mappings(Domain[Entries]):
     def display(self, node: Written, scope: Scope, of: Of[Entries]) -> Entries:
         if not isinstance(node, ast.Dict):
             return None
-        return self.join([_entry(k, v, scope, of) for k, v in zip(node.keys, node.values, strict=True)])
+        return self.join([_entry(k, v, scope, of, self.program) for k, v in zip(node.keys, node.values, strict=True)])
 
     def operator(self, node: ast.AST, scope: Scope, of: Of[Entries]) -> Entries:
         match node:
@@ -59,7 +60,8 @@ class Mappings(Domain[Entries]):
 
     def _given(self, call: ast.Call, scope: Scope, of: Of[Entries]) -> Entries:
         """What `dict({...}, b=2)` and `update` take in."""
-        return self.join([*(of(a, scope) for a in call.args), *(_keyword(k, scope, of) for k in call.keywords)])
+        keywords = (_keyword(k, scope, of, self.program) for k in call.keywords)
+        return self.join([*(of(a, scope) for a in call.args), *keywords])
 
     # -- filled step by step ------------------------------------------------------------------------------------
     def named(self, name: str, found: Entries, expr: ast.AST, scope: Scope) -> Entries:
@@ -85,7 +87,7 @@ class Mappings(Domain[Entries]):
         calls = self.program.callers_of(function)
         passed = [(k, caller) for call, caller in calls or () for k in call.keywords]
         extra = [(k, caller) for k, caller in passed if k.arg is None or k.arg not in function.bindings]
-        return self.join([_keyword(k, caller, of) for k, caller in extra]) if calls else None
+        return self.join([_keyword(k, caller, of, self.program) for k, caller in extra]) if calls else None
 
 
 _Named: TypeAlias = "tuple[Scope | None, str]"
@@ -100,7 +102,7 @@ def _filled(facts: ModuleFacts, program: Program) -> _Filled:  # noqa: ARG001
     items: dict[_Named, list[tuple[str, ast.expr | None, Scope]]] = {}
     calls: dict[_Named, list[tuple[ast.Call, Scope]]] = {}
     for key, sets in facts.subscript_sets.items():
-        for item in sets:
+        for item in sets if key != ITEM else ():
             if isinstance(holder := item.target.value, ast.Name):
                 items.setdefault((item.scope.binding_scope(holder.id), holder.id), []).append(
                     (key, item.value, item.scope)
@@ -111,14 +113,32 @@ def _filled(facts: ModuleFacts, program: Program) -> _Filled:  # noqa: ARG001
     return items, calls
 
 
-def _entry(key: ast.expr | None, value: ast.expr, scope: Scope, of: Of[Entries]) -> Entries:
+def _entry(key: ast.expr | None, value: ast.expr, scope: Scope, of: Of[Entries], program: Program) -> Entries:
     if key is None:  # {**more}
-        return of(value, scope)
+        return _unpacked(value, scope, of, program)
     return {key.value: Site(value, scope)} if isinstance(key, ast.Constant) and isinstance(key.value, str) else None
 
 
-def _keyword(keyword: ast.keyword, scope: Scope, of: Of[Entries]) -> Entries:
-    return of(keyword.value, scope) if keyword.arg is None else {keyword.arg: Site(keyword.value, scope)}
+def _keyword(keyword: ast.keyword, scope: Scope, of: Of[Entries], program: Program) -> Entries:
+    if keyword.arg is None:
+        return _unpacked(keyword.value, scope, of, program)
+    return {keyword.arg: Site(keyword.value, scope)}
+
+
+def _unpacked(mapping: ast.expr, scope: Scope, of: Of[Entries], program: Program) -> Entries:
+    """What `**mapping` takes in: what it holds for certain, else by default."""
+    found = of(mapping, scope)
+    found = found if found is not None else _by_default(mapping, scope, program)
+    configured = (k for k, v in (found or {}).items() if v.scope.facts.source.kind == "configuration")
+    return None if any(program.values.configured.sets(mapping, key) for key in configured) else found
+
+
+def _by_default(mapping: ast.expr, scope: Scope, program: Program) -> Entries:
+    """What a mapping holds that configuration files give and the user may override. What is in it is known only by
+    default, too."""
+    held = program.defaults.configured_entries(mapping, scope) if program.defaults is not None else None
+    sites = (site for display in held or () for site in written_entries(display.node, display.scope))
+    return {key: Site(graft(value), value.scope) for key, value in sites} if held else None
 
 
 def _is_handed_on(binding: Binding, function: Scope) -> bool:

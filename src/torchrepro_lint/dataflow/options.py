@@ -10,7 +10,7 @@ from collections.abc import Collection
 from itertools import islice
 from typing import NamedTuple
 
-from torchrepro_lint.dataflow.abstract_values import Constant, Display, Parameter, Result
+from torchrepro_lint.dataflow.abstract_values import Constant, Display, Parameter, Result, is_configured
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.outcomes import COMPARE, Truth, joined, truth_of
 from torchrepro_lint.dataflow.program import Program
@@ -61,6 +61,9 @@ class Options:
         found = self._program.origins(expr, scope)
         if found and all(isinstance(o, Constant) for o in found):
             return [Default(o.value, settable=False) for o in found if isinstance(o, Constant)]
+        configured = self._in_files(expr, scope)
+        if configured is not None:
+            return configured
         if isinstance(expr, ast.Attribute):
             return self._configured(expr.attr, scope)
         if isinstance(expr, ast.Subscript) and isinstance(expr.slice, ast.Constant):
@@ -68,6 +71,15 @@ class Options:
         if isinstance(expr, ast.Name):
             return self._named(expr, scope, frame, depth, [o.name for o in found if isinstance(o, Parameter)])
         return None
+
+    def _in_files(self, expr: ast.expr, scope: Scope) -> list[Default] | None:
+        """What configuration files say that the user may override."""
+        if not isinstance(expr, ast.Name | ast.Attribute | ast.Subscript | ast.Call):
+            return None
+        defaults = self._program.defaults
+        found = defaults.value(expr, scope) if defaults is not None else []
+        values = [o for o in found if isinstance(o, Constant) and is_configured(o)]
+        return [Default(o.value, settable=True) for o in values] if found and len(values) == len(found) else None
 
     def _passed(self, name: str, scope: Scope, frame: Frame, depth: int) -> list[Default] | Opaque | None:
         """The value of a parameter of the call in progress; UNKNOWN when `name` is not one."""

@@ -17,16 +17,18 @@ from torchrepro_lint.dataflow.domain import Domain
 from torchrepro_lint.dataflow.evaluate import Evaluation, Values
 from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.dataflow.store import Store
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.project.names import Target, Variable
 from torchrepro_lint.project.project import Project
 from torchrepro_lint.project.unknown import UNKNOWN, Opaque
 
 if TYPE_CHECKING:
+    from torchrepro_lint.dataflow.defaults import Defaults
     from torchrepro_lint.evidence import Evidence, Measured
 
 V = TypeVar("V")
 MAX_CALLEES = 4  # that one call is taken to run
+_MAY_BE_CODE = frozenset((ast.Lambda, ast.Name, ast.Attribute, ast.Call))  # what can be a function, or wrap one
 _BUILTIN_METHODS = frozenset(name for kind in (str, list, dict, set, tuple) for name in dir(kind)) - {"__init__"}
 
 
@@ -39,8 +41,9 @@ class Program:
         self.tracker = project.tracker
         self.store = Store(project.tracker)
         self.callers = Callers(project)
-        self.values = Values(project.names, self.callers.passing, self.store)
+        self.values = Values(project, self.callers.passing, self.store)
         self._own_evidence = evidence
+        self._defaults: Defaults | None = None
 
     @cached_property
     def evidence(self) -> Evidence:
@@ -58,6 +61,7 @@ class Program:
         """Free files when too many are held. Call it between files only: a rule may still look at them."""
         if self.project.release():
             self.values.forget()
+            self._defaults = None
             self.callers.forget()
             self.store.free()
 
@@ -65,6 +69,7 @@ class Program:
         """The file now holds `text`, or again what is on disk."""
         self.project.change(path, text)
         self.values.forget()
+        self._defaults = None
         self.callers.forget()
         self.store.forget()
 
@@ -81,12 +86,23 @@ class Program:
         """The canonical external dotted name that `expr` means, if it is one."""
         target = self.names.resolve(expr, scope)
         if isinstance(target, Scope):
-            return self.project.configured.of_own(target)
+            return self.project.configured.of_own(target) or self.project.libraries.name_of(target, scope)
         return target if isinstance(target, str) else None
 
     def origins(self, expr: ast.expr, scope: Scope) -> list[Origin]:
         """Where the value of `expr` may come from; see `evaluate`."""
         return self.values.value(expr, scope)
+
+    @property
+    def defaults(self) -> Defaults | None:
+        """The values that configuration files give by default; None in a project that reads none."""
+        if not self.values.configured.are_any():  # asked each time: whoever asks rests on it
+            return None
+        if self._defaults is None:
+            from torchrepro_lint.dataflow.defaults import Defaults  # few projects get here
+
+            self._defaults = Defaults(self.project, self.callers.passing)
+        return self._defaults
 
     def evaluate(self, expr: ast.expr, scope: Scope, domain: Domain[V]) -> V:
         """The value of an expression over a domain."""
@@ -101,7 +117,8 @@ class Program:
         if name is not None:
             return name
         found = self.values.callees(call, scope)
-        return found[0] if len(found) == 1 and isinstance(found[0], str) else None
+        only = found[0] if len(found) == 1 else None
+        return self.project.libraries.name_of(only, scope) if isinstance(only, Scope) else only
 
     def constants(self, expr: ast.expr, scope: Scope) -> list[object] | None:
         """All values that `expr` can have, or None when one of them is not a constant."""
@@ -122,8 +139,10 @@ class Program:
         return made or None
 
     def external_bases(self, owner: Scope) -> list[str]:
-        """The external classes that a project class derives from."""
-        return [b for b in self.names.bases(owner) if isinstance(b, str)]
+        """The external classes that a project class derives from, and those of a library that the project contains."""
+        libraries = self.project.libraries
+        known = (b if isinstance(b, str) else libraries.name_of(b, owner) for b in self.names.bases(owner))
+        return [name for name in known if name is not None]
 
     # -- calls ----------------------------------------------------------------------------------------------------
     def runs(self, call: ast.Call, scope: Scope) -> tuple[str | Scope, ...]:
@@ -135,13 +154,19 @@ class Program:
     def _runs(self, call: ast.Call, scope: Scope) -> tuple[str | Scope, ...]:
         target = self.names.resolve(call.func, scope)
         if isinstance(target, str | Scope):
-            return (target,)
-        if isinstance(call.func, ast.Attribute) and self._is_of_builtin(call.func.attr):
+            return self._instantiated(target, call, scope) or (target,)
+        if isinstance(call.func, ast.Attribute) and self.is_of_builtin(call.func.attr):
             return ()
         called = dict.fromkeys(c for c in self.values.callees(call, scope) if c is not None)
         return tuple(called or self._calls_of_object(call, scope))[:MAX_CALLEES]
 
-    def _is_of_builtin(self, method: str) -> bool:
+    def _instantiated(self, target: str | Scope, call: ast.Call, scope: Scope) -> tuple[str | Scope, ...]:
+        """What `hydra.utils.instantiate(cfg.model)` calls, by the name in the configuration."""
+        if not isinstance(target, str) or not target.startswith("hydra.") or self.defaults is None:
+            return ()
+        return tuple(self.defaults.instantiated(target, call, scope))
+
+    def is_of_builtin(self, method: str) -> bool:
         """Whether a method is one of texts, lists, dicts or sets, and of nothing that the project defines: then what
         it is called on need not be worked out."""
         return method in _BUILTIN_METHODS and not self.project.text.defines_function(method)
@@ -150,9 +175,10 @@ class Program:
         """The project's functions and classes that a call is given, each with its keyword, and may run."""
 
         def find() -> tuple[tuple[str | None, Scope], ...]:
-            passed = (*((None, a) for a in call.args), *((k.arg, k.value) for k in call.keywords))
-            found = ((name, self.definition(value, scope)) for name, value in passed)
-            return tuple((name, function) for name, function in found if function is not None)
+            passed: list[tuple[str | None, ast.expr]] = [(None, a) for a in call.args if a.__class__ in _MAY_BE_CODE]
+            passed += [(k.arg, k.value) for k in call.keywords if k.value.__class__ in _MAY_BE_CODE]
+            found = [(name, self.definition(value, scope)) for name, value in passed]
+            return tuple([(name, function) for name, function in found if function is not None])
 
         functions: tuple[tuple[str | None, Scope], ...] = self.store.table("given").get((call, scope), find)
         return functions
@@ -167,18 +193,19 @@ class Program:
                 found = self.names.resolve(value, scope)
                 if found is None:
                     found = next((o.target for o in self.origins(value, scope) if isinstance(o, Reference)), None)
-                elif isinstance(found, Variable) and self._may_be_wrapped(found):
-                    made = (o for o in self.origins(value, scope) if isinstance(o, Result))
-                    found = next((f for o in made if (f := self._wrapped(o.node, o.scope)) is not None), None)
+                elif isinstance(found, Variable):
+                    found = self.wrapped(value, scope)
             case ast.Call():
                 found = self._wrapped(value, scope)
         return found if isinstance(found, Scope) and found.kind in ("function", "lambda", "class") else None
 
-    def _may_be_wrapped(self, variable: Variable) -> bool:
-        known = self.store.table("may be wrapped")
-        return bool(
-            known.get((variable.name, variable.scope), lambda: any(_may_wrap(b.value) for b in variable.bindings))
-        )
+    def wrapped(self, name: ast.expr, scope: Scope) -> Scope | None:
+        """The function or class that is wrapped in what a name is bound to: `f` after `name = partial(f, 1)`."""
+        found = self.names.resolve(name, scope)
+        if not isinstance(found, Variable) or not any(_may_wrap(b.value) for b in found.bindings):
+            return None
+        made = (o for o in self.origins(name, scope) if isinstance(o, Result))
+        return next((f for o in made if (f := self._wrapped(o.node, o.scope)) is not None), None)
 
     def _wrapped(self, call: ast.Call, scope: Scope) -> Scope | None:
         """The function of `partial(f, 0.1)` and the like."""
@@ -213,4 +240,4 @@ def _last_names() -> frozenset[str]:
 def _may_wrap(value: ast.expr | None) -> bool:
     """Whether a value is written as a call of something with the name of a wrapper."""
     function = value.func if isinstance(value, ast.Call) else None
-    return getattr(function, "attr", getattr(function, "id", "")) in _last_names()
+    return last_name(function) in _last_names()

@@ -1,17 +1,21 @@
 """One parsed file as facts: scopes, bindings, call sites and assignments. Knows no rules and no other file."""
 
-from torchrepro_lint.index.build import ParseError, build, is_main_guard
+from torchrepro_lint.index.build import build, is_main_guard
 from torchrepro_lint.index.facts import (
+    ITEM,
     AttributeSet,
     Binding,
     FunctionNode,
     ModuleFacts,
+    ParseError,
     Scope,
     SubscriptSet,
     dotted,
+    last_name,
 )
 
 __all__ = [
+    "ITEM",
     "AttributeSet",
     "Binding",
     "FunctionNode",
@@ -22,4 +26,5 @@ __all__ = [
     "build",
     "dotted",
     "is_main_guard",
+    "last_name",
 ]

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import ast
 
-from torchrepro_lint.index.facts import AttributeSet, Binding, Scope, SubscriptSet
+from torchrepro_lint.index.facts import ITEM, AttributeSet, Binding, Scope, SubscriptSet
 
 
 def enter(scope: Scope, kind: str, name: str, node: ast.AST) -> Scope:
     """The new scope of `node`, within `scope`."""
     full = f"{scope.name}.{name}" if scope.name else name
     inner = Scope(kind, full, node, scope, scope.facts)  # type: ignore[arg-type]
+    if kind in ("class", "comprehension"):
+        inner.runs = scope.runs
     scope.children[node] = inner
     return inner
 
@@ -57,6 +59,10 @@ def bind_target(
             _bind_attribute(scope, attr, owner, Binding(kind, node, value, path))  # type: ignore[arg-type]
         case ast.Subscript(slice=ast.Constant(value=str(key))) if isinstance(node, ast.stmt):
             scope.facts.subscript_sets.setdefault(key, []).append(
+                SubscriptSet(target, value if kind == "assign" else None, node, scope)
+            )
+        case ast.Subscript() if isinstance(node, ast.stmt):
+            scope.facts.subscript_sets.setdefault(ITEM, []).append(
                 SubscriptSet(target, value if kind == "assign" else None, node, scope)
             )
 

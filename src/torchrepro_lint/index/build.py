@@ -9,24 +9,19 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 from torchrepro_lint.index.binding import all_arguments, bind, bind_parameters, bind_target, enter
-from torchrepro_lint.index.facts import Binding, FunctionNode, ModuleFacts, Scope
+from torchrepro_lint.index.facts import ITEM, Binding, FunctionNode, ModuleFacts, ParseError, Scope, last_name
 from torchrepro_lint.model import Position
 from torchrepro_lint.source import SourceFile
 
 Pending: TypeAlias = "list[tuple[ast.AST, Scope]]"
 
 
-class ParseError(Exception):
-    """The text is not Python to the running interpreter; `position` says where, if it is known."""
-
-    def __init__(self, message: str, position: Position | None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.position = position
-
-
 def build(source: SourceFile) -> ModuleFacts:
     """Parse and index one file. Raises `ParseError`."""
+    if source.kind == "configuration":
+        from torchrepro_lint.index.configuration import configuration  # few programs have one
+
+        return configuration(source)
     facts = ModuleFacts(source, _parse(source))
     _walk(facts)
     return facts
@@ -141,10 +136,11 @@ def _comprehension(node: ast.AST, scope: Scope, pending: Pending) -> bool:
 
 def _call(node: ast.AST, scope: Scope, pending: Pending) -> bool:
     assert isinstance(node, ast.Call)
-    function = node.func
-    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", None)
-    if name is not None:
-        scope.facts.calls.setdefault(name, []).append((node, scope))
+    site = (node, scope)
+    scope.runs.append(site)
+    name = ITEM if isinstance(node.func, ast.Subscript) else last_name(node.func)
+    if name:
+        scope.facts.calls.setdefault(name, []).append(site)
     return False
 
 
@@ -178,6 +174,7 @@ def _walrus(node: ast.AST, scope: Scope, pending: Pending) -> bool:
 
 def _for(node: ast.AST, scope: Scope, pending: Pending) -> bool:
     assert isinstance(node, ast.For | ast.AsyncFor)
+    scope.runs.append((node, scope))
     bind_target(scope, node.target, "loop", node, node.iter)
     return False
 
@@ -238,6 +235,7 @@ def is_main_guard(test: ast.expr) -> bool:
 
 def _import(node: ast.AST, scope: Scope, pending: Pending) -> bool:
     assert isinstance(node, ast.Import)
+    scope.runs.append((node, scope))
     for alias in node.names:
         target = alias.name if alias.asname else alias.name.partition(".")[0]
         binding = Binding("import", node, target=target)
@@ -248,6 +246,7 @@ def _import(node: ast.AST, scope: Scope, pending: Pending) -> bool:
 
 def _import_from(node: ast.AST, scope: Scope, pending: Pending) -> bool:
     assert isinstance(node, ast.ImportFrom)
+    scope.runs.append((node, scope))
     facts = scope.facts
     for alias in node.names:
         if alias.name == "*":

@@ -18,6 +18,16 @@ from torchrepro_lint.index.reads import Reads
 from torchrepro_lint.model import Position, Range
 from torchrepro_lint.source import SourceFile
 
+
+class ParseError(Exception):
+    """The text is not what its file's name says, to the running interpreter; `position` says where, if it is known."""
+
+    def __init__(self, message: str, position: Position | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.position = position
+
+
 BindingKind = Literal["import", "assign", "unpack", "parameter", "function", "class", "loop", "with", "other"]
 ScopeKind = Literal["module", "class", "function", "lambda", "comprehension"]
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -43,7 +53,11 @@ class Binding:
 
 @dataclass(slots=True, eq=False, repr=False)
 class Scope:
-    """A namespace: module, class, function, lambda or comprehension."""
+    """A namespace: module, class, function, lambda or comprehension.
+
+    `runs` has the calls, loops and imports that are run where the scope is, in source order: those of a function with
+    the classes and comprehensions in it, which share its list.
+    """
 
     kind: ScopeKind
     name: str
@@ -55,6 +69,8 @@ class Scope:
     children: dict[ast.AST, Scope] = field(default_factory=dict)
     returns: list[ast.expr] = field(default_factory=list)
     outer: dict[str, Literal["global", "nonlocal"]] = field(default_factory=dict)
+    runs: list[tuple[ast.AST, Scope]] = field(default_factory=list)
+    _self_name: str | None = ""
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.facts.source.rel}:{self.name}>"
@@ -62,6 +78,11 @@ class Scope:
     @property
     def self_name(self) -> str | None:
         """The name of a method's first parameter, for a plain or class method."""
+        if self._self_name == "":
+            self._self_name = self._find_self_name()
+        return self._self_name
+
+    def _find_self_name(self) -> str | None:
         if self.kind != "function" or self.parent is None or self.parent.kind != "class":
             return None
         node = self.node
@@ -113,6 +134,9 @@ class Scope:
             yield from child.descend()
 
 
+ITEM = "[]"
+
+
 class AttributeSet(NamedTuple):
     """`target = value`, where `target` is an attribute; `value` is None for `del` and augmented forms."""
 
@@ -123,7 +147,7 @@ class AttributeSet(NamedTuple):
 
 
 class SubscriptSet(NamedTuple):
-    """`target = value`, where `target` is a subscript with a literal string key."""
+    """`target = value`, where `target` is a subscript, mostly with a literal string key."""
 
     target: ast.Subscript
     value: ast.expr | None
@@ -133,7 +157,8 @@ class SubscriptSet(NamedTuple):
 
 @dataclass(slots=True, eq=False, repr=False)
 class ModuleFacts:
-    """One file. `calls` and `attribute_sets` are keyed by the last part of the written name, in source order.
+    """One file. `calls` and `attribute_sets` are keyed by the last part of the written name, in source order; calls of
+    an item of a container, `trainers[name](...)`, by ITEM, as `subscript_sets` without a literal key.
 
     `aliases` maps the last part of an imported or assigned name to the other names it goes by here, so that
     `DataLoader` finds the calls of `DL` after `import DataLoader as DL`. `handlers` has the first and last line of each
@@ -171,7 +196,7 @@ class ModuleFacts:
         gone = ast.Module([], [])
         for scope in list(self.scope.descend()):
             scope.children, scope.bindings, scope.attributes, scope.parent = {}, {}, {}, None
-            scope.node, scope.returns = gone, []
+            scope.node, scope.returns, scope.runs = gone, [], []
         del self.scope
         self.tree = gone
         self.calls, self.attribute_sets, self.subscript_sets, self._parents = {}, {}, {}, None
@@ -272,6 +297,13 @@ def _first_line(node: ast.AST) -> int:
 def _last_line(node: ast.AST) -> int:
     last = node.body[-1] if isinstance(node, ast.match_case) else node
     return last.end_lineno or 0  # type: ignore[attr-defined]
+
+
+def last_name(node: ast.AST | None) -> str:
+    """`c` for `a.b.c`, `a` for `a`; empty for what is no name and no attribute."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def dotted(node: ast.AST | None) -> str | None:

@@ -37,6 +37,10 @@ class Parents:
             self._unread[place : place + 1] = self._read(self._unread[place])
         return self._known.get(node)
 
+    def adopt(self, node: ast.AST, instead_of: ast.AST) -> None:
+        """Let a node that is not written anywhere have the place of another one."""
+        self._known[node] = self.get(instead_of)
+
     def _around(self, node: ast.AST) -> int:
         """Which of them to look into for `node`, by its line; f-strings may give a wrong one, or none."""
         line = getattr(node, "lineno", 0)

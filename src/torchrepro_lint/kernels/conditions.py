@@ -17,7 +17,13 @@ from torchrepro_lint.kernels.operations import Condition
 from torchrepro_lint.kernels.traits import Traits
 from torchrepro_lint.project.unknown import UNKNOWN
 
-_TRAITS = ("floating", "gradient", "tensor", "whole", "unique")
+TRAITS = {
+    "floating": ("`{}` holds floats", "`{}` holds integers"),
+    "gradient": ("`{}` requires a gradient", "`{}` requires no gradient"),
+    "tensor": ("`{}` is a tensor", "`{}` is a number"),
+    "whole": ("the values of `{}` are whole numbers", "the values of `{}` are not whole numbers"),
+    "unique": ("`{}` has no repeated values", "`{}` has repeated values"),
+}
 
 
 class Holds(IntEnum):
@@ -30,7 +36,7 @@ class Holds(IntEnum):
 
 @dataclass(slots=True)
 class Judged:
-    """How a condition came out: in words, what arguments decided it and what is left open."""
+    """How a condition came out: in words, what arguments decided it, and the clauses that only the run decides."""
 
     holds: Holds
     decided: list[str] = field(default_factory=list)
@@ -55,16 +61,21 @@ def _all(condition: Condition, site: CallSite) -> Judged:
             return Judged(Holds.NO)
         judged.holds = min(judged.holds, holds)
         judged.witnesses += witnesses
-        words = wording(name, _met(name, test, site) if holds is Holds.YES else test)
-        if holds is Holds.MAYBE and words:
-            judged.open.append(words)
-        elif words and isinstance(site.argument(name), Site):
+        if holds is Holds.MAYBE:
+            judged.open.append(clause(name, test))
+        elif (words := wording(name, _met(name, test, site))) and isinstance(site.argument(name), Site):
             judged.decided.append(words)
     return judged
 
 
+def in_doubt(exact: Sequence[Condition], site: CallSite) -> list[str]:
+    """What only the run decides of these conditions, as clauses that say when the result does vary."""
+    tests = ((name, test) for condition in exact for name, test in condition.items())
+    return [_otherwise(name, test) for name, test in tests if _one(name, test, site)[0] is Holds.MAYBE]
+
+
 def _one(name: str, test: Any, site: CallSite) -> tuple[Holds, list[Witness]]:
-    if any(key in test for key in ("rank_min", "rank_in", *_TRAITS)):
+    if any(key in test for key in ("rank_min", "rank_in", *TRAITS)):
         return _best([(_traits_hold(traits, test), use) for traits, use in site.traits(name)])
     if name in site.signature.called:
         return _best([(value_holds(value, name, test, site), use) for value, use in site.called_with(name)])
@@ -132,7 +143,7 @@ def _traits_hold(traits: Traits, test: Any) -> Holds:
         outcomes.append(_rank_from(traits, test["rank_min"]))
     if "rank_in" in test:
         outcomes.append(_rank_among(traits, test["rank_in"]))
-    for key in _TRAITS:
+    for key in TRAITS:
         known = getattr(traits, key)
         if key in test:
             outcomes.append(Holds.MAYBE if known is None else Holds.YES if known == test[key] else Holds.NO)
@@ -219,6 +230,38 @@ def wording(name: str, test: Any) -> str:
         case {"given": True}:
             return f"`{name}=`"
     return ""
+
+
+def _otherwise(name: str, test: Any) -> str:
+    if "at_least" in test:
+        return f"`{name}` is smaller than `{test['at_least']}`"
+    opposite = {"in": "not_in", "not_in": "in"}
+    return clause(name, {opposite.get(k, k): not v if k in TRAITS else v for k, v in test.items()})
+
+
+def clause(name: str, test: Any) -> str:
+    """The condition as a clause: `mode` is "bicubic", `index` has repeated values."""
+    traits = [(yes if test[key] else no).format(name) for key, (yes, no) in TRAITS.items() if key in test]
+    if traits:
+        return " and ".join(traits)
+    match test:
+        case {"in": [*values]}:
+            return f"`{name}` is {' or '.join(map(_shown, values))}"
+        case {"not_in": [value, *_]}:  # the others are the same in other words: 1 and [1, 1]
+            return f"`{name}` is other than {_shown(value)}"
+        case {"rank_min": least}:
+            return f"`{name}` has {least} or more dimensions"
+        case {"rank_in": [*ranks]}:
+            return f"`{name}` has {' or '.join(map(str, ranks))} dimension{'s' * (ranks != [1])}"
+        case {"length_in": [*lengths]}:
+            return f"`{name}` holds {' or '.join(map(str, lengths))} numbers"
+        case {"single": dimension}:
+            return f"`{name}` has a size of 1 along `{dimension}`"
+        case {"holds": value}:
+            return f"`{name}` holds a {value}"
+        case {"at_least": other}:
+            return f"`{name}` is no smaller than `{other}`"
+    return f"`{name}` is {'passed' if test['given'] else 'left out'}"
 
 
 def _shown(value: object) -> str:

@@ -7,14 +7,17 @@ it says nothing itself; what names suggest comes last. Knows nothing of operatio
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from torchrepro_lint.dataflow.conditions import Predicate, conditions
 from torchrepro_lint.dataflow.enclosing import ancestors, parent
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.dataflow.store import remembered
-from torchrepro_lint.index import FunctionNode, Scope
-from torchrepro_lint.kernels.layers import CALLED_UNSEEN
+from torchrepro_lint.index import FunctionNode, Scope, last_name
+from torchrepro_lint.kernels.layers import CALLED_UNSEEN, Layers
+from torchrepro_lint.kernels.module_calls import module_calls
 from torchrepro_lint.kernels.signatures import listed
 from torchrepro_lint.project import roles
 from torchrepro_lint.project.roles import Role
@@ -62,6 +65,7 @@ class Named(NamedTuple):
 
 NOTHING = Context(None, None)
 NO_GRADIENT = Context(False, None)
+NAMED_AS_DATA = Context(None, "data")  # only names say so
 
 
 def context(node: ast.AST, scope: Scope, program: Program, depth: int = 0) -> Context:
@@ -75,7 +79,7 @@ def context(node: ast.AST, scope: Scope, program: Program, depth: int = 0) -> Co
     if found.role is None and (named := _by_name(scope, program)) is not None:
         program.store.decided_by_name(f"what a {named.kind} is for", (scope.facts.source.rel, named.name, named.role))
         return Context(found.gradient, named.role)
-    at_import = not functions and not found.idle and not _runs_backward(scope.function)
+    at_import = not functions and not found.idle and not runs_backward(scope.function)
     return Context(None, "import") if at_import else found
 
 
@@ -147,7 +151,7 @@ def _declared(function: Scope, program: Program) -> Context:
         return NO_GRADIENT
     if any(program.qualified(decorator, outer) in _LEFT_OUT for decorator in decorators):
         return Context(None, "evaluation")
-    for name in (getattr(d, "attr", getattr(d, "id", "")) for d in decorators):
+    for name in (last_name(d) for d in decorators):
         if roles.is_without_gradient(name):
             program.store.decided_by_name("what a decorator does", (function.facts.source.rel, function.name, name))
             return NO_GRADIENT
@@ -177,7 +181,7 @@ def _function_by_name(function: Scope, program: Program) -> Named | None:
     if role is not None:
         return Named("class", owner.name, role)
     parameters = [a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
-    role = roles.of_function(node.name, parameters) if not _runs_backward(function) else None
+    role = roles.of_function(node.name, parameters) if not runs_backward(function) else None
     return Named("function", function.name, role) if role is not None else None
 
 
@@ -188,15 +192,17 @@ def _class_by_name(owner: Scope, program: Program) -> Role | None:
     return roles.of_class([name.rpartition(".")[2] for name in (owner.name, *bases)])
 
 
-def _runs_backward(function: Scope) -> bool:
+def runs_backward(function: Scope) -> bool:
     """Whether the code of the function itself (or of the module) runs a backward pass."""
     return any(scope.function is function for _, scope in function.facts.calls.get("backward", ()))
 
 
 @remembered
 def _callers(function: Scope, depth: int, program: Program) -> Context:
-    """What all known callers of a function agree on; a module's `forward` has callers that nobody sees."""
+    """What all known callers of a function agree on; those of a module's `forward` are the calls of its objects."""
     name = function.name.rpartition(".")[2]
+    if name == "forward" and depth < MAX_CALLERS and function.parent is not None:
+        return _agreed({context(*site, program, depth + 1) for site in _calls_of_objects(function.parent, program)})
     if depth >= MAX_CALLERS or name in CALLED_UNSEEN or roles.is_training(name):
         return NOTHING
     near = {context(call, scope, program, depth + 1) for call, scope in _calls_nearby(function, program)}
@@ -204,7 +210,16 @@ def _callers(function: Scope, depth: int, program: Program) -> Context:
     if any(not c.idle for c in near):
         return NOTHING  # one caller that may train is enough, and the project need not be searched
     calls = program.callers_of(function) or ()
-    found = near | {context(call, scope, program, depth + 1) for call, scope in calls}
+    return _agreed(near | {context(call, scope, program, depth + 1) for call, scope in calls})
+
+
+def _calls_of_objects(owner: Scope, program: Program) -> Sequence[CallSite]:
+    is_module = owner.kind == "class" and Layers(program).is_module(owner)
+    return (module_calls(owner, program) or ()) if is_module else ()
+
+
+def _agreed(found: set[Context]) -> Context:
+    """What several callers agree on; what runs at import counts for none."""
     found.discard(Context(None, "import"))
     if not found or not all(c.idle for c in found):
         return NOTHING

@@ -29,17 +29,6 @@ _DOTTED = r"[a-zA-Z_]\w*(?:\.\w+)+"
 _QUOTED = rf"""["']{_DOTTED}["']"""
 _OTHER_LAYERS = ("Linear", "Embedding", "LSTM", "GRU", "LayerNorm", "BatchNorm1d", "BatchNorm2d")
 MAX_FILES = 64
-_GPU = r"(?i)cuda|accelerat|gpu"
-
-
-def uses_gpu(files: Iterable[ModuleFacts], program: Program) -> bool:
-    """Whether any of the files speaks of a GPU."""
-    return any(_speaks_of_gpu(facts, program) for facts in files)
-
-
-@remembered
-def _speaks_of_gpu(facts: ModuleFacts, _: Program) -> bool:
-    return facts.source.matches(_GPU)
 
 
 def first_kernel(files: Iterable[ModuleFacts], program: Program) -> tuple[ast.AST, Scope] | None:
@@ -53,7 +42,8 @@ def first_kernel(files: Iterable[ModuleFacts], program: Program) -> tuple[ast.AS
 def _first_in(facts: ModuleFacts, program: Program) -> tuple[ast.AST, Scope] | None:
     for node, scope in _calls(facts, program):
         return node, scope
-    if facts.source.matches(_MODELS):
+    is_named = any(facts.source.matches(re.escape(library)) for library in _LIBRARIES)
+    if is_named and facts.source.matches(_MODELS):
         imported = (b.node for b in facts.imports if b.target.partition(".")[0] in _LIBRARIES)
         return next(((node, facts.scope) for node in imported), None)
     return None

@@ -118,10 +118,15 @@ class Switch:
 
 def stated(module: Module, owner: str, name: str) -> Switch:
     """Every place of a file that sets `owner.name`, also by a call of the catalogue."""
-    if name not in module.facts.source.text:
+    if not mentions(module.facts, name):
         return Switch(())
     settings = [*assigned(module, owner, name), *passed(module, catalogue.names("backend_flags", name))]
     return Switch([(setting, state(module.program, setting)) for setting in settings])
+
+
+def mentions(facts: ModuleFacts, name: str) -> bool:
+    """Whether a file may set a switch of this name: it writes it, or unpacks what is written elsewhere."""
+    return name in facts.source.text or "**" in facts.source.text
 
 
 def assigned(module: Module, owner: str, name: str) -> Iterator[Setting]:

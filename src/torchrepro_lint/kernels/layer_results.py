@@ -9,7 +9,7 @@ from dataclasses import replace
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.index import Scope
-from torchrepro_lint.kernels.layers import Layers
+from torchrepro_lint.kernels.layers import SEQUENCE, Layers
 from torchrepro_lint.kernels.signatures import listed
 from torchrepro_lint.kernels.traits import Traits, joined
 
@@ -27,9 +27,12 @@ def module_result(made: Result, given: Traits, layers: Layers, read: Read) -> Tr
     """What calling the module with `given` returns."""
     name = made.callee
     if not isinstance(name, str):
+        chain = layers.sequence(made)
+        if chain is not None:
+            return _sequence(*chain, given, layers, read)
         return Traits(gradient=True if layers.learns(made) else None)
-    if name == "torch.nn.Sequential":
-        return _sequence(made, given, layers, read)
+    if name == SEQUENCE:
+        return _sequence(made.node, made.scope, given, layers, read)
     gradient = given.gradient if name in listed("modules", "without_parameters") else True
     found = Traits(tensor=True, floating=True, gradient=gradient)
     if name in ranks():
@@ -41,13 +44,13 @@ def module_result(made: Result, given: Traits, layers: Layers, read: Read) -> Tr
     return replace(found, tensor=None) if name in listed("modules", "tuples") else found
 
 
-def _sequence(made: Result, given: Traits, layers: Layers, read: Read) -> Traits:
-    """A chain of modules: the last one that fixes the number of dimensions decides it."""
+def _sequence(built: ast.Call, scope: Scope, given: Traits, layers: Layers, read: Read) -> Traits:
+    """A chain of modules, the arguments of `built`: the last one that fixes the number of dimensions decides it."""
     found = replace(given, tensor=True, floating=True, gradient=True)
-    if not made.node.args or any(isinstance(a, ast.Starred) for a in made.node.args):
+    if not built.args or any(isinstance(a, ast.Starred) for a in built.args):
         return found.unranked()
-    for layer in made.node.args:
-        after = {_rank_after(m, found.rank, layers, read) for m in layers.made(layer, made.scope)}
+    for layer in built.args:
+        after = {_rank_after(m, found.rank, layers, read) for m in layers.made(layer, scope)}
         rank = after.pop() if len(after) == 1 else None
         found = found.unranked() if rank is None else found.ranked(rank)
     return found

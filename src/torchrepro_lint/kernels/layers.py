@@ -9,10 +9,12 @@ import ast
 
 from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Scope
 from torchrepro_lint.project.names import Target
 
+SEQUENCE = "torch.nn.Sequential"
 _MODULE_BASES = ("torch.nn.", "pytorch_lightning.LightningModule", "pytorch_lightning.core.")
 _MODULE_NAMES = ("Module", "PreTrainedModel", "ModelMixin")
 # Methods that frameworks and modules call: to search the project for their callers costs much and finds little.
@@ -77,6 +79,21 @@ class Layers:
     def forward(self, made: Result) -> Scope | None:
         """The `forward` of a project module."""
         return self.program.names.method(made.callee, "forward") if isinstance(made.callee, Scope) else None
+
+    def sequence(self, made: Result) -> CallSite | None:
+        """The call that gives the layers to a subclass of nn.Sequential, `super().__init__(conv, pool)`, or its own
+        construction where it has no constructor."""
+        owner = made.callee
+        if not isinstance(owner, Scope) or SEQUENCE not in self.program.external_bases(owner):
+            return None
+        constructor = self.program.names.method(owner, "__init__")
+        if constructor is None:
+            return made.node, made.scope
+        calls = constructor.facts.calls.get("__init__", ())
+        return next((c for c in calls if c[1].function is constructor and self._calls_sequence(*c)), None)
+
+    def _calls_sequence(self, call: ast.Call, scope: Scope) -> bool:
+        return self.program.callee(call, scope) == f"{SEQUENCE}.__init__"
 
     def _own_method(self, function: ast.expr, scope: Scope) -> Scope | None:
         owner = scope.method_class

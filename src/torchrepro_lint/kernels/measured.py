@@ -52,9 +52,9 @@ def _settled(
 ) -> Literal["confirmed", "refuted"] | None:
     if item.device != "cuda" or not in_range(item.release, verdict.behaviour.torch):
         return None
-    if item.verdict in CONFIRMED:
-        return "confirmed" if verdict.certainty is Certainty.CERTAIN else None  # the call's own conditions hold
     is_this_call = item.is_own and item.arguments == arguments and _other_torch(item, program) is None
+    if item.verdict in CONFIRMED:  # by others: where nothing is left for the run to decide
+        return "confirmed" if is_this_call or verdict.certainty is not Certainty.DEPENDS else None
     is_whole = item.verdict == NOT_REPRODUCED and item.reason is None
     return "refuted" if is_whole and is_this_call else None
 

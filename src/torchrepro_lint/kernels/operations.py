@@ -44,8 +44,9 @@ class Behaviour:
 @dataclass(frozen=True, slots=True)
 class Operation:
     """One row: an operation in one direction. `when` holds alternatives; so does `exact`, which lists calls
-    whose result does not vary although the alert fires. `spellings` are in the order of the table; `syntax` is
-    how it is written without a name. `alerts` are per device."""
+    whose result does not vary although the alert fires. `runtime` is what only the run decides, `usual` what holds of
+    nearly every program. `spellings` are in the order of the table; `syntax` is how it is written without a name,
+    `mentioned` a word without which a file does not call it. `alerts` are per device."""
 
     id: str
     family: str
@@ -61,8 +62,10 @@ class Operation:
     condition: str
     when: tuple[Condition, ...]
     exact: tuple[Condition, ...]
+    mentioned: str
     unless_mentioned: tuple[str, ...]
     runtime: tuple[str, ...]
+    usual: tuple[str, ...]
     reported: bool
     report_reason: str
     behaviour: tuple[Behaviour, ...]
@@ -151,8 +154,10 @@ def _operation(family: str, row: Mapping[str, Any]) -> Operation:
         condition=row.get("condition", ""),
         when=tuple(row.get("when", ())),
         exact=tuple(row.get("exact", ())),
+        mentioned=row.get("mentioned", ""),
         unless_mentioned=tuple(row.get("unless_mentioned", ())),
         runtime=tuple(row.get("runtime", ())),
+        usual=tuple(row.get("usual", ())),
         reported=row.get("report", "always") != "never",
         report_reason=row.get("report_reason", ""),
         behaviour=tuple(_behaviour(b) for b in row["behaviour"]),

@@ -107,4 +107,11 @@ class Calls:
             return NOT_A_TENSOR
         if receiver.tensor is None and name not in listed("methods", "tensor_like"):
             return UNKNOWN_TRAITS
-        return result(name, receiver, call.args, call)
+        found = result(name, receiver, call.args, call)
+        return replace(found, gradient=True) if self._takes_in(name, found, call, scope) else found
+
+    def _takes_in(self, name: str, found: Traits, call: ast.Call, scope: Scope) -> bool:
+        """Whether a gradient of what the method is given flows through its result: `zeros.scatter_add(0, index, x)`."""
+        if found.gradient is not False or name not in listed("methods", "takes_in") | listed("methods", "writes_in"):
+            return False
+        return any(self._read(v, scope).gradient for v in (*call.args, *(k.value for k in call.keywords)))

@@ -9,14 +9,17 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.domain import Domain, Of, Passed, Written
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import shape_names
+from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import Binding, Scope
 from torchrepro_lint.kernels import hints
 from torchrepro_lint.kernels.annotations import annotated, literal_text
 from torchrepro_lint.kernels.context import context
 from torchrepro_lint.kernels.layers import CALLED_UNSEEN, Layers
+from torchrepro_lint.kernels.module_calls import module_calls
 from torchrepro_lint.kernels.signatures import indexed, listed
 from torchrepro_lint.kernels.tensor_calls import Calls
 from torchrepro_lint.kernels.traits import (
@@ -28,8 +31,9 @@ from torchrepro_lint.kernels.traits import (
     broadcast,
     joined,
 )
+from torchrepro_lint.kernels.writes import written_into
 
-_NOTHING = Traits()  # of None and of `x += y`: told apart by identity from what is unknown, and left out of a join
+_NOTHING = Traits()  # of None and of `x.y += z`: told apart by identity from what is unknown, and left out of a join
 
 
 @dataclass(frozen=True)
@@ -82,8 +86,13 @@ class Tensors(Domain[Traits]):
                 return of(inner, scope)
             case ast.JoinedStr():
                 return replace(NOT_A_TENSOR, gradient=None)
+            case ast.AugAssign(target=ast.Name() as target, value=value):
+                before = of(target, scope)  # `x += y` changes nothing else than where a gradient comes from
+                return (
+                    replace(before, gradient=True) if before.gradient is False and of(value, scope).gradient else before
+                )
             case ast.AugAssign():
-                return _NOTHING  # `x += y` changes nothing here
+                return _NOTHING
         return UNKNOWN_TRAITS
 
     # -- names --------------------------------------------------------------------------------------------------
@@ -95,8 +104,14 @@ class Tensors(Domain[Traits]):
         if found.gradient is not True and found.floating is None and hints.is_whole(name):
             found = replace(found, floating=False, gradient=False, whole=True)
         owner = scope.binding_scope(name)
+        if found.gradient is False and found.tensor and owner is not None and self._takes_a_gradient(name, owner):
+            found = replace(found, gradient=True)
         count = shape_names(expr, owner, scope) if owner is not None else None
         return found if count is None else found.ranked(count)
+
+    def _takes_a_gradient(self, name: str, owner: Scope) -> bool:
+        """Whether what is written into a variable has a gradient: `sums.index_add_(0, index, x)`, `sums[:2] = x`."""
+        return any(self.traits(value, scope).gradient for value, scope in written_into(name, owner))
 
     def element(self, loop: Binding, scope: Scope, of: Of[Traits]) -> Traits:  # noqa: ARG002
         loaded = loop.value is not None and hints.is_loaded(scope.facts.text(loop.value))
@@ -123,13 +138,11 @@ class Tensors(Domain[Traits]):
 
     def _returned(self, call: ast.Call, path: tuple[int, ...], scope: Scope, of: Of[Traits]) -> Traits:
         """One item of the tuple that a project function or module returns."""
-        found = []
-        for function in self.layers.functions(call, scope):
-            for value in function.returns:
-                if not (isinstance(value, ast.Tuple) and len(path) == 1 and path[0] < len(value.elts)):
-                    return UNKNOWN_TRAITS
-                found.append(of(value.elts[path[0]], function))
-        return self.join(found)
+        values = [(value, function) for function in self.layers.functions(call, scope) for value in function.returns]
+        items = [_item_of(value, path, function) for value, function in values]
+        found = self.join([of(*item) for item in items if item is not None]) if None not in items else UNKNOWN_TRAITS
+        learned = found.gradient is None and any(map(self.layers.learns, self.layers.made(call.func, scope)))
+        return replace(found, gradient=True) if learned else found
 
     # -- parameters ---------------------------------------------------------------------------------------------
     def asks_callers(self, function: Scope) -> bool:
@@ -138,8 +151,14 @@ class Tensors(Domain[Traits]):
     def unpassed(self, call: ast.Call, caller: Scope, parameter: Binding, function: Scope, of: Of[Traits]) -> Traits:  # noqa: ARG002
         return _NOTHING
 
-    def parameter(self, binding: Binding, function: Scope, of: Of[Traits]) -> Traits:  # noqa: ARG002
-        return self.given(binding, function, ())
+    def parameter(self, binding: Binding, function: Scope, of: Of[Traits]) -> Traits:
+        """Of a module's `forward` by the calls of its objects, where what it is given is all that it works on."""
+        owner = function.parent
+        is_plain = self._is_forward(function) and owner is not None and not self.layers.has_parameters(owner)
+        calls = module_calls(owner, self.program) if is_plain and owner is not None else None
+        given = [(argument_for(call, function, binding.node.arg), call, scope) for call, scope in calls or ()]  # type: ignore[attr-defined]
+        passed = [(of(value, scope), call, scope) for value, call, scope in given if isinstance(value, ast.expr)]
+        return self.given(binding, function, passed)
 
     def given(self, binding: Binding, function: Scope, passed: Sequence[Passed[Traits]]) -> Traits:
         assert isinstance(binding.node, ast.arg)
@@ -211,3 +230,15 @@ class Tensors(Domain[Traits]):
             return WHOLE_NUMBERS
         untrained = whole.tensor is None and (hints.is_batch(container) or whole.gradient is False)
         return Traits(gradient=False) if untrained else UNKNOWN_TRAITS
+
+
+def _item_of(value: ast.expr, path: tuple[int, ...], scope: Scope) -> Site | None:
+    """The item that `path` leads to of what a function returns: a tuple, or `tuple(f(x) for x in items)`."""
+    match value:
+        case ast.Tuple(elts=items) if len(path) == 1 and path[0] < len(items):
+            return Site(items[path[0]], scope)
+        case ast.Call(func=ast.Name(id="tuple" | "list"), args=[ast.ListComp() | ast.GeneratorExp() as each]):
+            return Site(each.elt, scope.children[each])
+        case ast.ListComp():
+            return Site(value.elt, scope.children[value])
+    return None

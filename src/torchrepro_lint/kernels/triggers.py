@@ -9,32 +9,44 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from functools import cache
+from typing import NamedTuple
 
 from torchrepro_lint.cards import rules_dir
 from torchrepro_lint.index import ModuleFacts, Scope
 
 METHOD = "torch.Tensor."
+GETTER = "_jit_get_operation"  # of torch._C: gives the operation "aten::name", as `torch.ops.aten.name` does
+
+
+class _Line(NamedTuple):
+    family: str
+    word: str  # without which a file calls none of the names
+    names: tuple[str, ...]
+
+
+@cache
+def _lines() -> tuple[_Line, ...]:
+    text = (rules_dir() / "catalogue" / "ops" / "triggers.txt").read_text(encoding="utf-8")
+    found = (line.partition(":") for line in text.splitlines() if line and not line.startswith("#"))
+    return tuple(_Line(*head.partition(" if ")[::2], tuple(names.split())) for head, _, names in found)
 
 
 @cache
 def triggers() -> Mapping[str, tuple[str, ...]]:
     """Spelling -> the families that have a reported row for it."""
     found: dict[str, tuple[str, ...]] = {}
-    text = (rules_dir() / "catalogue" / "ops" / "triggers.txt").read_text(encoding="utf-8")
-    for line in text.splitlines():
-        if line and not line.startswith("#"):
-            family, _, names = line.partition(":")
-            for name in names.split():
-                found[name] = (*found.get(name, ()), family)
+    for line in _lines():
+        for name in line.names:
+            found[name] = (*found.get(name, ()), line.family)
     return found
 
 
 @cache
-def _by_last_part() -> tuple[Mapping[str, frozenset[str]], Mapping[str, str]]:
-    """Last part -> functions and modules; last part -> tensor method."""
+def _by_last_part(words: frozenset[str]) -> tuple[Mapping[str, frozenset[str]], Mapping[str, str]]:
+    """Last part -> functions and modules; last part -> tensor method. Of a file that has these words."""
     functions: dict[str, frozenset[str]] = {}
     methods: dict[str, str] = {}
-    for name in triggers():
+    for name in (name for line in _lines() if not line.word or line.word in words for name in line.names):
         last = name.rpartition(".")[2]
         if name.startswith(METHOD):
             methods[last] = name
@@ -43,38 +55,53 @@ def _by_last_part() -> tuple[Mapping[str, frozenset[str]], Mapping[str, str]]:
     return functions, methods
 
 
+def _called_in(facts: ModuleFacts) -> tuple[Mapping[str, frozenset[str]], Mapping[str, str]]:
+    """What the file may call."""
+    return _by_last_part(frozenset(line.word for line in _lines() if line.word and line.word in facts.source.text))
+
+
 def any_called(facts: ModuleFacts) -> bool:
     """Whether anything in the file is written like a call of the catalogue."""
     if "torch" not in facts.source.text:
         return False
-    functions, methods = _by_last_part()
-    return not (functions.keys().isdisjoint(_written(facts)) and methods.keys().isdisjoint(facts.calls))
+    functions, methods = _called_in(facts)
+    written = _written(facts)
+    return not (functions.keys().isdisjoint(written) and methods.keys().isdisjoint(facts.calls)) or GETTER in written
 
 
 def mentioned(facts: ModuleFacts) -> frozenset[str]:
     """The functions and modules of the catalogue that this file may call, by the last part of what it writes."""
-    functions, _ = _by_last_part()
+    functions, _ = _called_in(facts)
     return frozenset(name for last in functions.keys() & _written(facts) for name in functions[last])
 
 
 def derives(facts: ModuleFacts) -> bool:
     """Whether a class at the top of the file derives from something that is called like a spelling."""
-    functions, _ = _by_last_part()
+    functions, _ = _called_in(facts)
     return not functions.keys().isdisjoint(_base_names(facts))
 
 
 def function_calls(facts: ModuleFacts) -> Iterator[tuple[frozenset[str], ast.Call, Scope]]:
     """(spellings, call, scope) of the calls written like a function or module of the catalogue."""
-    functions, _ = _by_last_part()
+    functions, _ = _called_in(facts)
     for last in sorted(functions.keys() & (facts.calls.keys() | facts.aliases.keys())):
         for spelled in (last, *sorted(facts.aliases.get(last, ()))):
             for call, scope in facts.calls.get(spelled, ()):
                 yield functions[last], call, scope
 
 
+def operator_calls(facts: ModuleFacts) -> Iterator[tuple[str, ast.Call, Scope]]:
+    """(spelling, call, scope) of the calls that get an operation of the catalogue by its name as a text."""
+    for call, scope in facts.calls.get(GETTER, ()):
+        text = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else None
+        name = f"torch.ops.{text.replace('::', '.')}" if isinstance(text, str) else ""
+        if name in triggers():
+            yield name, call, scope
+
+
 def method_calls(facts: ModuleFacts) -> Iterator[tuple[str, ast.Call, Scope]]:
     """(method, call, scope) of the calls written like a method of the catalogue."""
-    _, methods = _by_last_part()
+    _, methods = _called_in(facts)
     for last in sorted(methods.keys() & facts.calls.keys()):
         for call, scope in facts.calls[last]:
             if isinstance(call.func, ast.Attribute):

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.calls import Call, Module
@@ -20,13 +20,14 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered, remembered_last
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.kernels.arguments import CallSite, Witness
-from torchrepro_lint.kernels.conditions import Holds, Judged, judge
-from torchrepro_lint.kernels.context import NOTHING, Context, context
+from torchrepro_lint.kernels.conditions import Holds, Judged, in_doubt, judge
+from torchrepro_lint.kernels.context import NAMED_AS_DATA, NOTHING, Context, context, runs_backward
+from torchrepro_lint.kernels.device import goes_to_gpu
 from torchrepro_lint.kernels.evaluated import only_evaluated
 from torchrepro_lint.kernels.instances import calls_of
 from torchrepro_lint.kernels.operations import Behaviour, Operation, rows, signature
 from torchrepro_lint.kernels.tensors import Tensors
-from torchrepro_lint.kernels.triggers import METHOD, derives, function_calls, mentioned, method_calls
+from torchrepro_lint.kernels.triggers import METHOD, derives, function_calls, mentioned, method_calls, operator_calls
 from torchrepro_lint.model import Certainty
 from torchrepro_lint.project import roles
 from torchrepro_lint.project.versions import effective
@@ -43,8 +44,8 @@ OLDEST = (1, 7)  # the first with a flag; the kernels of those before it are no 
 class Verdict:
     """The call at `site` runs `operation`, which behaves as `behaviour` says for the PyTorch in question.
 
-    `exact` says that its result does not vary all the same. `decided` and `open` are the conditions that hold and
-    those that only the run can settle, in words; `witnesses` are places elsewhere that they rest on.
+    `exact` says that its result does not vary all the same. `decided` are the conditions that hold, in words, `depends`
+    is what only the run decides, as clauses; `witnesses` are places elsewhere that they rest on.
     """
 
     site: CallSite
@@ -53,7 +54,7 @@ class Verdict:
     certainty: Certainty
     exact: bool
     decided: tuple[str, ...]
-    open: tuple[str, ...]
+    depends: tuple[str, ...]
     witnesses: tuple[Witness, ...]
     flag: Flag | None
 
@@ -71,6 +72,7 @@ class _Fit:
     behaviour: Behaviour
     judged: Judged
     exact: bool
+    depends: tuple[str, ...]
 
 
 @remembered_last
@@ -100,6 +102,11 @@ class _Reader:
 
         return requested(self.module, self.program)
 
+    @cached_property
+    def on_gpu(self) -> bool:
+        """Whether the programs that run the file go to a GPU where there is one."""
+        return goes_to_gpu(self.module.facts, self.program)
+
     def candidates(self) -> Iterator[Call]:
         """Calls whose name is in the catalogue; of methods only those that a tensor may have."""
         facts = self.module.facts
@@ -107,6 +114,8 @@ class _Reader:
             yield from self.module.calls(mentioned(facts))
         else:
             yield from self._functions()
+        for name, node, scope in operator_calls(facts):
+            yield Call(node, scope, name, self.program)
         for name, node, scope in method_calls(facts):
             if self._may_be_method(node, scope):
                 yield Call(node, scope, name, self.program)
@@ -115,6 +124,7 @@ class _Reader:
         for names, node, scope in function_calls(self.module.facts):
             if isinstance(node.func, ast.Attribute):
                 name = self.tensors.layers.resolve(node.func, scope)
+                name = self.program.qualified(node.func, scope) if isinstance(name, Scope) else name
             else:
                 name = self.program.callee(node, scope)
             if isinstance(name, str) and name in names:
@@ -138,15 +148,33 @@ class _Reader:
         if not fits:
             return None
         fit = max(fits, key=lambda f: f.judged.holds)
-        certainty = self._certainty(fit, site)
+        gradient = self._gradient_if_it_trains(fit, site)
         witnesses = [_shown(w) for w in fit.judged.witnesses if not context(w.node, w.scope, self.program).idle]
-        if certainty is None or (fit.judged.witnesses and not witnesses):
+        if gradient is None or (fit.judged.witnesses and not witnesses):
             return None
-        judged = fit.judged
+        depends = (*self._depends(fit), *self._of_batches(gradient, site))
+        raises = fit.behaviour.flag == "raises" and self.flag == "strict"
+        sure = raises and gradient == "sure" and not (fit.operation.runtime or fit.operation.usual)
+        if call.name.startswith(METHOD):
+            sure = False  # the receiver only looks like a tensor
+        certainty = Certainty.DEPENDS if depends else Certainty.CERTAIN if sure else Certainty.LIKELY
         return Verdict(
             site, fit.operation, fit.behaviour, certainty, fit.exact,
-            tuple(judged.decided), tuple(judged.open), tuple(witnesses), self.flag,
+            tuple(fit.judged.decided), depends, tuple(witnesses), self.flag,
         )  # fmt: skip
+
+    def _of_batches(self, gradient: str, site: CallSite) -> tuple[str, ...]:
+        """In the function that runs the backward pass, a tensor may be a batch as well as what a model made of it."""
+        if gradient == "sure" or not runs_backward(site.call.scope.function) or _is_module(site.call):
+            return ()
+        return (f"`{next(iter(site.signature.parameters), 'input')}` requires a gradient",)
+
+    def _depends(self, fit: _Fit) -> tuple[str, ...]:
+        """What only the run decides. Under the program's flag an operation raises whether or not it would vary."""
+        device = () if self.on_gpu else ("the program runs on CUDA",)
+        raises = fit.behaviour.flag == "raises" and self.flag == "strict"
+        varies = () if raises else (fit.operation.runtime or fit.depends)
+        return (*device, *fit.judged.open, *varies)
 
     def _fit(self, row: Operation, site: CallSite) -> _Fit | None:
         if _mentions(row.unless_mentioned, site.call.facts, site.call.program):
@@ -160,17 +188,17 @@ class _Reader:
             further = judge(behaviour.when, site)
             if further.holds is not Holds.NO:
                 exact = judge(row.exact, site).holds if row.exact else Holds.NO
-                doubtful = exact is Holds.MAYBE
-                judged.holds = min(judged.holds, further.holds, Holds.MAYBE if doubtful else Holds.YES)
+                depends = tuple(in_doubt(row.exact, site)) if exact is Holds.MAYBE else ()
+                judged.holds = min(judged.holds, further.holds, Holds.MAYBE if depends else Holds.YES)
                 judged.open += further.open
-                return _Fit(row, behaviour, judged, behaviour.exact or exact is Holds.YES)
+                return _Fit(row, behaviour, judged, behaviour.exact or exact is Holds.YES, depends)
         return None
 
-    def _certainty(self, fit: _Fit, site: CallSite) -> Certainty | None:
-        """None where nothing trains, or no gradient can reach the operation."""
+    def _gradient_if_it_trains(self, fit: _Fit, site: CallSite) -> Literal["sure", "likely"] | None:
+        """Whether the pass that varies is surely run; None where nothing trains, or no gradient can reach it."""
         call, row = site.call, fit.operation
         gradient: bool | None
-        is_module = call.name.rpartition(".")[2][:1].isupper()
+        is_module = _is_module(call)
         if is_module:  # its gradient flows wherever it is used
             where, gradient = self._used(site), True
         else:
@@ -178,14 +206,15 @@ class _Reader:
             gradient = self._gradient(row, site)
             if self._on_host(site):
                 return None
+            if gradient and where == NAMED_AS_DATA:
+                where = NOTHING  # a gradient that is seen says more than a name
         if where.role is not None or (row.direction == "backward" and (where.idle or gradient is False)):
             return None
         if (is_module or gradient is not True) and self._handles_data(call):
             return None
         if row.direction == "backward" and only_evaluated(call.facts.source.path, self.program):
             return None
-        sure = fit.judged.holds is Holds.YES and not row.runtime and not call.name.startswith(METHOD)
-        return Certainty.CERTAIN if sure and (gradient or row.direction == "forward") else Certainty.DEPENDS
+        return "sure" if gradient or row.direction == "forward" else "likely"
 
     def _on_host(self, site: CallSite) -> bool:
         """Whether it runs on the CPU: on tensors made there, as a constructor makes its constants."""
@@ -220,6 +249,11 @@ class _Reader:
             return built
         used = {context(node, scope, self.program) for node, scope in site.uses()}
         return min(used, key=str) if used and all(u.idle for u in used) else NOTHING
+
+
+def _is_module(call: Call) -> bool:
+    """Whether the call makes a module, which runs the operation whenever it is called."""
+    return call.name.rpartition(".")[2][:1].isupper()
 
 
 def _shown(witness: Witness) -> Witness:

@@ -22,8 +22,8 @@ def draws_by_itself(name: str, call: ast.Call, scope: Scope, program: Program) -
 
 def _is_random(row: Mapping[str, Any], name: str, call: ast.Call, scope: Scope, program: Program) -> bool:
     last = name.rpartition(".")[2]
-    if {k.arg for k in call.keywords} & set(row["unless"]):
-        return False
+    if not last[:1].isupper() or {k.arg for k in call.keywords} & set(row["unless"]):
+        return False  # a function works on one image, as it is told to
     if last not in row["containers"]:
         return last.startswith(row["random_prefix"]) if "random_prefix" in row else last not in row["plain"]
     return any(

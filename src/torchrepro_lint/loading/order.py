@@ -13,16 +13,16 @@ from functools import partial
 from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.follow import Follow, Policy
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.use import STOP, Steps, Use
+from torchrepro_lint.dataflow.use import STOP, Path, Steps, Use
 from torchrepro_lint.index import Scope
 from torchrepro_lint.loading import order_loops, order_taken
 from torchrepro_lint.loading.decisions import Decision, Shown, stored
 from torchrepro_lint.loading.loops import Loop
 
 
-def decided_by(node: ast.expr, scope: Scope, program: Program) -> Decision | None:
-    """The first thing that the order of the items of `node` decides."""
-    return next(_search(node, program).found([Use(node, scope, "sequence")]), None)
+def decided_by(node: ast.expr, scope: Scope, program: Program, path: Path = ()) -> Decision | None:
+    """The first thing that the order of the items of `node` decides, or of what it holds under `path`."""
+    return next(_search(node, program).found([Use(node, scope, "sequence", path)]), None)
 
 
 def decided_in(loop: Loop, scope: Scope, program: Program) -> Decision | None:

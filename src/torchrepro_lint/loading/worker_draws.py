@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from torchrepro_lint.dataflow.abstract_values import Display, Result, Unknown
-from torchrepro_lint.dataflow.calls import Call
+from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import Scope
-from torchrepro_lint.loading.loaders import argument
+from torchrepro_lint.loading.loaders import argument, lacks_generator, lacks_worker_init, loader_calls, workers
 from torchrepro_lint.loading.worker_calls import DrawKind, WorkerCalls, WorkerDraw
 
 _ITEMS = ("__getitem__", "__getitems__", "__iter__")
@@ -50,6 +51,15 @@ def worker_draws(call: Call) -> WorkerDraws:
     classes = datasets.classes
     direct = classes[0] if len(classes) == 1 else None
     return WorkerDraws(calls.draws(), calls.unseen, direct, datasets.layers, is_one_class=len(classes) < 2)
+
+
+def unseen_loaders(module: Module) -> Iterator[Call]:
+    """The loaders of a file that have workers, or may, which nobody seeds and whose draws cannot be seen."""
+    for call in loader_calls(module):
+        if workers(call) is not False and lacks_worker_init(call) and lacks_generator(call):
+            draws = worker_draws(call)
+            if draws.unseen and not draws.found:
+                yield call
 
 
 class _DataSets:

@@ -10,10 +10,13 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from torchrepro_lint.reading import OutOfReachError, Reach, read_regular, read_start
 from torchrepro_lint.requirements import declared
+
+if TYPE_CHECKING:
+    from torchrepro_lint.formatter import Style
 
 _SECTION = re.compile(r"^\[(?:project\.(?:gui-)?scripts|tool\.poetry\.scripts)\][^\n]*\n(.*?)(?=^\[|\Z)", re.M | re.S)
 _LISTED = re.compile(r"console_scripts[\"']?\s*[:=](.*?)(?:\]|^\S|\Z)", re.M | re.S)
@@ -42,6 +45,25 @@ MAX_SCRIPT_BYTES = 200_000
 def exists(_: Reach, path: str) -> bool:
     """Whether there is anything of that name."""
     return Path(path).exists()
+
+
+def is_file(_: Reach, path: str) -> bool:
+    """Whether there is a file of that name."""
+    return Path(path).is_file()
+
+
+def yaml_reader(_: Reach) -> str:
+    """Which YAML there is: releases read a few texts in different ways."""
+    from torchrepro_lint.index.configuration import yaml_reader as found  # few programs read YAML
+
+    return found()
+
+
+def style(reach: Reach, root: str) -> Style:
+    """How the project's formatter lays code out."""
+    from torchrepro_lint.formatter import project_style  # only fixes ask
+
+    return project_style(Path(root), reach.read)
 
 
 def modules_in(_: Reach, folder: str) -> tuple[str, ...]:
@@ -119,6 +141,5 @@ def _contains(path: Path, needle: bytes) -> bool:
         return False
 
 
-QUESTIONS: Mapping[str, Callable[..., Any]] = {
-    question.__name__: question for question in (exists, modules_in, speaks_of, required, commands, in_scripts)
-}
+_QUESTIONS = (exists, is_file, yaml_reader, style, modules_in, speaks_of, required, commands, in_scripts)
+QUESTIONS: Mapping[str, Callable[..., Any]] = {question.__name__: question for question in _QUESTIONS}

@@ -6,6 +6,7 @@ What an answer says never depends on what is held: a file that was freed is read
 from __future__ import annotations
 
 import os
+from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 
@@ -35,7 +36,7 @@ class Files:
         self._tracker = tracker or Untracked()
         self._read = read
         self._content = content
-        self._held: dict[str, ModuleFacts | None] = {}  # the least recently used first
+        self._held: OrderedDict[str, ModuleFacts | None] = OrderedDict()  # the least recently used first
         self._used: dict[str, None] = {}  # since the last release
         self._lines = 0
         self._outlines: dict[str, Outline | None] = {}
@@ -97,7 +98,7 @@ class Files:
     def release(self) -> bool:
         """The next file is checked: free what was not used for long, if too much is held. Says whether it did."""
         for path in self._used:
-            self._held[path] = self._held.pop(path)
+            self._held.move_to_end(path)
         self._used.clear()
         if self._lines <= MAX_LINES_HELD:
             return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 
 from torchrepro_lint.project.modules import ModuleFinder
@@ -72,5 +73,11 @@ def reachable(start: Path, text: ProjectText, finder: ModuleFinder) -> set[Path]
     pending = {start}
     while pending:
         found |= pending
-        pending = {Path(p) for path in pending for p in imported(path, text, finder)} - found
+        pending = {_path(p) for path in pending for p in imported(path, text, finder)} - found
     return found
+
+
+@lru_cache(maxsize=65536)
+def _path(name: str) -> Path:
+    """One object for each: to make a path and its hash takes longer than all else here."""
+    return Path(name)

@@ -60,18 +60,17 @@ class Names:
 
     def resolve(self, expr: ast.expr, scope: Scope, depth: int = 0) -> Target | None:
         """The target of a name or attribute chain, seen from `scope`."""
-        parts: list[str] = []
+        rest: tuple[str, ...] = ()
         node = expr
         while isinstance(node, ast.Attribute):
-            parts.append(node.attr)
+            rest = (node.attr, *rest)
             node = node.value
         if not isinstance(node, ast.Name):
             return None
         if depth > MAX_DEPTH:
             self._cuts += 1
             return None
-        parts.reverse()
-        return self.lookup(node.id, scope, tuple(parts), depth + 1)
+        return self.lookup(node.id, scope, rest, depth + 1)
 
     def lookup(self, name: str, scope: Scope, rest: tuple[str, ...] = (), depth: int = 0) -> Target | None:
         """The target of `name.rest...`, seen from `scope`."""
@@ -196,6 +195,8 @@ class Names:
             return None
         full = ".".join((binding.target, *rest)) if binding.target else ".".join(rest)
         found = self._finder.find(full, binding.level, str(facts.source.path))
+        if found is None and _is_of_itself(full, binding, facts):
+            return self.members(facts.scope, tuple(full.split(".")[1:]), depth + 1)
         if found is None:
             return self._canonical(full) if not binding.level else None
         path, remaining = found
@@ -240,3 +241,10 @@ def _primary(bindings: list[Binding], facts: ModuleFacts) -> list[Binding]:
         if not (isinstance(b.value, ast.Constant) and b.value.value is None) and not facts.in_handler(b.node)
     ]
     return kept or bindings
+
+
+def _is_of_itself(name: str, binding: Binding, facts: ModuleFacts) -> bool:
+    """Whether a script imports what it defines from itself: `from train import Workspace` in `train.py`."""
+    module, _, rest = name.partition(".")
+    made = facts.scope.bindings.get(rest.partition(".")[0], [])
+    return module == facts.source.path.stem and not binding.level and any(b.kind in ("function", "class") for b in made)

@@ -7,28 +7,38 @@ Paths choose what is reported, not what is understood: this is all that can be u
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.project.configured import Configured
 from torchrepro_lint.project.console_scripts import console_scripts
-from torchrepro_lint.project.disk import Commands, commands
+from torchrepro_lint.project.disk import Commands, commands, style
 from torchrepro_lint.project.files import Files
 from torchrepro_lint.project.importers import imported, reachable, users
+from torchrepro_lint.project.libraries import Libraries
 from torchrepro_lint.project.modules import ModuleFinder
 from torchrepro_lint.project.names import Names
 from torchrepro_lint.project.text import ProjectText
 from torchrepro_lint.reading import Reach
+from torchrepro_lint.source import digest
 from torchrepro_lint.tracking import Memo, Tracker, Untracked
+
+if TYPE_CHECKING:
+    from torchrepro_lint.formatter import Style
+    from torchrepro_lint.project.configurations import Configurations
+
+NATIVE = "native"  # the kind under which all C++ and CUDA sources are noted, as one answer
 
 
 class Project:
-    """One project. `read` gives the facts of a file, or None when it cannot be read; `files` lists all Python files;
-    `sources` are folders in which imports are looked for; `seed` is what fixes use where a program has none; `refused`
-    is told of lists that cannot be read, and why."""
+    """One project. `read` gives the facts of a file, or None when it cannot be read; `files` lists all Python files,
+    `configurations` those of YAML and the like, `native_files` C++ and CUDA sources; `sources` are folders in which
+    imports are looked for; `seed` is what fixes use where a program has none; `refused` is told of lists that cannot
+    be read, and why."""
 
     def __init__(
         self,
@@ -36,6 +46,8 @@ class Project:
         read: Callable[[Path], ModuleFacts | None],
         *,
         files: Callable[[], Collection[Path]] = tuple,
+        configurations: Callable[[], Collection[Path]] = tuple,
+        native_files: Callable[[], Collection[Path]] = tuple,
         sources: Collection[Path] = (),
         torch_version: Callable[[], str | None] = lambda: None,
         seed: int = 0,
@@ -50,21 +62,30 @@ class Project:
         self.seed = seed
         self.seed_functions = frozenset(seed_functions)
         self._torch_version = torch_version
+        self._native_files = native_files
         self._refused = refused
         self.configured = Configured(loader_classes, rng_functions)
         self.reach = Reach([root, *sources])
         self.text = ProjectText(files, self.reach.read, self.tracker)
         self.files = Files(read, self.text.read, self.tracker)
+        self._configuration_files = configurations
         self.finder = ModuleFinder(root, sources, self.reach, self.files.search_path, self.tracker)
         self.names = Names(
             self.finder, self.load, lambda name: self.configured.meaning(catalogue.canonical(name)), self.tracker
         )
-        self._commands: Memo[dict[str, list[str]]] = Memo(self.tracker)
+        self.libraries = Libraries(self.text, self.tracker)
+        self._kept: Memo[Any] = Memo(self.tracker)
 
     @cached_property
     def torch_version(self) -> str | None:
         """The torch version or specifier that the rules go by; None for the newest known."""
         return self._torch_version()
+
+    @property
+    def style(self) -> Style:
+        """How its formatter lays code out."""
+        found: Style = self._kept.get(style, lambda: self.disk(style, str(self.root)))
+        return found
 
     @property
     def console_scripts(self) -> dict[str, list[str]]:
@@ -76,7 +97,8 @@ class Project:
                 self._refused(Path(path), reason)
             return console_scripts(self.root, asked.targets, self.finder)
 
-        return self._commands.get("console scripts", find)
+        found: dict[str, list[str]] = self._kept.get(commands, find)
+        return found
 
     def disk(self, question: Callable[..., Any], *arguments: str) -> Any:
         """What one of the questions of `project.disk` finds in the project's folders."""
@@ -84,9 +106,16 @@ class Project:
         self.tracker.note((question.__name__, *arguments), found)
         return found
 
+    @cached_property
+    def configurations(self) -> Configurations:
+        """The YAML, JSON and TOML files that the code may read."""
+        from torchrepro_lint.project.configurations import Configurations  # few programs have one
+
+        return Configurations(self.root, self.load, self._configuration_files, self.disk, self.tracker)
+
     # -- files ------------------------------------------------------------------------------------------------
     def load(self, path: str) -> ModuleFacts | None:
-        """The facts of a file of the project; None for a folder and a file that cannot be read."""
+        """The facts of a file, code or configuration; None for a folder and a file that cannot be read."""
         return self.files.load(path)
 
     def release(self) -> bool:
@@ -94,6 +123,7 @@ class Project:
         freed = self.files.release()
         if freed:
             self.names.forget()
+            self.libraries.forget()
         return freed
 
     def change(self, path: Path, text: str | None) -> None:
@@ -102,6 +132,21 @@ class Project:
         self.text.change(path, text)
         self.finder.forget()
         self.names.forget()
+        self.libraries.forget()
+
+    @property
+    def native_texts(self) -> dict[str, str]:
+        """The C++ and CUDA sources that can be read, by their paths below the root, in order."""
+        found: dict[str, str] = self._kept.get(NATIVE, self._read_native)
+        return found
+
+    def _read_native(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for path in self._native_files():
+            with suppress(OSError):
+                found[path.relative_to(self.root).as_posix()] = self.reach.read(path).decode("utf-8", errors="replace")
+        self.tracker.note((NATIVE,), digest(repr(found).encode()))
+        return found
 
     # -- imports ----------------------------------------------------------------------------------------------
     def users(self, files: Collection[Path]) -> list[Path]:

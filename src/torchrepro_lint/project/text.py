@@ -10,11 +10,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
+from torchrepro_lint.source import digest
 from torchrepro_lint.tracking import Memo, Tracker, Untracked
 
 # The kinds under which questions are noted.
 TOO_LARGE, MENTIONING, CONTAINING, DEFINES, MATCH = "too large", "mentioning", "containing", "defines", "match"
-HAS = "has"
+HAS, CONTENT, DEFINING, FRONTS = "has", "content", "defining", "fronts"
 MAX_BYTES = 24_000_000  # beyond this a search by text costs more than its answer is worth: unknown
 MAX_SEARCHES = 16  # then all words are listed, which costs as much as 50 searches: most projects ask for more
 _DEFINITION = re.compile(rb"\b(?:def|class)\s+(\w+)")
@@ -64,6 +65,18 @@ class ProjectText:
             if total > MAX_BYTES:
                 return None
         return contents
+
+    def fronts(self, packages: Collection[str]) -> list[Path]:
+        """The `__init__.py` of the packages of these names, in order; none where the project is too large."""
+        found = [path for path in self._contents or () if is_front(path, packages)]
+        self._tracker.note((FRONTS, *sorted(packages)), found)
+        return found
+
+    def of(self, path: Path) -> str:
+        """The text of one file, empty where it cannot be read or the project is too large."""
+        content = (self._contents or {}).get(path, b"")
+        self._tracker.note((CONTENT, str(path)), digest(content))
+        return content.decode(errors="replace")
 
     def change(self, path: Path, text: str | None) -> None:
         """Let `text` stand in for the file from now on; None for what is on disk."""
@@ -130,16 +143,24 @@ class ProjectText:
 
     def defines_function(self, name: str) -> bool:
         """Whether any file has a function or class of this name; True when the project is too large to tell."""
-        if self._contents is None:
-            return True
+        found = self._definitions_of(name)
+        self._tracker.note((DEFINES, name), found)
+        return self._contents is None or bool(found)
+
+    def defining(self, name: str) -> list[Path]:
+        """The files that have a function or class of this name, in order of path; none when the project is too large to
+        tell."""
+        found = self._definitions_of(name)
+        self._tracker.note((DEFINING, name), found)
+        return found
+
+    def _definitions_of(self, name: str) -> list[Path]:
         if self._defined is None:
             self._defined = {}
-            for path, content in self._contents.items():
+            for path, content in (self._contents or {}).items():
                 for word in definitions(content):
                     self._defined.setdefault(word, []).append(path)
-        found = self._defined.get(name.encode(errors="surrogateescape"), [])
-        self._tracker.note((DEFINES, name), found)
-        return bool(found)
+        return self._defined.get(name.encode(errors="surrogateescape"), [])
 
     def _search(self, needle: bytes) -> list[Path]:
         return [path for path, content in (self._contents or {}).items() if needle in content]
@@ -156,6 +177,11 @@ class ProjectText:
 def has_any(signs: Iterable[bytes], content: bytes) -> bool:
     """Whether one of these is in it."""
     return any(sign in content for sign in signs)
+
+
+def is_front(path: Path, packages: Collection[str]) -> bool:
+    """Whether a file is what importing one of these packages runs."""
+    return path.name == "__init__.py" and path.parent.name in packages
 
 
 def definitions(content: bytes) -> set[bytes]:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from torchrepro_lint import catalogue
 
 if TYPE_CHECKING:
     from packaging.version import Version
 
+OLDEST_MEANT = "1.9"
 _NUMBER = re.compile(r"\d+(?:\.\d+)+(?:\+[\w.]+)?")
 
 
@@ -55,6 +56,26 @@ def pins(setting: str) -> bool:
     beyond = Version("999.0")
     fitting = {v.release[:2] for v in [*known, *named, beyond] if allowed.contains(v, prereleases=True)}
     return len(fitting) == 1 and beyond.release[:2] not in fitting
+
+
+def allowed_in(setting: str | None, specifier: str) -> Literal["all", "some", "none"]:
+    """How many of the releases that a project allows lie in `specifier`. A project that names no oldest one is taken
+    to begin with OLDEST_MEANT."""
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+    from packaging.version import Version
+
+    text = re.sub(r"^\s*torch\b", "", setting or "").strip()
+    try:
+        allowed = SpecifierSet(text if not text or text[0] in "=<>!~" else f"=={text}")
+    except InvalidSpecifier:
+        allowed = SpecifierSet("")
+    known = [Version(v) for v in catalogue.table("backend_flags")["torch"]["versions"]]
+    begins = any(s.operator not in ("<", "<=", "!=") for s in allowed)
+    meant = [v for v in known if begins or v >= Version(OLDEST_MEANT)]
+    named = [Version(v) for v in _NUMBER.findall(text)]  # `==1.5.1`: a patch release that is not listed
+    releases = [v for v in [*meant, *named] if allowed.contains(v, prereleases=True)] or meant
+    inside = [SpecifierSet(specifier).contains(v, prereleases=True) for v in releases]
+    return "all" if all(inside) else "some" if any(inside) else "none"
 
 
 def may_be(setting: str | None, specifier: str) -> bool:

@@ -21,6 +21,7 @@ _STATES = {
     "late": "seeded only after it was drawn from",
     "conditional": "drawn from, and seeded before only under a condition",
     "unseeded": "drawn from, and not seeded before",
+    "unseen": "not seeded in any file of the project; what could not be followed is believed to draw from it",
     "ignored": "drawn from without a seed; not reported, because the program does not train, and no result is known to "
     "depend on it",
     "unknown": "drawn from; whether it is seeded before is not known",
@@ -33,12 +34,20 @@ def render_text(explained: Explained, context: Context) -> Iterator[str]:
     for number, program in enumerate(explained.programs):
         yield "\n" if number else ""
         yield from _Text(explained, context).program(program)
+    if explained.unseen_loaders:
+        yield "\n" if explained.programs else ""
+        yield f"The workers of {counted(len(explained.unseen_loaders), 'loader')} may draw; what their data sets do "
+        yield "could not be seen\n"
+        yield from (f"    {_Text(explained, context).written(spot)}\n" for spot in explained.unseen_loaders)
     idle = [visible(shown_path(explained.root, rel, context.cwd)) for rel in explained.idle]
     if len(idle) == 1 and not explained.programs:
         yield f"No program starts in {idle[0]}: it only defines, is imported by others, or holds tests.\n"
     elif idle:
         yield "\n" if explained.programs else ""
         yield f"No program starts in {counted(len(idle), 'other file' if explained.programs else 'file')}.\n"
+    for rel, reason in explained.unread:
+        where = visible(shown_path(explained.root, rel, context.cwd))
+        yield f"What {where} configures is not known: {visible(reason)}\n"
 
 
 class _Text:
@@ -69,7 +78,7 @@ class _Text:
         yield "  seeds, in the order in which they run\n" if seeds else "  no seed was found\n"
         for seed in seeds:
             certainty = "does not count" if seed.certainty == "none" else seed.certainty
-            yield f"    {self._written(seed.spot)}  {', '.join(seed.families)}: {certainty}\n"
+            yield f"    {self.written(seed.spot)}  {', '.join(seed.families)}: {certainty}\n"
             for reason in seed.reasons:
                 yield f"      {_short(reason)}\n"
             yield from self._chain(seed.chain)
@@ -80,15 +89,15 @@ class _Text:
         if family.first is not None:
             yield from self._draw(family.first)
         if family.late_seed is not None:
-            yield f"    {self._written(family.late_seed)}  seeds it\n"
+            yield f"    {self.written(family.late_seed)}  seeds it\n"
 
     def _draw(self, draw: DrawBelief) -> Iterator[str]:
-        yield f"    {self._written(draw.spot)}  first drawn from\n"
+        yield f"    {self.written(draw.spot)}  first drawn from\n"
         yield from self._chain(draw.chain)
 
     def _chain(self, chain: Sequence[Spot]) -> Iterator[str]:
         for spot in chain:
-            yield self.paint("related", f"      through {self._written(spot)}") + "\n"
+            yield self.paint("related", f"      through {self.written(spot)}") + "\n"
 
     def _unfollowed(self, program: ProgramBelief) -> Iterator[str]:
         if not program.unfollowed:
@@ -97,12 +106,13 @@ class _Text:
         more = ", the first of them" if program.unfollowed > len(program.unfollowed_first) else ""
         yield f"  {counted(program.unfollowed, 'call')} could not be followed{more}\n"
         for spot in program.unfollowed_first:
-            yield f"    {self._written(spot)}\n"
+            yield f"    {self.written(spot)}\n"
 
     def _place(self, spot: Spot) -> str:
         return visible(shown_place(self.root, spot.location, self.cwd))
 
-    def _written(self, spot: Spot) -> str:
+    def written(self, spot: Spot) -> str:
+        """A place and what is written there."""
         return f"{self._place(spot)}  {_short(spot.text)}"
 
 
@@ -112,8 +122,11 @@ def _short(text: str) -> str:
 
 
 def render_json(explained: Explained) -> Iterator[str]:
-    """The same as one object: `programs`, and the files in `idle` that start none. Paths are from the project root."""
+    """The same as one object: `programs`, the files in `idle` that start none, in `unread` the configuration files that
+    could not be read, and `unseen_loaders`. Paths are from the project root."""
     value = {"programs": [_program(p) for p in explained.programs], "idle": list(explained.idle)}
+    value["unread"] = [{"path": rel, "reason": reason} for rel, reason in explained.unread]
+    value["unseen_loaders"] = [_spot(spot) for spot in explained.unseen_loaders]
     yield as_json(value) + "\n"
 
 

@@ -81,6 +81,7 @@ def operation_json(
         "effect": operation.effect,
         "condition": conditions(operation),
         "runtime": list(operation.runtime),
+        "usual": list(operation.usual),
         "exact": alternatives(operation.exact),
         "now": {device: [word(b) for b in current(operation, device, release)] for device in here},
         "behaviour": [_behaviour_json(b, device) for device in here for b in operation.on(device)],

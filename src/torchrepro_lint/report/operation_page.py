@@ -50,6 +50,8 @@ def _when(operation: Operation) -> Iterator[str]:
         yield words
     for condition in operation.runtime:
         yield f"the run decides: {condition}"
+    for condition in operation.usual:
+        yield f"as a rule: {condition}"
     if words := alternatives(operation.exact):
         yield f"its result does not vary where {words}"
 

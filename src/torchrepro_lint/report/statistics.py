@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from torchrepro_lint.engine import IN_BASELINE
 from torchrepro_lint.model import Certainty, Level, Safety
 from torchrepro_lint.report.places import shown_path
+from torchrepro_lint.source import CONFIGURATIONS
 
 if TYPE_CHECKING:
     from torchrepro_lint.engine import Result
+    from torchrepro_lint.model import Finding
 
 _FIRST = 3  # rules to begin with
 _TOO_MANY = 50  # findings that nobody mends in an afternoon
@@ -58,6 +60,12 @@ def others(result: Result) -> Iterator[str]:
     return (f"{name}: {number}\n" for name, number in result.statistics.items() if name not in rules)
 
 
+def _program(finding: Finding) -> str:
+    """The code that a finding on a program is about, also where it lies in the configuration that the code reads."""
+    is_code = not finding.location.path.endswith(CONFIGURATIONS) or not finding.related
+    return finding.location.path if is_code else finding.related[0].location.path
+
+
 def advice(result: Result, cwd: Path) -> Iterator[str]:
     """What to do first, in whole lines."""
     problems = [finding for finding in result.findings if finding.level is not Level.NOTE]
@@ -70,7 +78,7 @@ def advice(result: Result, cwd: Path) -> Iterator[str]:
         share = "Then" if result.fixable else "First"
         most = _listed([f"{code} {names[code]} ({rest[code]})" for code in order])
         yield f"{share}: {most}; `torchrepro-lint rule {order[0]}` says what to write instead.\n"
-    entry = next((f.location.path for f in problems if f.code in ("TRP101", "TRP103")), None)
+    entry = next((_program(f) for f in problems if f.code in ("TRP101", "TRP103")), None)
     if entry is not None:
         where = shown_path(result.root, entry, cwd)
         yield f"`torchrepro-lint explain {where}` shows where that program seeds and draws.\n"

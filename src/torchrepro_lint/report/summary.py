@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from torchrepro_lint.model import Level
+from torchrepro_lint.model import Certainty, Level
 from torchrepro_lint.report import Context
 from torchrepro_lint.report.escaping import visible
 from torchrepro_lint.report.terminal import Paint
@@ -51,8 +52,8 @@ def after_fixing(result: Result) -> str:
     parts = [counted(result.fixed, "problem")]
     if result.findings:
         verb = "remains" if len(result.findings) == 1 else "remain"
-        number = _kinds(result) if _has_notes(result) else len(result.findings)
-        parts.append(f"{number} {verb} in {_in_files(result)}")
+        has_notes = any(finding.level is Level.NOTE for finding in result.findings)
+        parts.append(f"{_kinds(result) if has_notes else len(result.findings)} {verb} in {_in_files(result)}")
     else:
         parts.append(f"none remain in {counted(len(result.files), 'file')}")
     if result.unsafe_fixable:
@@ -65,17 +66,14 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _has_notes(result: Result) -> bool:
-    return any(finding.level is Level.NOTE for finding in result.findings)
-
-
 def _kinds(result: Result) -> str:
-    """`2 problems and 1 note`."""
-    notes = sum(finding.level is Level.NOTE for finding in result.findings)
-    problems = len(result.findings) - notes
-    what = [counted(problems, "problem")] if problems else []
+    """`2 certain problems and 1 note`; of several certainties `2 certain and 1 likely problems, and 1 note`."""
+    sure = Counter(finding.certainty for finding in result.findings if finding.level is not Level.NOTE)
+    notes = len(result.findings) - sure.total()
+    parts = [f"{sure[certainty]} {certainty.value}" for certainty in Certainty if sure[certainty]]
+    what = [f"{' and '.join(parts)} problem{'s' * (sure.total() != 1)}"] if parts else []
     what += [counted(notes, "note")] if notes else []
-    return " and ".join(what)
+    return (", and " if len(parts) > 1 else " and ").join(what)
 
 
 def _found(result: Result) -> str:

@@ -14,14 +14,15 @@ from torchrepro_lint.rng.library_objects import LibraryObject
 
 
 @cache
-def _rows() -> Mapping[str, Mapping[str, Any]]:
+def data_set_methods() -> Mapping[str, Mapping[str, Any]]:
+    """The methods of data sets that shuffle or split, by name."""
     return catalogue.names("rng", "data_set_methods")
 
 
 def data_set_draw(call: ast.Call, scope: Scope, program: Program) -> Mapping[str, Any] | None:
     """The catalogue's row of a call that draws, unless a keyword or `shuffle=False` keeps it from that."""
     function = call.func
-    row = _rows().get(function.attr) if isinstance(function, ast.Attribute) else None
+    row = data_set_methods().get(function.attr) if isinstance(function, ast.Attribute) else None
     if row is None or not isinstance(function, ast.Attribute):
         return None
     is_given = len(call.args) > row["position"].get(function.attr, len(call.args))

@@ -13,7 +13,7 @@ from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import Scope
 from torchrepro_lint.project.unknown import UNKNOWN
-from torchrepro_lint.rng.data_sets import data_set_draw
+from torchrepro_lint.rng.data_sets import data_set_draw, data_set_methods
 
 _LOADER = "torch.utils.data.DataLoader"
 
@@ -64,10 +64,10 @@ def draw_of(program: Program, name: str | None, call: ast.Call, scope: Scope) ->
     """The draw that a call makes; `name` is its external callee, None for a method of an unknown object."""
     if name == _LOADER:
         return _loader_draw(Call(call, scope, name, program))
-    row = _draws().get(name) if name else _method_row(call) or data_set_draw(call, scope, program)
+    row = _draws().get(name) if name else _unnamed_row(call, scope, program)
     if row is None:
-        row = _distribution_row(name, call, scope, program)
-    if row is None:
+        row = _distribution_row(name, call, scope, program) or _asked_row(name, call, scope, program)
+    if row is None or _is_multiplied_away(call, scope, program):
         return None
     site = Call(call, scope, name or "", program)
     if any(site.argument(a) is not None and site.given(a) is not False for a in row.get("unless", ())):
@@ -81,6 +81,18 @@ def draw_of(program: Program, name: str | None, call: ast.Call, scope: Scope) ->
     return Draw(row["family"], kind, call, scope, site.written, bool(row.get("deferred")))
 
 
+def may_draw(name: str | None, written: str) -> bool:
+    """Whether a call of the external `name`, which is `written` so, may be one that draws."""
+    if name == _LOADER or (name is not None and name in _draws()) or written in _distribution_methods():
+        return True
+    return name is None and (written in _methods() or written in data_set_methods())
+
+
+def is_seeder(name: str | None) -> bool:
+    """Whether the external `name` is a function that seeds."""
+    return name in _seeders()
+
+
 def _kind(row: Mapping[str, Any], site: Call) -> str | None:
     """The draw's kind; None where nothing is drawn outside of training, and this is outside."""
     if "training" not in row:
@@ -89,8 +101,38 @@ def _kind(row: Mapping[str, Any], site: Call) -> str | None:
     return "training" if training is UNKNOWN else str(row["kind"]) if training else None
 
 
-def _method_row(call: ast.Call) -> Mapping[str, Any] | None:
-    return _methods().get(call.func.attr) if isinstance(call.func, ast.Attribute) else None
+def _is_multiplied_away(call: ast.Call, scope: Scope, program: Program) -> bool:
+    """Whether what is drawn counts for nothing: `x + torch.randn_like(x) * 0`."""
+    match scope.facts.parents.get(call):
+        case ast.BinOp(op=ast.Mult(), left=left, right=right):
+            other = right if left is call else left
+            return isinstance(other, ast.Name | ast.Constant) and program.literal(other, scope) == 0
+    return False
+
+
+def _unnamed_row(call: ast.Call, scope: Scope, program: Program) -> Mapping[str, Any] | None:
+    """The row of a call of a method, or of an object that a library has made."""
+    row = _methods().get(call.func.attr) if isinstance(call.func, ast.Attribute) else None
+    if row is not None and _has_what_it_needs(row, Call(call, scope, "", program)):
+        return row
+    return data_set_draw(call, scope, program) or _object_row(call, scope, program)
+
+
+def _object_row(call: ast.Call, scope: Scope, program: Program) -> Mapping[str, Any] | None:
+    """`generator = pipeline("text-generation"); generator(prompt, do_sample=True)`"""
+    rows = catalogue.names("rng", "called_objects")
+    if not any(argument in scope.facts.source.text for row in rows.values() for argument in row["needs"]):
+        return None
+    for origin in program.origins(call.func, scope):
+        if isinstance(origin, Result) and (row := rows.get(str(origin.callee))) is not None:
+            calls = (Call(call, scope, "", program), Call(origin.node, origin.scope, "", program))
+            if any(_has_what_it_needs(row, site) for site in calls):
+                return row
+    return None
+
+
+def _has_what_it_needs(row: Mapping[str, Any], site: Call) -> bool:
+    return all(site.literal(argument) == value for argument, value in row.get("needs", {}).items())
 
 
 def _distribution_row(name: str | None, call: ast.Call, scope: Scope, program: Program) -> Mapping[str, Any] | None:
@@ -103,6 +145,18 @@ def _distribution_row(name: str | None, call: ast.Call, scope: Scope, program: P
     return row if any(isinstance(m, str) and m.startswith(row["package"]) for m in makers) else None
 
 
+def _asked_row(name: str | None, call: ast.Call, scope: Scope, program: Program) -> Mapping[str, Any] | None:
+    """The row of a call that is asked to draw by an argument: `model.generate(ids, do_sample=True)`."""
+    for row in catalogue.table("rng")["asked"]:
+        package, _, last = (name or "").rpartition(".")
+        if name is not None and (package.partition(".")[0] != row["package"] or last not in row["names"]):
+            continue  # a configuration, or an object that is only made
+        if any(k.arg == row["argument"] and program.literal(k.value, scope) is True for k in call.keywords):
+            found: Mapping[str, Any] = row
+            return found
+    return None
+
+
 def _loader_draw(site: Call) -> Draw | None:
     shuffle = site.literal("shuffle", 2, default=False)
     if not shuffle or site.argument("generator") is not None:
@@ -110,14 +164,20 @@ def _loader_draw(site: Call) -> Draw | None:
     return Draw("torch", "shuffle", site.node, site.scope, site.written, deferred=True)
 
 
-def seeder_of(program: Program, name: str, call: ast.Call, scope: Scope) -> Seeder | None:
-    """The seeding that a call of the external function `name` does, whatever its seed."""
-    row = _seeders().get(name)
+def seeder_of(program: Program, name: str | None, call: ast.Call, scope: Scope) -> Seeder | None:
+    """The seeding that a call of the external function `name`, or of a method of an unknown object, does, whatever its
+    seed."""
+    row = _seeders().get(name) if name is not None else _seeder_method(call)
     if row is None:
         return None
-    seed = Call(call, scope, name, program).argument(row["seed"], row.get("position"))
+    seed = Call(call, scope, name or "", program).argument(row["seed"], row.get("position"))
     known = seed.node if seed is not None and seed is not UNKNOWN else None
     return Seeder(tuple(row["families"]), call, scope, known, _none(row, absent=seed is None))
+
+
+def _seeder_method(call: ast.Call) -> Mapping[str, Any] | None:
+    function = call.func
+    return catalogue.names("rng", "seeder_methods").get(function.attr) if isinstance(function, ast.Attribute) else None
 
 
 def _none(row: Mapping[str, Any], *, absent: bool) -> str:

@@ -16,7 +16,7 @@ from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.references import reads_of_target
 from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.index import Scope
+from torchrepro_lint.index import Scope, last_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def names_something(call: Call) -> bool:
                 key = keys[values.index(child)] if child in values else None
                 return isinstance(key, ast.Constant) and _is_label(str(key.value))
             case ast.Assign(targets=[target]):
-                return _is_label(getattr(target, "attr", getattr(target, "id", "")))
+                return _is_label(last_name(target))
             case ast.stmt():
                 return False
         child = parent

@@ -12,7 +12,7 @@ from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.follow import Follow, Policy
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.use import STOP, Sink, Steps, Use
-from torchrepro_lint.index import Scope
+from torchrepro_lint.index import Scope, last_name
 
 _REDUCING = (ast.Mod, ast.BitAnd, ast.RShift, ast.FloorDiv, ast.Div)
 _NUMBERS = frozenset({"builtins.abs", "builtins.int", "builtins.float", "builtins.round", "ctypes.c_size_t"})
@@ -70,6 +70,6 @@ def _passed(use: Use[bool], program: Program) -> Steps | None:
     if program.callee(call, use.scope) in _NUMBERS:
         return (use.at(call),)
     if use.state:
-        name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+        name = last_name(call.func)
         return STOP if name in _SHOWING else (Sink(BUCKET),)
     return None

@@ -7,16 +7,25 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from torchrepro_lint.dataflow.abstract_values import Result
+from torchrepro_lint.dataflow.abstract_values import Origin, Result
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Binding, ModuleFacts, Scope
 from torchrepro_lint.project.declarations import declared_options
+from torchrepro_lint.project.names import Variable
 
-_SEED_NAME = r"(?i)(?:global_|random_|rng_|manual_|base_)?seed"
+_SEED_NAME = re.compile(
+    r"(?:(?:base|default|exp|experiment|fixed|global|init|initial|main|manual|master|my|program|rand|random|rng|run|torch"
+    r"|train|training)_?)?seed(?:_?(?:num|number|val|value))?",
+    re.IGNORECASE,
+)
 _CONFIG_NAMES = frozenset({"args", "opt", "opts", "cfg", "config", "conf", "hparams", "flags", "options", "params"})
-_OPTION = "seed"
 _DECLARING = ("add_argument", "option")
+_OFF = re.compile(
+    r"disabl|no (?:fixed )?seed|not (?:be )?(?:set|fix|seed)|\boff\b|unset|without|random seed (?:if|when|is)"
+    r"|non-?determin|(?:if|when|for) (?:None|0|zero|negative)",
+    re.IGNORECASE,
+)
 
 
 class OwnSeed(NamedTuple):
@@ -56,54 +65,109 @@ class Seeds:
 
     def held(self, name: str, binding: Binding, owner: Scope) -> OwnSeed | None:
         """The seed that a name holds, wherever that is bound."""
-        if re.fullmatch(_SEED_NAME, name) and _is_integer(binding.value):
+        if _SEED_NAME.fullmatch(name) and self._is_number(name, binding, owner):
             return OwnSeed(name, binding, owner, is_parsed=False)
-        if self._holds_options(name, binding, owner) and self._option_is_set(self._home(binding, owner)):
-            return OwnSeed(f"{name}.{_OPTION}", binding, owner, is_parsed=True)
+        option = self._option(name, binding, owner) or self._field(binding, owner)
+        if option is not None:
+            return OwnSeed(f"{name}.{option}", binding, owner, is_parsed=True)
         return None
+
+    def _is_number(self, name: str, binding: Binding, owner: Scope) -> bool:
+        """Whether a name is bound to a number, here or in the module that it is imported from."""
+        if binding.kind == "import":
+            variable = self._program.names.lookup(name, owner)
+            made = variable.bindings if isinstance(variable, Variable) else []
+            return len(made) == 1 and is_seed(made[0].value)
+        return is_seed(binding.value)
+
+    def _field(self, binding: Binding, owner: Scope) -> str | None:
+        """The field for the seed of a configuration: `cfg = Config()`, `args = tyro.cli(Args)`."""
+        if binding.kind != "assign" or not isinstance(binding.value, ast.Call):
+            return None
+        call = binding.value
+        for node in (call.func, *call.args[:1]):
+            held = self._program.resolve(node, owner) if isinstance(node, ast.Name | ast.Attribute) else None
+            if isinstance(held, Scope) and held.kind == "class":
+                fields = (n for n, made in held.bindings.items() if len(made) == 1 and is_seed(made[0].value))
+                given = {k.arg for k in call.keywords}
+                return next((n for n in fields if _SEED_NAME.fullmatch(n) and n not in given), None)
+        return None
+
+    def _option(self, name: str, binding: Binding, owner: Scope) -> str | None:
+        """The option for the seed that a name holds with others."""
+        if not self._holds_options(name, binding, owner):
+            return None
+        option = self._option_of(self._home(name, binding, owner))
+        is_passed = binding.kind != "parameter" or self._is_passed_options(owner, name, option or "")
+        return option if is_passed else None
 
     def _holds_options(self, name: str, binding: Binding, owner: Scope) -> bool:
         """Whether a name holds parsed arguments: assigned from `parse_args()`, or a parameter called `args`."""
         if binding.kind == "parameter":
-            return name in _CONFIG_NAMES and binding.value is None and self._is_passed_options(owner, name)
-        if binding.kind != "assign" or not isinstance(binding.value, ast.Call):
-            return False
-        made = [o.node.func for o in self._program.origins(binding.value, owner) if isinstance(o, Result)]
-        return any(isinstance(f, ast.Attribute) and f.attr == "parse_args" for f in made)
+            return name in _CONFIG_NAMES and binding.value is None
+        return (
+            binding.kind == "assign" and isinstance(binding.value, ast.Call) and self._are_parsed(name, binding, owner)
+        )
 
-    def _is_passed_options(self, function: Scope, name: str) -> bool:
-        """Whether the code itself reads `name.seed` here, or every known caller passes parsed arguments."""
-        reads = (n for n in ast.walk(function.node) if isinstance(n, ast.Attribute) and n.attr == _OPTION)
+    def _is_passed_options(self, function: Scope, name: str, option: str) -> bool:
+        """Whether the code itself reads the option from `name` here, or every known caller passes parsed arguments."""
+        reads = (n for n in ast.walk(function.node) if isinstance(n, ast.Attribute) and n.attr == option)
         if any(isinstance(n.value, ast.Name) and n.value.id == name for n in reads):
             return True
-        calls = self._program.callers_of(function)
-        passed = [a for call, _ in calls or () for a in call.args if isinstance(a, ast.Name) and a.id == name]
-        return bool(calls) and len(passed) == len(calls or ())
+        return self._are_parsed(name, function.bindings[name][0], function)
 
-    def _home(self, binding: Binding, owner: Scope) -> ModuleFacts:
-        """The file that parses the arguments that a name holds."""
-        value, scope = binding.value, owner
+    def _are_parsed(self, name: str, binding: Binding, owner: Scope) -> bool:
+        made = self._made(name, binding, owner)
+        functions = [o.node.func for o in made if isinstance(o, Result)]
+        parsed = [f for f in functions if isinstance(f, ast.Attribute) and f.attr == "parse_args"]
+        return bool(parsed) and (binding.kind != "parameter" or len(parsed) == len(made))
+
+    def _made(self, name: str, binding: Binding, owner: Scope) -> list[Origin]:
+        """What a name is bound to; a parameter, to what every caller passes."""
+        value = binding.value
         if binding.kind == "parameter":
-            calls = self._program.callers_of(owner) or ()
-            passed = (
-                (a, s) for call, s in calls for a in call.args if isinstance(a, ast.Name) and a.id in _CONFIG_NAMES
-            )
-            value, scope = next(passed, (None, owner))
-        origins = self._program.origins(value, scope) if value is not None else ()
-        return next((o.scope.facts for o in origins if isinstance(o, Result)), owner.facts)
+            names = (n for n in ast.walk(owner.node) if isinstance(n, ast.Name) and n.id == name)
+            value = next(names, None)
+        return self._program.origins(value, owner) if value is not None else []
 
-    def _option_is_set(self, facts: ModuleFacts) -> bool:
-        """Whether the option `--seed` is declared with a number as its default: in this file, which parses the
+    def _home(self, name: str, binding: Binding, owner: Scope) -> ModuleFacts:
+        """The file that parses the arguments that a name holds."""
+        made = self._made(name, binding, owner)
+        return next((o.scope.facts for o in made if isinstance(o, Result)), owner.facts)
+
+    def _option_of(self, facts: ModuleFacts) -> str | None:
+        """The option for the seed that is declared with a number as its default: in this file, which parses the
         arguments, or in one that it imports where this file declares none at all."""
-        options = declared_options(facts)
-        declared = [options[_OPTION]] if _OPTION in options else []
-        if not options and not any(facts.calls.get(spelled) for spelled in _DECLARING):
-            reachable = self._program.project.reachable(facts.source.path)
-            for path in self._program.project.text.containing(f"--{_OPTION}") or ():
-                other = self._program.load(str(path)) if path in reachable else None
-                option = declared_options(other).get(_OPTION) if other is not None else None
-                declared += [option] if option is not None else []
-        return bool(declared) and all(type(o.value) is int for o in declared)
+        own = _seed_option(facts)
+        if own or declared_options(facts) or any(facts.calls.get(spelled) for spelled in _DECLARING):
+            return own
+        reachable = self._program.project.reachable(facts.source.path)
+        declaring = {p for sign in ("seed", "Seed") for p in self._program.project.text.containing(sign) or ()}
+        others = [self._program.load(str(path)) for path in sorted(declaring & set(reachable))]
+        found = {_seed_option(other) for other in others if other is not None} - {None}
+        return found.pop() if len(found) == 1 else None
+
+
+def _seed_option(facts: ModuleFacts) -> str | None:
+    """The option for the seed in a file; None where it is off by default, or one of several that differ."""
+    options = {name: o for name, o in declared_options(facts).items() if _SEED_NAME.fullmatch(name)}
+    name = "seed" if "seed" in options else next(iter(options), None)
+    if name is None or type(options[name].value) is not int:
+        return None
+    value = options[name].value
+    assert isinstance(value, int)
+    return name if value > 0 or (value == 0 and not _means_off(name, facts)) else None
+
+
+def _means_off(name: str, facts: ModuleFacts) -> bool:
+    """Whether the help of an option says that its default switches the seed off."""
+    for spelled in _DECLARING:
+        for call, _ in facts.calls.get(spelled, ()):
+            flags = [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+            helps = [k.value.value for k in call.keywords if k.arg == "help" and isinstance(k.value, ast.Constant)]
+            if any(f.lstrip("-").replace("-", "_") == name for f in flags) and any(_OFF.search(str(h)) for h in helps):
+                return True
+    return False
 
 
 def numbered(seed: str, number: int) -> str:
@@ -113,8 +177,9 @@ def numbered(seed: str, number: int) -> str:
     return str(int(seed) + number) if seed.isdecimal() else f"{seed} + {number}"
 
 
-def _is_integer(value: ast.expr | None) -> bool:
-    return isinstance(value, ast.Constant) and type(value.value) is int
+def is_seed(value: ast.expr | None) -> bool:
+    """Whether an expression is a number that every generator takes as its seed."""
+    return isinstance(value, ast.Constant) and type(value.value) is int and 0 <= value.value < 2**32
 
 
 def _visible(scope: Scope, program: Program) -> Iterator[OwnSeed]:

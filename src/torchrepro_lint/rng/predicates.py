@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from torchrepro_lint.dataflow.conditions import Condition, conditions, everywhere
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.index import Scope
+from torchrepro_lint.index import Scope, last_name
 
 _TRAINING = frozenset({"training", "is_training", "is_train"})
 _GRADIENTS = frozenset({"is_grad_enabled"})
@@ -115,7 +115,7 @@ def determinism(test: ast.expr) -> bool | Literal["unclear"] | None:
 
 def about_seed(test: ast.expr) -> bool:
     """Whether a test mentions a seed."""
-    return any(_SEED.search(getattr(n, "attr", getattr(n, "id", ""))) for n in ast.walk(test))
+    return any(_SEED.search(last_name(n)) for n in ast.walk(test))
 
 
 def mentions_request(expr: ast.expr) -> bool:

@@ -16,7 +16,7 @@ from torchrepro_lint.dataflow.conditions import conditions, written
 from torchrepro_lint.dataflow.domain import Domain, Of
 from torchrepro_lint.dataflow.evaluate import attribute_values
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.project.entries import entries
 
 _NUMBERS = ("builtins.int", "builtins.abs")
@@ -40,21 +40,17 @@ _ZERO_ONLY = frozenset(
 )
 
 
-def _last(node: ast.expr) -> str:
-    return str(getattr(node, "attr", getattr(node, "id", "")))
-
-
 def is_rank(node: ast.expr) -> bool:
     """Whether an expression by itself is a rank: `args.rank`, `dist.get_rank()`, `int(os.environ["RANK"])`."""
     match node:
         case ast.Name() | ast.Attribute():
-            return bool(_RANK.search(_last(node)))
+            return bool(_RANK.search(last_name(node)))
         case ast.Call(func=ast.Name(id="int"), args=[inner]):
             return is_rank(inner)
-        case ast.Call(args=[ast.Constant(value=str() as key), *_]) if _last(node.func) in ("get", "getenv"):
+        case ast.Call(args=[ast.Constant(value=str() as key), *_]) if last_name(node.func) in ("get", "getenv"):
             return key in _VARIABLES
         case ast.Call():
-            return bool(_GETTER.search(_last(node.func)))
+            return bool(_GETTER.search(last_name(node.func)))
         case ast.Subscript(slice=ast.Constant(value=str() as key)):
             return key in _VARIABLES or bool(_RANK.search(key))
     return False
@@ -131,9 +127,9 @@ def passes_first_only(test: ast.expr) -> bool | None:
             first = [passes_first_only(v) or _runs_alone(v) for v in values]
             return True if all(first) and any(passes_first_only(v) for v in values) else None
         case ast.Call(func=ast.Name() | ast.Attribute()):
-            return True if _FIRST.search(_last(test.func)) and not test.args else None
+            return True if _FIRST.search(last_name(test.func)) and not test.args else None
         case ast.Name() | ast.Attribute():
-            return True if _FIRST.search(_last(test)) else False if is_rank(test) else None
+            return True if _FIRST.search(last_name(test)) else False if is_rank(test) else None
     return None
 
 
@@ -163,6 +159,6 @@ def first_only(node: ast.AST, scope: Scope) -> Guard | None:
             return Guard(place, written(condition, scope.facts))
     function = scope.function.node
     decorators = function.decorator_list if isinstance(function, ast.FunctionDef) else []
-    if any(_last(d) in _ZERO_ONLY for d in decorators):
+    if any(last_name(d) in _ZERO_ONLY for d in decorators):
         return Guard(function, ", ".join(f"@{ast.unparse(d)}" for d in decorators))
     return None

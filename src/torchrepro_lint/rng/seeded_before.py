@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.index import Scope
+from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.project.entries import entries
 
 MAX_DEPTH = 4
@@ -44,7 +44,7 @@ def _stands_before(one: ast.Call, other: ast.Call) -> bool:
 
 
 def _may_seed(call: ast.Call, scope: Scope, program: Program, depth: int = 0) -> bool:
-    name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    name = last_name(call.func)
     if _SEEDS.search(name):
         return True
     callee = program.resolve(call.func, scope) if depth < MAX_DEPTH else None

@@ -20,7 +20,7 @@ from torchrepro_lint.dataflow.follow import Follow, Policy
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.dataflow.use import STOP, Sink, Steps, Use
-from torchrepro_lint.index import Scope
+from torchrepro_lint.index import Scope, last_name
 
 _SYSTEM = "random.SystemRandom"
 _PICKS = frozenset({"choice", "choices", "sample"})
@@ -71,7 +71,7 @@ def _is_system(holder: ast.expr, scope: Scope, program: Program) -> bool:
 def _decision(site: Site, program: Program) -> Decision | None:
     call = site.node
     assert isinstance(call, ast.Call)
-    method = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    method = last_name(call.func)
     if method == "shuffle":
         return Decision(call, site.scope, "shuffles", call)
     effect = ""
@@ -117,7 +117,7 @@ def _judge(use: Use[None], edges: Edges) -> Steps | None:
         case ast.Call() | ast.keyword():
             return _passed(use, edges.program)
         case ast.Assign(targets=[target]) | ast.AnnAssign(target=target):
-            name = getattr(target, "attr", getattr(target, "id", ""))
+            name = last_name(target)
             return _OUT_OF_SIGHT if _is_label(name) or _ELSEWHERE_NAMES.search(name) else None
         case ast.For(target=target):
             return _OUT_OF_SIGHT if _is_label(getattr(target, "id", "")) else STOP
@@ -130,7 +130,7 @@ def _passed(use: Use[None], program: Program) -> Steps | None:
     call = use.call
     if call is None:
         return STOP
-    name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    name = last_name(call.func)
     keyword = getattr(use.parent, "arg", None) or ""
     is_named = _ELSEWHERE_NAMES.search(name) or _ELSEWHERE_NAMES.search(keyword) or _is_label(keyword)
     if is_named or name in ("join", "str", "format"):
@@ -146,7 +146,7 @@ _POLICY: Policy[None, _Decided] = Policy("uses of the operating system's random 
 def _is_sort_key(function: ast.Lambda, scope: Scope) -> bool:
     keyword = scope.facts.parents.get(function)
     outer = scope.facts.parents.get(keyword) if isinstance(keyword, ast.keyword) else None
-    name = getattr(outer.func, "attr", getattr(outer.func, "id", "")) if isinstance(outer, ast.Call) else ""
+    name = last_name(outer.func) if isinstance(outer, ast.Call) else ""
     return name in ("sorted", "sort", "min", "max")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from functools import cache
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Result
@@ -11,15 +12,16 @@ from torchrepro_lint.dataflow.binding import is_super
 from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.options import Frame
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.loading.worker_draws import worker_draws
-from torchrepro_lint.seeding.run_by import Decorated, Run, commands, decorated_in, run_by
+from torchrepro_lint.seeding.run_by import IMPORTS, Decorated, Run, commands, decorated_in, may_run, run_by
 from torchrepro_lint.seeding.unpickled import methods_of_unpickled
 from torchrepro_lint.tracking import Memo
 
 MAX_OWNERS = 4
 _HANDS_ON = frozenset({"builtins.enumerate", "builtins.iter", "itertools.islice", "tqdm.tqdm", "tqdm.auto.tqdm"})
-_RUN = ("multiprocessing.Process", "threading.Thread")  # their objects are made to be started
+_PROCESS = "multiprocessing.Process"
+_RUN = (_PROCESS, "threading.Thread")  # their objects are made to be started
 EXITS = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit", "os.abort"})
 _SPAWNERS = frozenset({"torch.multiprocessing.spawn", "torch.multiprocessing.start_processes",
                        "torch.distributed.launcher.elastic_launch",
@@ -70,6 +72,20 @@ class Callees:
             if method is not None:
                 yield method
 
+    def overridden(self, owner: Scope) -> Iterator[Scope]:
+        """The methods of a class of the project that its base, a trainer of transformers, calls in training."""
+        trainers = catalogue.names("frameworks", "hf_trainers")
+        if any(base in trainers for base in self._program.external_bases(owner)):
+            for name in catalogue.table("frameworks")["hf_hooks"]["names"]:
+                method = self._program.names.class_member(owner, name)
+                if isinstance(method, Scope):
+                    yield method
+
+    def is_run_of_process(self, method: Scope, owner: Scope) -> bool:
+        """Whether a method that `constructors` gives is what an object of the class runs in a process of its own."""
+        is_run = method.name.rpartition(".")[2] == "run"
+        return is_run and any(b.endswith(_PROCESS) for b in self._program.external_bases(owner))
+
     def inherited_constructors(self, owner: Scope) -> list[str]:
         """The external classes that are constructed with a class that has no `__init__`."""
         own = self._program.names.method(owner, "__init__")
@@ -77,16 +93,15 @@ class Callees:
 
     def given(self, name: str | None, call: ast.Call, scope: Scope) -> Iterator[Scope]:
         """The functions and classes that the external `name` may run for being given them."""
-        if name in catalogue.names("callables", "never_run") or name in catalogue.names("callables", "wraps"):
+        if name in _keeps():
             return
-        called = getattr(call.func, "attr", getattr(call.func, "id", ""))
-        later = {k for k, row in catalogue.names("callables", "keywords").items() if called in row["of"]} | _ELSEWHERE
-        if isinstance(call.func, ast.Name | ast.Attribute):
-            held = self._program.definition(call.func, scope)  # `run = partial(f, 0.1)` and now `run()`
-            if held is not None and held.kind != "class":
-                yield held
+        held = self._program.wrapped(call.func, scope)  # `run = partial(f, 0.1)` and now `run()`
+        if held is not None and held.kind != "class":
+            yield held
         for keyword, function in self._program.given(call, scope):
-            if keyword not in later and (function.kind != "class" or (name or "").startswith(_REMOTE)):
+            if keyword in _run_later(last_name(call.func)):
+                continue
+            if function.kind != "class" or (name or "").startswith(_REMOTE):
                 yield function
         if isinstance(call.func, ast.Attribute) and call.func.attr == "submit":  # a job for another machine
             methods = (self._program.names.method(c, "__call__") for c in self.classes(call.args[:1], scope))
@@ -129,12 +144,32 @@ class Callees:
     @staticmethod
     def starts_process(name: str | None, call: ast.Call) -> bool:
         """Whether a call may run functions in another process."""
-        return name in _SPAWNERS or "Process" in (getattr(call.func, "attr", ""), getattr(call.func, "id", ""))
+        return name in _SPAWNERS or last_name(call.func) == "Process"
 
     @staticmethod
     def spawns(name: str | None) -> bool:
         """Whether it runs them in one that starts afresh, whatever is set."""
         return name in _SPAWNERS
+
+
+def runs_only_what_it_is_given(name: str | None, written: str) -> bool:
+    """Whether a call of the external `name`, which is `written` so, runs no code of the project but the functions
+    among its arguments, starts no process, and goes on to the next statement."""
+    runs_more = name in EXITS or name == IMPORTS or name in _SPAWNERS or written in ("Process", "submit")
+    return not runs_more and not (name or "").startswith(_REMOTE) and not may_run(name, written)
+
+
+@cache
+def _keeps() -> frozenset[str]:
+    """The external functions that do not run what they are given."""
+    return frozenset((*catalogue.names("callables", "never_run"), *catalogue.names("callables", "wraps")))
+
+
+@cache
+def _run_later(called: str) -> frozenset[str]:
+    """The keywords by which a call that is `called` so is given functions that it does not run itself."""
+    rows = catalogue.names("callables", "keywords")
+    return _ELSEWHERE.union(keyword for keyword, row in rows.items() if called in row["of"])
 
 
 def is_parameter(name: ast.Name, scope: Scope, function: Scope) -> bool:

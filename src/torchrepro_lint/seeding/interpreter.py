@@ -15,17 +15,17 @@ from torchrepro_lint.dataflow.dynamic_lookup import picked
 from torchrepro_lint.dataflow.options import Frame, Options
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.project.configured import is_named
 from torchrepro_lint.project.disk import exists
 from torchrepro_lint.project.entries import Entry
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.rng.draws import Seeder
 from torchrepro_lint.seeding.callees import EXITS, is_parameter
-from torchrepro_lint.seeding.run_by import IMPORTS, Run, wrappers
+from torchrepro_lint.seeding.run_by import IMPORTS, Run, handlers, wrappers
 from torchrepro_lint.seeding.seeding import Seeding, Step
 from torchrepro_lint.seeding.state import FRESH, State, by_default, either, joined, level_by_default, replayed
-from torchrepro_lint.seeding.summaries import Notes, last_name, summaries
+from torchrepro_lint.seeding.summaries import Notes, summaries
 from torchrepro_lint.seeding.terms import Attempt, Branch, Fail, Guard, Import, Invoke, Leave, Loop, Select, Term
 from torchrepro_lint.seeding.transfer import Effects
 
@@ -69,7 +69,10 @@ class _Interpreter:
         self._imported.add(str(entry.facts.source.path))
         state = self._module(entry.facts, FRESH)
         if entry.function is not None:
-            self._function(entry.function, None, Frame(entry.facts.scope), state)
+            state = self._function(entry.function, None, Frame(entry.facts.scope), state)
+        for facts in tuple(self.found.files):
+            for function in handlers(facts, self.program):
+                self._function(function, None, Frame(facts.scope), state)
         self.effects.finish()
 
     # -- modules and functions --------------------------------------------------------------------------------
@@ -158,8 +161,7 @@ class _Interpreter:
             self._noted.add(run)
             self._see(run[0].facts)
             self.found.entered.add(run[0])
-            notes = self._summaries.only_draws(run)
-            assert notes is not None
+            notes = self._summaries.only_draws(run) or self._summaries.of(run).notes  # dead code may do more than draw
             self.found.reached |= notes.called
             self.found.unfollowed += notes.unfollowed
             pending += reversed(notes.runs)
@@ -182,7 +184,15 @@ class _Interpreter:
                 passed.append(repr([(d.value, d.settable) for d in known]) if known else "?")
         levels = tuple((f.level, f.early is None) for f in state)
         effects = self.effects
-        return function, levels, tuple(passed), effects.process, effects.in_workers, effects.doubts > 0
+        return (
+            function,
+            levels,
+            tuple(passed),
+            effects.process,
+            effects.in_workers,
+            effects.doubts > 0,
+            effects.rare > 0,
+        )
 
     # -- terms --------------------------------------------------------------------------------------------------
     def _term(self, term: Term, state: State, frame: Frame) -> State:
@@ -225,9 +235,11 @@ class _Interpreter:
         if isinstance(item.node, ast.IfExp):
             return either([self._term(item.body, state, frame), self._term(item.orelse, state, frame)])
         effects, before = self.effects, self.effects.deferred
-        with effects.in_doubt(_is_case(test)):
+        is_case = _is_case(test)
+        with effects.in_doubt(is_case=is_case, is_rare=truth is Truth.RARELY):
             body, after_body = self._term(item.body, state, frame), effects.deferred
-            effects.deferred = before
+        effects.deferred = before
+        with effects.in_doubt(is_case=is_case, is_rare=truth is Truth.USUALLY):
             orelse, after_orelse = self._term(item.orelse, state, frame), effects.deferred
         if truth is Truth.RARELY:
             body, orelse, after_body, after_orelse = orelse, body, after_orelse, after_body
@@ -254,7 +266,7 @@ class _Interpreter:
 
     # -- calls --------------------------------------------------------------------------------------------------
     def _call(self, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
-        self.found.reached.add(last_name(call))
+        self.found.reached.add(last_name(call.func))
         callees = self._targets(call, scope, frame)
         if not callees:
             self.found.unfollowed.append(Step(call, scope))
@@ -324,9 +336,15 @@ class _Interpreter:
 
     def _construct(self, owner: Scope, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
         for method in self._callees.constructors(owner):
-            state = self._function(method, call, frame, state, owner)
+            if self._callees.is_run_of_process(method, owner):
+                with self.effects.forked(method):
+                    self._function(method, call, frame, state, owner)
+            else:
+                state = self._function(method, call, frame, state, owner)
         for base in self._callees.inherited_constructors(owner):
             state = self.effects.apply(base, call, state, scope, frame)
+        for method in self._callees.overridden(owner):
+            state = self._function(method, None, frame, state, owner)
         return state
 
     def _external(self, name: str | None, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
@@ -352,6 +370,9 @@ class _Interpreter:
         if function.kind == "function" and self._starts_afresh(name, call, scope):
             with self.effects.process_of(function) as fresh:
                 self._function(function, None, frame, fresh)
+        elif self._callees.starts_process(name, call):
+            with self.effects.forked(function):
+                self._function(function, None, frame, state)
         elif function.kind == "class":
             state = self._construct(function, call, state, scope, frame)
         else:

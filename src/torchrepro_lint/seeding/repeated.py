@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.index import Scope
+from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.loading.samplers import is_evaluation
 from torchrepro_lint.project import roles
 
@@ -111,7 +111,7 @@ def _trains(loop: Loop, scope: Scope, program: Program) -> bool:
     calls = [n for statement in loop.body for n in ast.walk(statement) if isinstance(n, ast.Call)]
     if any(_makes_optimizer(c, scope, program) for c in calls):
         return False
-    names = {getattr(c.func, "attr", getattr(c.func, "id", "")) for c in calls}
+    names = {last_name(c.func) for c in calls}
     return bool(names & _TRAINS) or any(_TRAINING.search(n) for n in names)
 
 

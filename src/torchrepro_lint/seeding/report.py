@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from torchrepro_lint.dataflow.abstract_values import Constant, Display, Result
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.dataflow.program import Program
@@ -20,11 +19,13 @@ from torchrepro_lint.model import Location
 from torchrepro_lint.project.entries import Entry
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.seeding.seeding import MAYBE, SEEDED, UNSEEDED, Seeding, SeedMet, Step, Witness
+from torchrepro_lint.seeding.unfollowed import unfollowed
+from torchrepro_lint.seeding.unseeded import Unseeded, unseeded
 
 MAX_UNFOLLOWED = 10
 Certainty = Literal["certain", "conditional", "none"]
 Kind = Literal["main guard", "console script", "notebook", "script"]
-State = Literal["not drawn", "seeded", "late", "conditional", "unseeded", "ignored", "unknown"]
+State = Literal["not drawn", "seeded", "late", "conditional", "unseeded", "unseen", "ignored", "unknown"]
 
 _BOUNDS = {
     "calls": "more calls than are followed",
@@ -100,15 +101,15 @@ def _kind(entry: Entry) -> Kind:
 def belief(seeding: Seeding, program: Program) -> ProgramBelief:
     """What the walk of one program came to believe."""
     entry = seeding.entry
-    unfollowed = [s for s in _distinct(seeding.unfollowed) if not _is_of_library(s, program)]
+    not_followed, verdict = unfollowed(seeding, program), unseeded(seeding, program)
     return ProgramBelief(
-        start=_spot(entry.facts, entry.node),
+        start=spot(entry.facts, entry.node),
         kind=_kind(entry),
         files=tuple(dict.fromkeys(f.source.rel for f in seeding.visited)),
         seeds=tuple(_seeds(seeding)),
-        families=tuple(_family(seeding, family) for family in FAMILIES),
-        unfollowed=len(unfollowed),
-        unfollowed_first=tuple(_first_names(unfollowed)),
+        families=tuple(_family(seeding, family, verdict) for family in FAMILIES),
+        unfollowed=len(not_followed),
+        unfollowed_first=tuple(_first_names(not_followed)),
         trains=seeding.trains,
         loads_weights=seeding.loads_weights,
         bounds=tuple(text for name, text in _BOUNDS.items() if name in seeding.bounds),
@@ -116,7 +117,7 @@ def belief(seeding: Seeding, program: Program) -> ProgramBelief:
 
 
 # -- places -----------------------------------------------------------------------------------------------------
-def _spot(facts: ModuleFacts, node: ast.AST) -> Spot:
+def spot(facts: ModuleFacts, node: ast.AST) -> Spot:
     """The place of a node; of a compound statement, its first line."""
     place = facts.range(node)
     text = facts.source.line(place.start.line) if isinstance(node, ast.stmt) else facts.text(node)
@@ -124,7 +125,7 @@ def _spot(facts: ModuleFacts, node: ast.AST) -> Spot:
 
 
 def _call(node: ast.AST, scope: Scope) -> Spot:
-    return _spot(scope.facts, node)
+    return spot(scope.facts, node)
 
 
 def _chain(steps: Sequence[Step]) -> tuple[Spot, ...]:
@@ -177,21 +178,22 @@ def _of_tests(met: SeedMet, seeding: Seeding, truths: tuple[Truth, Truth]) -> It
 
 
 # -- draws --------------------------------------------------------------------------------------------------------
-def _family(seeding: Seeding, family: str) -> FamilyBelief:
-    missing, late = seeding.missing(family), seeding.late.get(family)
-    first = seeding.drawn.get(family)
+def _family(seeding: Seeding, family: str, verdict: Unseeded | None) -> FamilyBelief:
+    late, first = seeding.late.get(family), seeding.drawn.get(family)
     late_seed = None
     state: State = "not drawn" if first is None else "seeded"
     rule = None
-    if missing is not None:
-        first, certain = missing
-        state, rule = ("unseeded" if certain else "conditional"), "TRP101"
+    if verdict is not None and (family in verdict.draws or family in verdict.named):
+        missing = seeding.missing(family)
+        first = verdict.draws.get(family)
+        is_sure = missing is not None and missing[1]
+        state, rule = "unseen" if first is None else "unseeded" if is_sure else "conditional", "TRP101"
     elif late is not None:
         first, late_seed = late.witness, _call(late.seeder.node, late.seeder.scope)
-        state, rule = "late", "TRP103" if seeding.complete and seeding.trains else None
+        state, rule = "late", "TRP103" if seeding.seeded_late(family) else None
     elif family in seeding.unseeded or family in seeding.maybe:
         first, state = seeding.unseeded.get(family) or seeding.maybe[family], "ignored"
-    if not seeding.complete and state not in ("not drawn", "seeded"):
+    if not seeding.complete and rule is None and state not in ("not drawn", "seeded"):
         state = "unknown"
     return FamilyBelief(family, state, _draw(first) if first is not None else None, late_seed, rule)
 
@@ -202,35 +204,6 @@ def _draw(witness: Witness) -> DrawBelief:
 
 
 # -- what was not followed ------------------------------------------------------------------------------------------
-def _distinct(steps: Iterable[Step]) -> list[Step]:
-    return list({id(s.node): s for s in steps}.values())
-
-
-def _is_of_library(step: Step, program: Program) -> bool:
-    """Whether a method is a literal's, or that of something that a library made or is the base of."""
-    function = step.node.func if isinstance(step.node, ast.Call) else None
-    if not isinstance(function, ast.Attribute):
-        return False
-    held = function.value
-    if isinstance(held, ast.Name) and held.id == step.scope.function.self_name and step.scope.method_class:
-        return _is_inherited(function.attr, step.scope.method_class, program)
-    for origin in program.origins(held, step.scope):
-        match origin:
-            case Constant() | Display() | Result(callee=str()):
-                continue
-            case Result(callee=Scope(kind="class") as owner) if _is_inherited(function.attr, owner, program):
-                continue
-        return False
-    return True
-
-
-def _is_inherited(name: str, owner: Scope, program: Program) -> bool:
-    """Whether a class of the project has a method from a library's class only."""
-    bases = program.names.bases(owner)
-    own = [b for b in bases if isinstance(b, Scope)]
-    return len(own) < len(bases) and not any(name in b.bindings or name in b.attributes for b in own)
-
-
 def _first_names(steps: Iterable[Step]) -> Iterator[Spot]:
     """The first place of each of the first distinct names."""
     seen: dict[str, Spot] = {}

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from torchrepro_lint.dataflow.abstract_values import Display, Result
+from torchrepro_lint.dataflow.abstract_values import Constant, Display, Origin, Result
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope
+from torchrepro_lint.rng import FAMILIES
 
 if TYPE_CHECKING:
     from torchrepro_lint.seeding.seeding import Seeding
@@ -24,7 +25,8 @@ _OPTIMIZER = r"(?i)optim|scaler|sched"
 _SHORT = r"(?i)(?:^|[._])opt(?:_[a-z]+)?$"  # `opt.lr` is an option, `self.opt` an optimizer
 _COUNTED = r"(?i)epoch|step|iter"
 _RNG_STATE = r"(?i)rng_?state|[gs]et_?state\(|[\"']\w*random_state[\"']"
-_PUT_BACK = r"(?i)rng_?state|set_?state\(|[\"']\w*random_state[\"']"
+_TAKES = r"(?i)(?:get|save)_\w*rng_?state|\bget_?state\("
+_PUTS = r"(?i)(?:set|load|restore)_\w*rng_?state|\bset_?state\("
 _SAVES = frozenset(
     {"torch.save", "torch.distributed.checkpoint.save", "torch.distributed.checkpoint.state_dict_saver.save"}
 )
@@ -34,38 +36,87 @@ _RESUMERS = (
     "set_optimizer_state_dict",
     "set_optim_state_dict",
     "restart_from_checkpoint",
+    "_load_optimizer_and_scheduler",
 )
 _SAVERS = ("save", "save_on_master", "save_checkpoint", "save_model")
 
 
+_GETTERS = {
+    "get_rng_state": {"torch.get_rng_state": "torch", "torch.random.get_rng_state": "torch"},
+    "get_state": {"numpy.random.get_state": "numpy"},
+    "getstate": {"random.getstate": "python"},
+}
+_SETTERS = {
+    "set_rng_state": {"torch.set_rng_state": "torch", "torch.random.set_rng_state": "torch"},
+    "set_state": {"numpy.random.set_state": "numpy"},
+    "setstate": {"random.setstate": "python"},
+}
+
+
 class Resuming(NamedTuple):
-    """Where a program saves its progress, and where it takes it up again."""
+    """Where a program saves its progress, and where it takes it up again; `families` are the generators whose states
+    do not go along."""
 
     save: tuple[ast.Call, Scope]
     load: tuple[ast.AST, Scope]
+    families: tuple[str, ...]
 
 
-def resuming(seeding: Seeding, program: Program) -> Resuming | None:
-    """The save and the resume that a program runs; None when it lacks one, or keeps RNG states."""
+def resuming(families: Sequence[str], seeding: Seeding, program: Program) -> Resuming | None:
+    """The save and the resume that a program runs; None when it lacks one, or keeps the states of these families."""
     files = seeding.visited
-    if any(_keeps_states(facts, program) for facts in files):
+    left = _not_kept(families, files, program)
+    if not left:
         return None
     save = next((site for facts in files for site in _saves(facts, program) if seeding.runs(*site)), None)
     if save is None:
         return None
     load = next((site for facts in files for site in _resumes(facts, program) if seeding.runs(*site)), None)
-    return Resuming(save, load) if load is not None else None
+    return Resuming(save, load, left) if load is not None else None
+
+
+def _not_kept(families: Sequence[str], files: Sequence[ModuleFacts], program: Program) -> tuple[str, ...]:
+    """All, where nothing speaks of states; else those whose state is taken and never put back, or the other way."""
+    if not _keeps_states([line for facts in files for line in _lines_on_states(facts, program)]):
+        return tuple(families)
+    taken, put_back = (_moved(*half, files, program) for half in ((_TAKES, _GETTERS), (_PUTS, _SETTERS)))
+    return tuple(family for family in families if (family in taken) is not (family in put_back))
+
+
+def _moved(
+    sign: str, functions: Mapping[str, Mapping[str, str]], files: Sequence[ModuleFacts], program: Program
+) -> frozenset[str]:
+    """The families of generators whose states are taken, or put back; all, where a line of it is no plain call."""
+    calls = [family for facts in files for family in _of_calls(facts, program, functions)]
+    lines = [line for facts in files for line in _lines_on_states(facts, program) if re.search(sign, line)]
+    return frozenset(calls if len(calls) >= len(lines) else FAMILIES)
+
+
+def _of_calls(facts: ModuleFacts, program: Program, functions: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+    """The families of the generators that a file calls one of the functions of."""
+    for last, named in functions.items():
+        for call, scope in facts.calls.get(last, ()):
+            if (name := program.callee(call, scope)) in named:
+                yield named[str(name)]
+
+
+def _keeps_states(lines: Sequence[str]) -> bool:
+    """Whether RNG states are both taken and put back; lines that speak of them otherwise are believed to do both."""
+    takes, puts = (any(re.search(sign, line) for line in lines) for sign in (_TAKES, _PUTS))
+    return bool(lines) and takes == puts
 
 
 @remembered
-def _keeps_states(facts: ModuleFacts, _: Program) -> bool:
-    """Whether a file speaks of RNG states, but for functions that take one, draw, and put it back."""
-    if not facts.source.matches(_RNG_STATE) or not facts.source.matches(_PUT_BACK):
-        return False
+def _lines_on_states(facts: ModuleFacts, _: Program) -> tuple[str, ...]:
+    """The lines of a file that speak of RNG states, but for functions that take one, draw, and put it back."""
+    if not facts.source.matches(_RNG_STATE):
+        return ()
     text = facts.source.text
-    lines = {number for number, line in enumerate(text.split("\n"), 1) if re.search(_RNG_STATE, line)}
+    lines = {n: line for n, line in enumerate(text.split("\n"), 1) if re.search(_RNG_STATE, line.partition("#")[0])}
     functions = (node for node in ast.walk(facts.tree) if isinstance(node, FunctionNode))
-    return not lines <= {line for function in functions for line in _set_aside(function)}
+    for number in {line for function in functions for line in _set_aside(function)}:
+        lines.pop(number, None)
+    return tuple(lines.values())
 
 
 def _set_aside(function: ast.AST) -> Iterator[int]:
@@ -104,6 +155,8 @@ def _has_progress(expr: ast.expr, scope: Scope, program: Program, depth: int = 0
         match origin:
             case Display(node=ast.Dict(keys=keys)):
                 names = [k.value for k in keys if isinstance(k, ast.Constant) and isinstance(k.value, str)]
+            case Display(node=ast.DictComp(generators=[ast.comprehension(iter=items)]), scope=made):
+                names = [str(o.value) for o in _items(items, made, program) if isinstance(o, Constant)]
             case Display(node=ast.List(elts=items) | ast.Tuple(elts=items)):
                 names = [name for item in items for name in _state_of(item)]
             case Result(node=call, scope=made):
@@ -115,6 +168,15 @@ def _has_progress(expr: ast.expr, scope: Scope, program: Program, depth: int = 0
         if any(re.search(_PROGRESS, name) for name in names):
             return True
     return isinstance(expr, ast.Call) and _is_of_optimizer(expr, scope)
+
+
+def _items(items: ast.expr, scope: Scope, program: Program) -> Iterator[Origin]:
+    """Where the items of a list may come from."""
+    for origin in program.origins(items, scope):
+        match origin:
+            case Display(node=ast.List(elts=elements) | ast.Tuple(elts=elements), scope=made):
+                for element in elements:
+                    yield from program.origins(element, made)
 
 
 def _state_of(item: ast.expr) -> Iterator[str]:
@@ -145,7 +207,9 @@ def _put_back(facts: ModuleFacts, program: Program) -> Iterator[tuple[ast.AST, S
             if name in _RESUMERS or _is_of_optimizer(call, scope):
                 yield _file_read_before(call, scope, program) or call, scope
     for call, scope in facts.calls.get("load", ()):
-        if program.qualified(call.func, scope) == "torch.load" and _goes_on_from(call, scope):
+        if program.qualified(call.func, scope) != "torch.load":
+            continue
+        if _goes_on_from(call, scope) or _becomes_attributes(call, scope):
             yield call, scope
 
 
@@ -159,6 +223,22 @@ def _goes_on_from(read: ast.Call, scope: Scope) -> bool:
         and _counts(node.value, names)
         for node in ast.walk(scope.function.node)
     )
+
+
+def _becomes_attributes(read: ast.Call, scope: Scope) -> bool:
+    """`for name, value in torch.load(path).items(): self.__dict__[name] = value`, in one function."""
+    statement = scope.facts.statement(read)
+    names = {t.id for t in getattr(statement, "targets", ()) if isinstance(t, ast.Name)}
+    for loop in (n for n in ast.walk(scope.function.node) if isinstance(n, ast.For)):
+        if not any(n is read or (isinstance(n, ast.Name) and n.id in names) for n in ast.walk(loop.iter)):
+            continue
+        for node in ast.walk(loop):
+            match node:
+                case ast.Call(func=ast.Name(id="setattr")):
+                    return True
+                case ast.Subscript(value=ast.Attribute(attr="__dict__"), ctx=ast.Store()):
+                    return True
+    return False
 
 
 def _counts(value: ast.expr, names: set[str]) -> bool:

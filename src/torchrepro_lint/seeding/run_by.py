@@ -11,7 +11,7 @@ from typing import TypeAlias
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Display, Reference, Result
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope
+from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope, last_name
 from torchrepro_lint.index.facts import dotted
 from torchrepro_lint.project.names import Variable
 
@@ -22,6 +22,7 @@ Decorated: TypeAlias = "tuple[Scope, list[str]]"
 
 IMPORTS = "importlib.import_module"
 _FIRE = ("fire.Fire", "fire.core.Fire")
+_LOADER = "torch.utils.data.DataLoader"
 _FEW = 3  # statements of a function that only hands on: a docstring, a print
 _LIGHTNING = ("LightningModule", "LightningDataModule")
 _HOOKS = ("prepare_data", "setup", "configure_model", "train_dataloader", "configure_optimizers", "on_fit_start",
@@ -61,6 +62,20 @@ def decorated_in(facts: ModuleFacts) -> list[Decorated]:
     return found
 
 
+def handlers(facts: ModuleFacts, program: Program) -> Iterator[Scope]:
+    """The functions of a file that answer requests, once the program serves: `@app.post("/predict")`."""
+    frameworks = catalogue.table("frameworks")["web"]["packages"]
+    if not any(b.target.partition(".")[0] in frameworks for b in facts.imports):
+        return
+    for function, by in decorated_in(facts):
+        applications = {name.partition(".")[0] for name in by if "." in name}
+        for name in sorted(applications & set(facts.scope.bindings)):
+            values = [b.value for b in facts.scope.bindings[name] if isinstance(b.value, ast.Call)]
+            if any((program.callee(v, facts.scope) or "").partition(".")[0] in frameworks for v in values):
+                yield function
+                break
+
+
 def _is_dispatch(call: ast.Call, scope: Scope) -> bool:
     """Whether a call is all that its function, or the program, does: run the one that is named by an argument."""
     match call.func:
@@ -85,9 +100,16 @@ def wrappers(function: Scope, program: Program) -> Iterator[Scope]:
         yield from found
 
 
+def may_run(name: str | None, written: str) -> bool:
+    """Whether a call of the external `name`, which is `written` so, may be one of a framework that runs more."""
+    last = name.rpartition(".")[2] if name else written
+    is_framework = name in _FIRE or name == _LOADER or name in catalogue.names("frameworks", "hf_trainers")
+    return is_framework or last in _TRAINED_BY
+
+
 def run_by(name: str | None, call: ast.Call, scope: Scope, program: Program) -> Iterator[Run]:
     """The project's functions and methods that the external callee `name` runs."""
-    last = name.rpartition(".")[2] if name else getattr(call.func, "attr", "")
+    last = name.rpartition(".")[2] if name else last_name(call.func)
     if name in _FIRE:
         yield from _fired(call, scope, program)
     elif last in _TRAINED_BY:
@@ -95,7 +117,7 @@ def run_by(name: str | None, call: ast.Call, scope: Scope, program: Program) -> 
             for owner in _classes(value, scope, program):
                 if any(b.rpartition(".")[2] in _LIGHTNING for b in program.external_bases(owner)):
                     yield from _methods(owner, _HOOKS, program)
-    elif name == "torch.utils.data.DataLoader":
+    elif name == _LOADER:
         for keyword in call.keywords:
             if keyword.arg in ("sampler", "batch_sampler"):
                 for owner in _classes(keyword.value, scope, program):

@@ -23,7 +23,7 @@ _EARNEST = frozenset({"parse_args", "DataLoader", "fit", "LightningCLI", "load",
                       "save_pretrained", "to_csv", "dump", "write"})  # fmt: skip
 TRAINS = ("backward", "manual_backward", "fit", "zero_grad")
 _PROGRAM = r"(?i)main|train|run|launch"  # a function that is a program; others are tried out under a guard
-LOADS = ("load_state_dict", "from_pretrained", "load_from_checkpoint", "load")
+LOADS = ("load_state_dict", "from_pretrained", "load_from_checkpoint", "load", "pipeline")
 
 
 class Step(NamedTuple):
@@ -36,7 +36,8 @@ class Step(NamedTuple):
 class Witness(NamedTuple):
     """A draw and the calls that lead to it, outermost first. `process` is the function of the fresh process
     that it runs in, None in the program's own. `sure` where no test that cannot be worked out decides whether
-    the program comes by; `one_case` where such a test compares a setting with one of its values."""
+    the program comes by; `one_case` where such a test compares a setting with one of its values; `rare` where the
+    program comes by only if it is asked to. `number` counts the draws in the order of the run."""
 
     draw: Draw
     chain: tuple[Step, ...]
@@ -44,6 +45,13 @@ class Witness(NamedTuple):
     process: Scope | None = None
     sure: bool = True
     one_case: bool = False
+    rare: bool = False
+    number: int = 0
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether it may be named as what the program draws: it runs, or is one of several of which one runs."""
+        return self.sure or (self.one_case and not self.rare)
 
 
 class Late(NamedTuple):
@@ -56,13 +64,17 @@ class Late(NamedTuple):
 
 class SeedMet(NamedTuple):
     """A seed call that the walk came by, how far it is believed, and the calls that lead to it. `seeder` is None
-    for a call that is believed to seed for its name."""
+    for a call that is believed to seed for its name. `sure` where no test decides whether the program comes by;
+    `number` says how many draws came before, `process` is that of `Witness`."""
 
     node: ast.Call
     scope: Scope
     seeder: Seeder | None
     level: int
     chain: tuple[Step, ...]
+    sure: bool = False
+    number: int = 0
+    process: Scope | None = None
 
 
 @dataclass(eq=False)
@@ -147,7 +159,11 @@ class Seeding:
 
     def missing(self, family: str) -> tuple[Witness, bool] | None:
         """The first draw that no seed dominates, and whether that is certain; None when there is none."""
-        if not self.complete or family in self.late or not self._matters(family):
+        return self.unseeded_draw(family) if self.complete else None
+
+    def unseeded_draw(self, family: str) -> tuple[Witness, bool] | None:
+        """The same of a program that was not followed to its end: what it seeds there is not known."""
+        if family in self.late or not self._matters(family):
             return None
         own, behind_option = self.unseeded.get(family), self.maybe.get(family)
         if own is not None and not self.trains:
@@ -159,6 +175,15 @@ class Seeding:
         if own is not None:
             return own, not any(family in s.families for s in self.seeders)
         return None
+
+    def seeded_late(self, family: str) -> Late | None:
+        """The seed that comes after a draw which has a say, whether or not the program trains: who seeds wants it.
+        Initial weights have none where others are loaded over them."""
+        late = self.late.get(family)
+        if late is None or not self.complete or self.is_trial or late.witness.one_case:
+            return None
+        has_say = self.trains or late.witness.draw.kind != "init" or not self.loads_weights
+        return late if has_say else None
 
     def _is_sure(self, family: str) -> bool:
         """Whether no test that cannot be worked out decides whether the program draws from a family."""

@@ -62,7 +62,8 @@ def joined(
     """The draws still to come behind two arms, which both began with those of `before`; `level` joins two levels."""
     count = len(before)
     both = zip(first[:count], second[:count], strict=True)
-    return (*(a._replace(level=level(a.level, b.level)) for a, b in both), *first[count:], *second[count:])
+    kept = (a if a.level == (now := level(a.level, b.level)) else a._replace(level=now) for a, b in both)
+    return (*kept, *first[count:], *second[count:])
 
 
 def replayed(after: State, before: State) -> State:

@@ -8,23 +8,21 @@ whatever its arguments and the tests on the way. Where it does not even draw, it
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
 from torchrepro_lint.dataflow.dynamic_lookup import picked
 from torchrepro_lint.dataflow.options import Frame
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
-from torchrepro_lint.index import Scope
-from torchrepro_lint.index.parents import children
+from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.project.configured import is_named
-from torchrepro_lint.rng.draws import draw_of
-from torchrepro_lint.seeding.callees import EXITS, Callees, is_parameter
+from torchrepro_lint.rng.draws import draw_of, may_draw
+from torchrepro_lint.seeding.callees import EXITS, Callees, is_parameter, runs_only_what_it_is_given
 from torchrepro_lint.seeding.imports import Imports
 from torchrepro_lint.seeding.run_by import IMPORTS, Run, wrappers
 from torchrepro_lint.seeding.seeding import LOADS, TRAINS, Step
 from torchrepro_lint.seeding.terms import NOTHING, Term, TermBuilder
-from torchrepro_lint.seeding.transfer import is_besides, kind_of, seeds
+from torchrepro_lint.seeding.transfer import is_besides, kind_of, may_seed, seeds
 from torchrepro_lint.tracking import Memo
 
 MAX_DEPTH = 30  # calls within calls
@@ -78,6 +76,7 @@ class Summaries:
         self._supposed: dict[Run, Notes] = {}  # those that only draw if what is looked into does
         self._lowest = 0  # the outermost of those that something rests on
         self._is_cut = False
+        self._plain: Memo[bool] = Memo(program.tracker)
 
     def of(self, run: Run) -> Summary:
         """The summary of a function as a method of a class, or of a module. Not to be asked while one is built."""
@@ -99,7 +98,7 @@ class Summaries:
             found = self._look_at(call, scope, frame)
             if found is None or found.draws or any(self.draws_of(run) for run in found.runs):
                 return True
-            called.add(last_name(call))
+            called.add(last_name(call.func))
             if not found.is_followed:
                 unfollowed.append(Step(call, scope))
             runs.update(dict.fromkeys(found.runs))
@@ -194,18 +193,19 @@ class Summaries:
         unfollowed: list[Step] = []
         runs: dict[Run, None] = {}
         draws: set[tuple[str, str]] = set()
-        for node, scope in _run_in(function):
+        for node, scope in function.runs:
             if isinstance(node, ast.Import | ast.ImportFrom):
                 if self.imports.by(node, scope):
                     return None
                 continue
-            if isinstance(node, ast.For | ast.AsyncFor):
+            if not isinstance(node, ast.Call):
+                assert isinstance(node, ast.For | ast.AsyncFor)
                 iterated = self.callees.iterated(node.iter, scope)
                 if any(self.only_draws(inner) is None for inner in iterated):
                     return None
                 runs.update(dict.fromkeys(iterated))
                 continue
-            called.add(last_name(node))
+            called.add(last_name(node.func))
             found = self._look_at(node, scope, frame)
             if found is None:
                 return None
@@ -216,21 +216,50 @@ class Summaries:
         return Notes(frozenset(called), tuple(unfollowed), tuple(runs), frozenset(draws))
 
     def _look_at(self, call: ast.Call, scope: Scope, frame: Frame) -> _OnlyDraws | None:
-        if last_name(call) in _TELLING:
+        written = last_name(call.func)
+        if written in _TELLING:
             return None
         if isinstance(call.func, ast.Name) and is_parameter(call.func, scope, frame.function):
             return None  # what is called is the caller's choice
         callees = self.callees.of(call, scope, frame)
         if not callees and picked(call.func, scope, self._program) is not None:
             return None  # an option says what is called
+        if len(callees) <= 1 and self._is_plain(callees[0] if callees else None, call, scope):
+            entered = self._given(callees, call, scope)
+            if any(self.only_draws(run) is None for run in entered):
+                return None
+            return _OnlyDraws(entered, frozenset(), bool(callees)) if entered else _FOLLOWED[bool(callees)]
         runs: dict[Run, None] = {}
         draws: set[tuple[str, str]] = set()
         for callee in callees or (None,):
-            entered = self._entered(callee, call, scope, frame, draws)
-            if entered is None or any(self.only_draws(inner) is None for inner in entered):
+            found = self._entered(callee, call, scope, frame, draws)
+            if found is None or any(self.only_draws(inner) is None for inner in found):
                 return None
-            runs.update(dict.fromkeys(entered))
+            runs.update(dict.fromkeys(found))
         return _OnlyDraws(tuple(runs), frozenset(draws), is_followed=bool(callees))
+
+    def _is_plain(self, callee: str | Scope | None, call: ast.Call, scope: Scope) -> bool:
+        """Whether by its name a call neither seeds nor draws, and runs nothing but functions that it is given."""
+        function = call.func
+        if isinstance(callee, Scope) or not isinstance(function, ast.Name | ast.Attribute):
+            return False
+        if isinstance(function, ast.Name) and not isinstance(self._program.resolve(function, scope), str):
+            return False  # it may be a command of a command line
+        name, written = _constructed(callee), last_name(function)
+
+        def find() -> bool:
+            return not (
+                may_draw(name, written)
+                or may_seed(self._program, name, written)
+                or _runs_workers(name)
+                or not runs_only_what_it_is_given(name, written)
+            )
+
+        return self._plain.get((name, written), find)
+
+    def _given(self, callees: tuple[str | Scope, ...], call: ast.Call, scope: Scope) -> tuple[Run, ...]:
+        name = _constructed(callees[0]) if callees and isinstance(callees[0], str) else None
+        return tuple([(function, None) for function in self.callees.given(name, call, scope)])
 
     def _entered(
         self, callee: str | Scope | None, call: ast.Call, scope: Scope, frame: Frame, draws: set[tuple[str, str]]
@@ -240,7 +269,7 @@ class Summaries:
         if callees.commands(call, scope):
             return None
         if callee is None or isinstance(callee, str):
-            name = callee.removesuffix(".__init__") if callee else None
+            name = _constructed(callee)
             if name in EXITS or name == IMPORTS or callees.starts_process(name, call) or _runs_workers(name):
                 return None
             given = list(callees.given(name, call, scope))
@@ -256,7 +285,7 @@ class Summaries:
             bases = callees.inherited_constructors(callee)
             if not all(self._draws_itself(base, call, scope, draws) for base in bases):
                 return None
-            return [(method, callee) for method in callees.constructors(callee)]
+            return [(method, callee) for method in (*callees.constructors(callee), *callees.overridden(callee))]
         if callee.kind not in ("function", "lambda"):
             return []
         if next(wrappers(callee, self._program), None) is not None:
@@ -274,35 +303,14 @@ class Summaries:
 
 
 _NOTES_OF_NOTHING = Notes()
+_FOLLOWED = {is_followed: _OnlyDraws((), frozenset(), is_followed) for is_followed in (False, True)}
 _TELLING = frozenset((*TRAINS, *LOADS))  # calls that tell what a program is for: noted only where they are reached
 
 
-def last_name(call: ast.Call) -> str:
-    """The last part of the written name of what is called."""
-    return str(getattr(call.func, "attr", getattr(call.func, "id", "")))
+def _constructed(callee: str | None) -> str | None:
+    """The class for its constructor, which `super().__init__()` calls."""
+    return callee.removesuffix(".__init__") if callee else None
 
 
 def _runs_workers(name: str | None) -> bool:
     return name is not None and (name == "torch.utils.data.DataLoader" or ".transforms." in name)
-
-
-_Item: TypeAlias = "ast.Call | ast.For | ast.AsyncFor | ast.Import | ast.ImportFrom"
-
-
-def _run_in(function: Scope) -> Iterator[tuple[_Item, Scope]]:
-    """The calls, loops and imports that running a function runs, without the functions that it defines."""
-    node = function.node
-    body = node.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else [node.body]  # type: ignore[attr-defined]
-    pending: list[tuple[ast.AST, Scope]] = [(n, function) for n in reversed(body)]
-    while pending:
-        item, scope = pending.pop()
-        match item:
-            case ast.Call() | ast.For() | ast.AsyncFor() | ast.Import() | ast.ImportFrom():
-                yield item, scope
-            case ast.FunctionDef() | ast.AsyncFunctionDef():
-                pending += [(n, scope) for n in (*item.decorator_list, *item.args.defaults)]
-                continue
-            case ast.Lambda() | ast.Name() | ast.Constant():
-                continue
-        inner = scope.children.get(item, scope)
-        pending += [(n, inner) for n in reversed(children(item))]

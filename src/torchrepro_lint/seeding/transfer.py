@@ -6,14 +6,15 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.conditions import known
 from torchrepro_lint.dataflow.options import Frame, Options
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.rng import FAMILIES
-from torchrepro_lint.rng.draws import Draw, Seeder, draw_of, seeder_of
+from torchrepro_lint.rng.draws import Draw, Seeder, draw_of, is_seeder, seeder_of
 from torchrepro_lint.rng.predicates import training_mode
 from torchrepro_lint.seeding.seeding import MAYBE, SEEDED, UNSEEDED, Late, Seeding, SeedMet, Step, Witness
 from torchrepro_lint.seeding.state import Family, State, seeded
@@ -38,9 +39,12 @@ class Effects:
         self.options = options
         self.chain: list[Step] = []
         self.process: Scope | None = None
+        self.child: Scope | None = None  # the function of the forked process that the walk is in
         self.in_workers = False
         self.doubts = 0  # how many tests that are not worked out lie between the entry and here
         self.cases = 0  # how many of them choose by a setting's value
+        self.rare = 0  # how many of them are not passed by default
+        self.draws = 0  # so far
         self.drawn_in_workers = 0  # by other generators than torch's
         self.in_use = False  # inside code that runs when an object is used, which is only made here
         self.deferred: tuple[Witness, ...] = ()  # draws of objects that were made, with the seeds set since
@@ -61,13 +65,23 @@ class Effects:
         self.process, self.deferred = outer, made
 
     @contextmanager
-    def in_doubt(self, is_case: bool = False) -> Iterator[None]:
-        """While it is not known whether the program comes by; `is_case` where that hangs on a setting's value."""
+    def forked(self, function: Scope) -> Iterator[None]:
+        """A process that begins with the state of this one, and whose seeds and draws change nothing here."""
+        outer, self.child = self.child, function
+        yield
+        self.child = outer
+
+    @contextmanager
+    def in_doubt(self, *, is_case: bool = False, is_rare: bool = False) -> Iterator[None]:
+        """While it is not known whether the program comes by; `is_case` where that hangs on a setting's value,
+        `is_rare` where by default it does not."""
         self.doubts += 1
         self.cases += is_case
+        self.rare += is_rare
         yield
         self.doubts -= 1
         self.cases -= is_case
+        self.rare -= is_rare
 
     def apply(self, name: str | None, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
         """After a call of the external `name`, or of an unknown object."""
@@ -75,14 +89,14 @@ class Effects:
             return None
         if name in self.program.project.seed_functions:
             return self.seed(Seeder(FAMILIES, call, scope, None, "constant"), state, frame)
-        seeder = seeder_of(self.program, name, call, scope) if name is not None else None
+        seeder = seeder_of(self.program, name, call, scope)
         if seeder is not None:
             return self.seed(seeder, state, frame)
         draw = draw_of(self.program, name, call, scope)
         if draw is not None:
             return self._draw(draw, state)
         if _may_seed(name, call):
-            self.found.met.append(SeedMet(call, scope, None, SEEDED, tuple(self.chain)))
+            self._meet(call, scope, None, SEEDED)
             return seeded(state)
         return state
 
@@ -91,14 +105,15 @@ class Effects:
         if state is None:
             return None
         level = self._seed_level(seeder, frame)
-        self.found.met.append(SeedMet(seeder.node, seeder.scope, seeder, level, tuple(self.chain)))
-        if level > UNSEEDED:
+        self._meet(seeder.node, seeder.scope, seeder, level)
+        if level > UNSEEDED and self.child is None:
             self.found.seeders.append(seeder)
         families = list(state)
         for name in seeder.families:
             i = FAMILIES.index(name)
             old = families[i]
-            if level == SEEDED and old.early is not None and name not in self.found.late and self.process is None:
+            is_here = self.process is None and self.child is None
+            if level == SEEDED and old.early is not None and name not in self.found.late and is_here:
                 self.found.late[name] = Late(old.early, seeder, (*self.chain, Step(seeder.node, seeder.scope)))
             if level == MAYBE:
                 self.found.conditional.setdefault(name, seeder)
@@ -107,6 +122,12 @@ class Effects:
             w._replace(level=max(w.level, level)) if w.draw.family in seeder.families else w for w in self.deferred
         )
         return tuple(families)
+
+    def _meet(self, call: ast.Call, scope: Scope, seeder: Seeder | None, level: int) -> None:
+        met = SeedMet(
+            call, scope, seeder, level, tuple(self.chain), self.doubts == 0, self.draws, self.process or self.child
+        )
+        self.found.met.append(met)
 
     def finish(self) -> None:
         """The process has ended: what it made was used with the seeds that it set in the meantime."""
@@ -154,7 +175,11 @@ class Effects:
         elif kind == "sample" and any(known(training_mode, step.node, step.scope) for step in chain):
             self.depending += 1
             kind = "training"
-        witness = Witness(draw._replace(kind=kind), chain, old.level, self.process, self.doubts == 0, self.cases > 0)
+        self.draws += 1
+        witness = Witness(
+            draw._replace(kind=kind), chain, old.level, self.process,
+            self.doubts == 0, self.cases > 0, self.rare > 0, self.draws,
+        )  # fmt: skip
         self.found.drawn.setdefault(draw.family, witness)
         if is_seeded:
             return state
@@ -172,13 +197,16 @@ class Effects:
         table = self.found.unseeded if witness.level == UNSEEDED else self.found.maybe
         tables = [table, self.found.sampled] if kind in ("sample", "order") and witness.level == UNSEEDED else [table]
         for first in tables:
-            if family not in first or (witness.sure and not first[family].sure):
+            named = first.setdefault(family, witness)
+            if witness.is_telling and not named.is_telling:
                 first[family] = witness
+            elif witness.sure and witness.process is named.process:  # the first is named, that one is drawn is sure
+                first[family] = named._replace(sure=True)
         self.found.kinds.setdefault(family, set()).add(kind)
 
     def adds_nothing(self, draws: Iterable[tuple[str, str]], state: State) -> bool:
         """Whether draws of these families and kinds would change neither the state nor what was found."""
-        if state is None or self.in_workers or self.process is not None:
+        if state is None or self.in_workers or self.process is not None or self.child is not None:
             return False
         return all(self._is_known(family, kind, state[FAMILIES.index(family)]) for family, kind in draws)
 
@@ -208,9 +236,14 @@ def seeds(program: Program, name: str | None, call: ast.Call, scope: Scope) -> b
     """Whether a call of the external `name`, or of an unknown object, seeds, or is believed to for its name."""
     return (
         name in program.project.seed_functions
-        or (name is not None and seeder_of(program, name, call, scope) is not None)
+        or seeder_of(program, name, call, scope) is not None
         or (_may_seed(name, call) and draw_of(program, name, call, scope) is None)
     )
+
+
+def may_seed(program: Program, name: str | None, written: str) -> bool:
+    """Whether a call of the external `name`, which is `written` so, may be one that `seeds`."""
+    return name in program.project.seed_functions or is_seeder(name) or _sounds_like_a_seed(name, written)
 
 
 def kind_of(draw: Draw) -> str:
@@ -220,12 +253,16 @@ def kind_of(draw: Draw) -> str:
 
 def _may_seed(name: str | None, call: ast.Call) -> bool:
     """An unknown function whose name says that it seeds is believed, but not one that only reads."""
-    last: str = name.rpartition(".")[2] if name else getattr(call.func, "attr", getattr(call.func, "id", ""))
-    if name is not None and name.partition(".")[0] in _KNOWN:
+    if not _sounds_like_a_seed(name, last_name(call.func)):
         return False
-    if isinstance(call.func, ast.Attribute) and re.search(_OWN_GENERATORS, ast.unparse(call.func.value)):
-        return False
-    return bool(re.search(_SEEDS_BY_NAME, last)) and not last.startswith(_READS)
+    return not (isinstance(call.func, ast.Attribute) and re.search(_OWN_GENERATORS, ast.unparse(call.func.value)))
+
+
+@cache
+def _sounds_like_a_seed(name: str | None, written: str) -> bool:
+    last = name.rpartition(".")[2] if name else written
+    is_known = name is not None and name.partition(".")[0] in _KNOWN
+    return not is_known and bool(re.search(_SEEDS_BY_NAME, last)) and not last.startswith(_READS)
 
 
 def _is_guarded(seeder: Seeder) -> bool:
@@ -278,7 +315,7 @@ def _is_trained_between(built: ast.AST, load: ast.Call, facts: ModuleFacts) -> b
 def _trains(loop: ast.For | ast.While) -> bool:
     """Whether a loop calls something for training, by its name, or saves."""
     called = (n.func for n in ast.walk(loop) if isinstance(n, ast.Call))
-    return any(re.search(_TRAINS, getattr(f, "attr", getattr(f, "id", ""))) for f in called)
+    return any(re.search(_TRAINS, last_name(f)) for f in called)
 
 
 def _copies(load: ast.Call) -> bool:
@@ -312,7 +349,7 @@ def _name_of(target: ast.expr) -> str:
     """`port`, `args.port`, `os.environ["MASTER_PORT"]`."""
     if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
         return str(target.slice.value)
-    return str(getattr(target, "attr", getattr(target, "id", "")))
+    return last_name(target)
 
 
 def _is_in_address(draw: Draw) -> bool:
@@ -329,9 +366,7 @@ def _is_in_address(draw: Draw) -> bool:
 def _is_given_as_seed(draw: Draw) -> bool:
     """`set_seed(random.randint(0, 99))`."""
     outer = draw.scope.facts.parents.get(draw.node)
-    return isinstance(outer, ast.Call) and bool(
-        re.search(_SEEDS_BY_NAME, getattr(outer.func, "attr", getattr(outer.func, "id", "")))
-    )
+    return isinstance(outer, ast.Call) and bool(re.search(_SEEDS_BY_NAME, last_name(outer.func)))
 
 
 def _makes_text(node: ast.AST) -> bool:

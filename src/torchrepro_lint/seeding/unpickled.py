@@ -19,12 +19,10 @@ MAX_FILES = 12  # with functions of that name, which are read to see whose metho
 def methods_of_unpickled(call: ast.Call, scope: Scope, program: Program) -> tuple[Scope, ...]:
     """The methods of the project's modules that a call on an unpickled object may run."""
     function = call.func
-    if not isinstance(function, ast.Attribute) or not program.project.text.defines_function(function.attr):
+    defining = program.project.text.defining(function.attr) if isinstance(function, ast.Attribute) else []
+    if not isinstance(function, ast.Attribute) or not 0 < len(defining) <= MAX_FILES:
         return ()
     if not _is_unpickled(function.value, scope, program, set()):
-        return ()
-    defining = program.project.text.containing(f"def {function.attr}(") or ()
-    if len(defining) > MAX_FILES:
         return ()
     found: list[Scope] = []
     for path in sorted(defining):

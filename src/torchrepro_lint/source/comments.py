@@ -26,6 +26,15 @@ def comments_to(text: str, line_starts: Sequence[int], places: Sequence[int]) ->
                 yield line, token.start() - line_starts[line - 1], token["comment"]
 
 
+def plain_comments_to(text: str, line_starts: Sequence[int], places: Sequence[int]) -> Iterator[tuple[int, int, str]]:
+    """The same for YAML and TOML: from each place that is no part of a word to the end of its line."""
+    for place in places:
+        line = bisect_right(line_starts, place)
+        start, end = line_starts[line - 1], line_starts[line] if line < len(line_starts) else len(text)
+        if place == start or text[place - 1] in " \t":
+            yield line, place - start, text[place:end].rstrip("\r\n")
+
+
 def _tokenized_comments(text: str) -> Iterator[tuple[int, int, str]]:
     """The comments of any text, as far as Python's tokenizer gets; slow."""
     import io

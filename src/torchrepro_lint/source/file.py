@@ -20,10 +20,12 @@ from torchrepro_lint.source.digests import code_digest, digest
 from torchrepro_lint.source.errors import SourceError
 from torchrepro_lint.source.suppressions import find_suppressions
 
-Kind = Literal["python", "stub", "notebook"]
-_KINDS: dict[str, Kind] = {".pyi": "stub", ".ipynb": "notebook"}
+Kind = Literal["python", "stub", "notebook", "configuration"]
+CONFIGURATIONS = (".yaml", ".yml", ".json", ".toml")
+_KINDS: dict[str, Kind] = {".pyi": "stub", ".ipynb": "notebook", **dict.fromkeys(CONFIGURATIONS, "configuration")}
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 MAX_SIZE = 10_000_000  # bytes; the largest file that we know of is generated and has a tenth of that
+MAX_CONFIGURATION = 256_000  # a larger YAML or JSON file holds data, and reading it takes seconds
 PLOTS = 10  # a notebook, most of which is output, may be that many times as large
 
 
@@ -39,6 +41,7 @@ class SourceFile:
 
     __slots__ = (
         "_line_starts",
+        "_longest_line",
         "_newline",
         "_suppressions",
         "bom",
@@ -78,6 +81,7 @@ class SourceFile:
         self.cells = cells
         self.document = text if document is None else document
         self._line_starts: list[int] | None = None
+        self._longest_line: int | None = None
         self._newline: str | None = None
         self._suppressions: tuple[Suppression, ...] | None = None
 
@@ -101,7 +105,7 @@ class SourceFile:
     @property
     def code_digest(self) -> str:
         """A name for the code in the file, whatever comments and empty lines are between it."""
-        return (code_digest(self.whole) if self.kind != "notebook" else None) or self.digest
+        return (code_digest(self.whole) if self.kind == "python" else None) or self.digest
 
     @property
     def line_starts(self) -> list[int]:
@@ -110,6 +114,14 @@ class SourceFile:
         if self._line_starts is None:
             self._line_starts = _line_starts(text)
         return self._line_starts
+
+    @property
+    def longest_line(self) -> int:
+        """The number of characters of the longest line."""
+        text = self.text
+        if self._longest_line is None:
+            self._longest_line = max(map(len, text.splitlines()), default=0)
+        return self._longest_line
 
     @property
     def newline(self) -> str:
@@ -124,7 +136,8 @@ class SourceFile:
         """The comments that silence rules, in order."""
         text = self.text
         if self._suppressions is None:
-            self._suppressions = find_suppressions(text, lambda: self.line_starts)
+            plain = self.kind == "configuration"
+            self._suppressions = find_suppressions(text, lambda: self.line_starts, plain=plain)
         return self._suppressions
 
     def position(self, offset: int) -> Position:
@@ -177,13 +190,16 @@ def read_source(path: Path, rel: str, limit: int = MAX_SIZE) -> SourceFile:
     """Read a file of at most `limit` bytes; raises SourceError when it cannot be read or decoded."""
     if path.suffix == ".ipynb":
         limit *= PLOTS
+    elif path.suffix in CONFIGURATIONS:
+        limit = min(limit, MAX_CONFIGURATION)
     try:
         data = read_regular(path, limit)
     except NotRegularError as error:
         what = f"cannot be read: {error.strerror}; the path - reads the standard input"
         raise SourceError(what) from None
     except OSError as error:
-        hint = "; the setting max-file-size allows more" if error.errno == errno.EFBIG else ""
+        may_grow = error.errno == errno.EFBIG and path.suffix not in CONFIGURATIONS
+        hint = "; the setting max-file-size allows more" if may_grow else ""
         raise SourceError(f"cannot be read: {error.strerror or error}{hint}") from None
     return source_from_bytes(data, path, rel)
 

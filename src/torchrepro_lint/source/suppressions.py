@@ -13,14 +13,18 @@ from torchrepro_lint.model import Suppression
 _MENTION = re.compile(r"#[^\S\r\n]*(?:noqa|torchrepro[^\S\r\n]*:)[^\r\n]*", re.IGNORECASE)
 
 
-def find_suppressions(text: str, line_starts: Callable[[], Sequence[int]]) -> tuple[Suppression, ...]:
-    """Every suppression in the comments of `text`, in order; a `noqa` for other tools only is left out."""
+def find_suppressions(
+    text: str, line_starts: Callable[[], Sequence[int]], *, plain: bool = False
+) -> tuple[Suppression, ...]:
+    """Every suppression in the comments of `text`, in order; a `noqa` for other tools only is left out. `plain` text
+    is not Python: a comment of YAML or TOML is what a blank and `#` begin."""
     mentions = list(_MENTION.finditer(text))
     if not mentions:
         return ()
-    from torchrepro_lint.source.comments import comments_to
+    from torchrepro_lint.source.comments import comments_to, plain_comments_to
     from torchrepro_lint.source.directives import parse
 
     places = [mention.start() for mention in mentions if any(parse(mention.group(), 1, 0))]
-    comments = comments_to(text, line_starts(), places) if places else ()
+    found = plain_comments_to if plain else comments_to
+    comments = found(text, line_starts(), places) if places else ()
     return tuple(item for line, column, comment in comments for item in parse(comment, line, column))

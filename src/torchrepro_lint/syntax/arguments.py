@@ -7,20 +7,25 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from torchrepro_lint.formatter import NO_STYLE, Style
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.model import Edit, Position, Range
+from torchrepro_lint.source import SourceFile
 
 if TYPE_CHECKING:
     import libcst as cst
 
-# How long lines may grow: as long as they are, in a file that is long enough to tell, within bounds.
+# How long lines may grow where no formatter says: as they are, in a file that is long enough to tell, within bounds.
 _NARROWEST, _USUAL, _WIDEST = 79, 100, 120
 _TELLING = 60
 _CLOSED = re.compile(r"(?:\s*\))*")  # brackets around an argument are no part of it
+_COMMA = re.compile(r"\s*,(\s*)")
+_BRACKET = re.compile(r"\s*\((\s*)")
+_INTRICATE = re.compile(r"[#\\\r\f]")  # in a call that may have comments, or lines that end otherwise than by a newline
 _MAGIC = re.compile(r"\s*pass;|[^=]*= {5,}")  # what stands for `%time f()` and `x = %time f()`
 
 
-def with_argument(facts: ModuleFacts, call: ast.Call, name: str, value: str) -> Edit:
+def with_argument(facts: ModuleFacts, call: ast.Call, name: str, value: str, style: Style = NO_STYLE) -> Edit:
     """Pass `name=value` in `call`: an existing keyword gets the new value, else it is added last, before `**`.
 
     A call laid out one argument a line gets another line, as does one whose line would grow too long; a trailing
@@ -30,17 +35,20 @@ def with_argument(facts: ModuleFacts, call: ast.Call, name: str, value: str) -> 
         if keyword.arg == name:
             return Edit(facts.source.rel, facts.range(keyword.value), value)
     try:
-        return _within_width(facts, call, _laid_out(facts, call, name, value))
+        return _within_width(facts, call, _laid_out(facts, call, name, value), style.width)
     except RecursionError:  # libcst takes a few calls for each level of nesting
         return _behind_last(facts, call, f"{name}={value}")
 
 
 def _laid_out(facts: ModuleFacts, call: ast.Call, name: str, value: str) -> Edit:
     """The argument added as the others are laid out."""
-    import libcst as cst
-
     place = facts.range(call)
     before = facts.source.slice(place)
+    plain = _plainly(facts, call, before, name, value)
+    if plain is not None:
+        return _smallest(facts, place, before, plain)
+    import libcst as cst  # which takes longer to import than to lint a file: most calls do without
+
     try:
         node = cst.parse_expression(before)
     except cst.ParserSyntaxError:  # a line ends before the bracket, within brackets that are not part of the call
@@ -48,6 +56,62 @@ def _laid_out(facts: ModuleFacts, call: ast.Call, name: str, value: str) -> Edit
     assert isinstance(node, cst.Call)
     after = cst.Module([], default_newline=facts.source.newline).code_for_node(_appended(node, name, value))
     return _smallest(facts, place, before, after)
+
+
+def _plainly(facts: ModuleFacts, call: ast.Call, text: str, name: str, value: str) -> str | None:
+    """The text of a call with the argument added; None for one with comments, or whose callee is split."""
+    arguments, begin = _arguments(facts, call), facts.source.offset(facts.range(call).start)
+    callee = facts.source.offset(facts.range(call.func).end) - begin
+    if not arguments or _INTRICATE.search(text) or "\n" in text[:callee] or facts.source.newline != "\n":
+        return None
+    if any(isinstance(argument, ast.GeneratorExp) for argument in arguments):
+        return None
+    starts = [facts.source.offset(facts.range(argument).start) - begin for argument in arguments]
+    ends = [_behind_brackets(text, facts.source.offset(facts.range(a).end) - begin) for a in arguments]
+    space = _space_between(text, callee, ends)
+    if space is None:
+        return None
+    named = [
+        start + len(a.arg) for a, start in zip(arguments, starts, strict=True) if isinstance(a, ast.keyword) and a.arg
+    ]
+    blank = " " if named and all(text[place].isspace() for place in named) else ""
+    new, count = f"{name}{blank}={blank}{value}", len(arguments)
+    while count and isinstance(arguments[count - 1], ast.keyword) and text.startswith("**", starts[count - 1]):
+        count -= 1
+    if count < len(arguments):  # `**options` stay the last
+        head = text[: starts[count]]
+        glue = "" if not count or head[-1].isspace() else " "
+        return f"{head}{glue}{new},{space}{text[starts[count] :]}"
+    trailing = _COMMA.match(text, ends[-1])
+    rest = f"{text[ends[-1] : trailing.start(1)]}{_without_blank_lines(trailing[1])}" if trailing is not None else ""
+    return f"{text[: ends[-1]]},{space}{new}{rest}{text[trailing.end() if trailing is not None else ends[-1] :]}"
+
+
+def _behind_brackets(text: str, end: int) -> int:
+    """Behind the brackets around what ends there."""
+    found = _CLOSED.match(text, end, len(text) - 1)
+    return found.end() if found is not None else end
+
+
+def _space_between(text: str, callee: int, ends: Sequence[int]) -> str | None:
+    """What follows the comma between the last two arguments of a call, or lays out a single one with a comma; None
+    where that cannot be told. `callee` is where that ends."""
+    found: re.Match[str] | None = None
+    if len(ends) > 1:
+        found = _COMMA.match(text, ends[-2])
+        if found is None:
+            return None
+    elif _COMMA.match(text, ends[-1]) is not None:
+        found = _BRACKET.match(text, callee)
+        if found is None:
+            return None
+        if "\n" not in found[1]:
+            return " "
+    return (_without_blank_lines(found[1]) if found is not None else "") or " "
+
+
+def _without_blank_lines(space: str) -> str:
+    return f"\n{space.rpartition(chr(10))[2]}" if "\n" in space else space
 
 
 def _behind_last(facts: ModuleFacts, call: ast.Call, text: str) -> Edit:
@@ -152,7 +216,7 @@ def _smallest(facts: ModuleFacts, place: Range, before: str, after: str) -> Edit
 # -- the width of a line --------------------------------------------------------------------------------------
 
 
-def _within_width(facts: ModuleFacts, call: ast.Call, edit: Edit) -> Edit:
+def _within_width(facts: ModuleFacts, call: ast.Call, edit: Edit, told: int | None) -> Edit:
     """The edit with the new argument on a line of its own, where the line it is on would grow too long."""
     source, (start, end) = facts.source, edit.range
     if start != end or "\n" in edit.text or not (call.args or call.keywords) or _is_on_one_line(facts, call):
@@ -160,7 +224,7 @@ def _within_width(facts: ModuleFacts, call: ast.Call, edit: Edit) -> Edit:
     line = source.line(start.line)
     head, tail = line[: start.column - 1], line[start.column - 1 :]
     own = edit.text.removeprefix(", ")
-    width, indent = _width(source.text.splitlines()), _argument_indent(facts, call)
+    width, indent = told or _width(source), _argument_indent(facts, call)
     if len(head) + len(edit.text) + len(tail) <= width or len(indent) + len(own) + len(tail) > width:
         return edit
     if _stands_apart(facts, call):
@@ -198,9 +262,10 @@ def _one_a_line(facts: ModuleFacts, call: ast.Call, new: str) -> Edit:
     return Edit(source.rel, Range(start, Position(end.line, end.column + comma)), f"{between.join(texts)},")
 
 
-def _width(lines: Sequence[str]) -> int:
-    longest = max(map(len, lines), default=0)
-    return max(longest if len(lines) >= _TELLING else _USUAL, _NARROWEST) if longest < _WIDEST else _WIDEST
+def _width(source: SourceFile) -> int:
+    longest = source.longest_line
+    is_telling = len(source.line_starts) > _TELLING  # the last of these is empty
+    return max(longest if is_telling else _USUAL, _NARROWEST) if longest < _WIDEST else _WIDEST
 
 
 def _is_on_one_line(facts: ModuleFacts, call: ast.Call) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
+from torchrepro_lint.formatter import Style
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.model import Edit, Position, Range
 
@@ -39,7 +40,9 @@ def insert_before(facts: ModuleFacts, statement: ast.stmt, *lines: str) -> Edit:
         return Edit(facts.source.rel, Range(place, place), "".join(f"{line}; " for line in lines))
     newline = facts.source.newline
     place = Position(top_line(facts, statement), place.column)
-    return Edit(facts.source.rel, Range(place, place), "".join(f"{line}{newline}{indent}" for line in lines))
+    first, *others = [*lines, None]
+    text = "".join(newline if line == "" else f"{newline}{indent}{line or ''}" for line in others)
+    return Edit(facts.source.rel, Range(place, place), f"{first}{text}")
 
 
 def insert_after(facts: ModuleFacts, statement: ast.stmt, *lines: str) -> Edit:
@@ -68,6 +71,13 @@ def insert_first(facts: ModuleFacts, owner: ast.stmt, *lines: str) -> Edit:
 def _leads(body: list[ast.stmt], index: int) -> bool:
     """Whether the statement is one of the imports at the top of `body`."""
     return all(isinstance(n, _IMPORTS) or (i == 0 and is_docstring(n)) for i, n in enumerate(body[: index + 1]))
+
+
+def quoted(facts: ModuleFacts, text: str, style: Style) -> str:
+    """A string as the formatter writes it; where none says, as the file writes most of them."""
+    single = facts.source.text.count("'") > facts.source.text.count('"')
+    quote = style.quote or ("'" if single else '"')
+    return f"{quote}{text}{quote}"
 
 
 def indentation(facts: ModuleFacts) -> str:

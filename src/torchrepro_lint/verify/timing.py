@@ -6,7 +6,7 @@ On a GPU events are timed on its own clock; on a CPU, the wall clock. Knows tria
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from statistics import median, quantiles
 
 import torch
@@ -19,6 +19,7 @@ from torchrepro_lint.verify.trial import Trial
 _WARM_UPS = 5
 _PAIRS = 20
 _LEAST_PAIRS = 5
+_CLOSE = 0.05  # of their median: pairs whose middle half lies as close say no more when there are twice as many
 RUNS = 2 * (_WARM_UPS + _PAIRS)
 """How often an experiment is run at most, with the flag and without, to compare its speeds."""
 _RESOLUTION = 0.0005  # milliseconds that two events of a GPU can tell apart; a kernel may take less
@@ -28,15 +29,18 @@ Clock = Callable[[Callable[[], object]], float]
 
 
 def slowdown(trial: Trial, clock: Clock, patience: float) -> Slowdown:
-    """Times both paths in turn, for at most `patience` seconds once there are a few pairs."""
+    """Times both paths in turn until the pairs agree, for at most `patience` seconds once there are a few."""
     stop = time.monotonic() + patience
     pairs: list[tuple[float, float]] = []
     for _ in range(_WARM_UPS):
         _timed(trial, clock)
-    while len(pairs) < _PAIRS and (len(pairs) < _LEAST_PAIRS or time.monotonic() < stop):
+    low, middle, high = 0.0, 0.0, 1.0
+    while len(pairs) < _PAIRS and (
+        len(pairs) < _LEAST_PAIRS or (time.monotonic() < stop and high - low > _CLOSE * middle)
+    ):
         pairs.append(_timed(trial, clock))
-    ratios = [max(strict, _RESOLUTION) / max(default, _RESOLUTION) for default, strict in pairs]
-    low, middle, high = quantiles(ratios, n=4, method="inclusive")
+        if len(pairs) >= _LEAST_PAIRS:
+            low, middle, high = _quartiles(pairs)
     return Slowdown(
         median=middle,
         iqr=(low, high),
@@ -44,6 +48,11 @@ def slowdown(trial: Trial, clock: Clock, patience: float) -> Slowdown:
         default_ms=median(default for default, _ in pairs),
         deterministic_ms=median(strict for _, strict in pairs),
     )
+
+
+def _quartiles(pairs: Sequence[tuple[float, float]]) -> list[float]:
+    ratios = [max(strict, _RESOLUTION) / max(default, _RESOLUTION) for default, strict in pairs]
+    return quantiles(ratios, n=4, method="inclusive")
 
 
 def clock_of(device: torch.device) -> Clock:

@@ -1,0 +1,40 @@
+"""TRP505: a kernel of the project's own adds with atomics, in no fixed order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from torchrepro_lint.checks.draft import Draft, Place
+from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.model import Related
+
+if TYPE_CHECKING:
+    from torchrepro_lint.kernels.own_kernels import OwnKernel
+
+WORDS = ("Extension", "cpp_extension", "load_library", ".jit")  # what builds or loads native code, or makes a kernel
+
+_SHARED = ("several of them add floats in one place",)
+_LOCKED = ("what they add up under the lock are floats",)
+
+
+def check(module: Module, program: Program) -> Iterator[Draft]:
+    if not any(program.project.text.containing(word) for word in WORDS):
+        return
+    from torchrepro_lint.kernels.own_kernels import own_kernels  # few projects have kernels
+
+    for item in own_kernels(module.facts, program):
+        values = {"call": module.facts.text(item.node.func), "kernel": item.kernel, "atomic": item.atomic}
+        message, depends = ("lock", _LOCKED) if item.is_lock else (None, _SHARED)
+        yield Draft(item.node, values, message, depends=depends, related=(_place(item),))
+
+
+def _place(item: OwnKernel) -> Place | Related:
+    words = f"`{item.kernel}` takes turns here" if item.is_lock else f"`{item.kernel}` adds here"
+    match item.place:
+        case Site(node=node, scope=scope):
+            return Place(scope.facts, node, words)
+        case location:
+            return Related(location, words)

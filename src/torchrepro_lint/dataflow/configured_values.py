@@ -1,0 +1,128 @@
+"""What configuration files say, where a program reads them: the way from `yaml.safe_load(file)` to what is in the file.
+
+Knows the catalogue's readers and which entries a program sets itself; what is in a file is written out in its facts, so
+that the evaluation follows it like a dict in the code.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, TypeAlias
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.abstract_values import Origin, is_configured
+from torchrepro_lint.dataflow.paths import Written
+from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.project.configurations import ANY
+from torchrepro_lint.project.project import Project
+
+PathOf: TypeAlias = "Callable[[ast.expr, Scope], Written]"
+OriginsOf: TypeAlias = "Callable[[ast.expr, Scope], list[Origin]]"
+MAX_CLASSES = 8
+_KEY = re.compile(r"[\w-]+")
+_USUAL = "cfg|conf|config|opts?|hparams|params"
+# A project whose text has none of these reads no configuration.
+_READS = re.compile(rb"(?:yaml|json|toml\w*|tomli|OmegaConf)\.\w*load|from yaml|hydra\.|OmegaConf\.|import OmegaConf")
+_SIGNS = (b"yaml", b"json", b"toml", b"hydra", b"omegaconf")
+
+
+@cache
+def rows(kind: str) -> Mapping[str, Mapping[str, Any]]:
+    """The catalogue's functions of one kind."""
+    return catalogue.names("configurations", kind)
+
+
+class ConfiguredValues:
+    """Answers for one project; `path_of` says which file an expression names."""
+
+    def __init__(self, project: Project, path_of: PathOf) -> None:
+        self._project = project
+        self.path_of = path_of
+
+    def are_any(self) -> bool:
+        """Whether the project may read configurations at all."""
+        return self._project.text.any_match(_READS, _SIGNS) is True
+
+    # -- calls ---------------------------------------------------------------------------------------------------
+    def read(self, callee: str, call: ast.Call, scope: Scope, origins: OriginsOf) -> list[Site] | None:
+        """What a call gives that reads a file, or hands on what was read; None where that is not known."""
+        first = _first(call)
+        if first is None:
+            return None
+        if callee in rows("readers"):
+            return self.files(self.path_of(first, scope), scope)
+        held = origins(first, scope)
+        return [Site(first, scope)] if held and all(is_configured(o) for o in held) else None
+
+    def parsed(self, call: ast.Call, scope: Scope) -> list[Site] | None:
+        """What a parser reads from a file: the same options for each of the classes that share them."""
+        first = _first(call)
+        found = self.files(self.path_of(first, scope), scope) if first is not None else None
+        if found is None or len(found) > 1:
+            return None
+        ((node, where),) = found
+        return [Site(ast.copy_location(ast.Tuple([node] * MAX_CLASSES, ast.Load()), node), where)]
+
+    def files(self, paths: Written, scope: Scope) -> list[Site] | None:
+        """What is in the files that are meant by paths in the code of `scope`; None where one is not known."""
+        found: dict[Site, None] = {}
+        for path in paths:
+            meant = self._project.configurations.meant(path, scope.facts.source.path)
+            if not meant or (ANY in path and len(paths) > 1):
+                return None
+            found |= dict.fromkeys(map(contents, meant))
+        return list(found) or None
+
+    # -- what a program sets -------------------------------------------------------------------------------------
+    def sets(self, holder: ast.expr, key: str) -> bool:
+        """Whether the program itself may set an entry of what `holder` holds: then the file does not say what it is."""
+        if not _KEY.fullmatch(key):
+            return True
+        names = "|".join(dict.fromkeys([_USUAL, *map(re.escape, _names_of(holder))]))
+        return self._project.text.any_match(_set_to(names, key), (key.lower().encode(),)) is not False or (
+            self._project.text.any_match(_filled(names), (b"update", b"merge", b"setattr", b"override")) is not False
+        )
+
+
+@cache
+def _set_to(names: str, key: str) -> re.Pattern[bytes]:
+    """`config["key"] = ...`, `cfg.train.key = ...`"""
+    item = rf"\[\s*[\"']{key}[\"']\s*\]\s*(?:[-+*/|]?=)(?!=)"
+    attribute = rf"(?<![\w.])(?:self\.)?(?:{names})(?:\.\w+)*\.{key}\s*(?:[-+*/|]?=)(?!=)"
+    return re.compile(rf"{item}|{attribute}".encode())
+
+
+@cache
+def _filled(names: str) -> re.Pattern[bytes]:
+    """`cfg.merge_from_list(...)`, `config.update(...)`, `setattr(cfg, ...)`"""
+    held = rf"(?:self\.)?(?:{names})(?:\.\w+|\[[^\]]*\])*"
+    method = rf"(?<![\w.]){held}\.(?:update|merge\w*)\("
+    passed = rf"\b(?:setattr|\w*(?:update|merge|override)\w*)\(\s*{held}\s*[,)]"
+    return re.compile(rf"{method}|{passed}".encode())
+
+
+def _names_of(holder: ast.expr) -> list[str]:
+    """The names that `self.cfg["train"]` goes by: the variable's, and the last attribute's."""
+    found: list[str] = []
+    while isinstance(holder, ast.Attribute | ast.Subscript | ast.Call):
+        found += [holder.attr] if isinstance(holder, ast.Attribute) and not found else []
+        holder = holder.func if isinstance(holder, ast.Call) else holder.value
+    return [*found, holder.id] if isinstance(holder, ast.Name) and holder.id != "self" else found
+
+
+def contents(facts: ModuleFacts) -> Site:
+    """What is in a configuration file."""
+    statement = facts.tree.body[0]
+    assert isinstance(statement, ast.Expr)
+    return Site(statement.value, facts.scope)
+
+
+def _first(call: ast.Call) -> ast.expr | None:
+    """The first argument, or what alone is unpacked into a call."""
+    if call.args:
+        return None if isinstance(call.args[0], ast.Starred) else call.args[0]
+    return call.keywords[0].value if call.keywords else None

@@ -1,0 +1,128 @@
+"""What a value is when the program runs as it is configured by default, with configuration files that its user may
+override or choose: Hydra's, those that an option names, those that the command line is merged into.
+
+Goes the ways of `evaluate`, and a few that end there.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from pathlib import Path
+
+from torchrepro_lint.dataflow.abstract_values import Display, Origin, is_configured
+from torchrepro_lint.dataflow.configured_values import ConfiguredValues, rows
+from torchrepro_lint.dataflow.evaluate import Evaluation, Values
+from torchrepro_lint.dataflow.grafts import Graft, Tree, built, merge, written_entries
+from torchrepro_lint.dataflow.hydra import composed
+from torchrepro_lint.dataflow.paths import Paths
+from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, Scope
+
+SUFFIXES = (".yaml", ".yml")
+TARGETS = ("_target_", "target", "cls", "class")  # the others until Hydra 1.0
+
+
+class Defaults(Values):
+    """Values by default. Where they are known, the user can still choose others."""
+
+    def __call__(self, expr: ast.expr, scope: Scope) -> list[Origin]:
+        return super().__call__(*expr.site) if isinstance(expr, Graft) else super().__call__(expr, scope)
+
+    def _new_configured(self) -> ConfiguredValues:
+        paths = Evaluation(Paths(defaults=True), self._names, self._callers_of, self)
+        return ConfiguredValues(self._project, paths.value)
+
+    def configured_entries(self, expr: ast.expr, scope: Scope) -> list[Display] | None:
+        """The mappings of configuration files that an expression is."""
+        found = self.value(expr, scope)
+        known = [o for o in found if isinstance(o, Display) and isinstance(o.node, ast.Dict) and is_configured(o)]
+        return known if found and len(known) == len(found) else None
+
+    def instantiated(self, name: str, call: ast.Call, scope: Scope) -> list[str | Scope]:
+        """What a call makes, by the target that its configuration names; nothing where that is not known."""
+        if name not in rows("instantiators") or not call.args:
+            return []
+        entries = [
+            (key, site)
+            for held in self.configured_entries(call.args[0], scope) or ()
+            for key, site in written_entries(held.node, held.scope)
+            if key in TARGETS and isinstance(site.node, ast.Constant) and isinstance(site.node.value, str)
+        ]
+        found = (self._named(str(site.node.value), scope) for _, site in entries)  # type: ignore[attr-defined]
+        return [target for target in found if target is not None]
+
+    def _named(self, dotted: str, scope: Scope) -> str | Scope | None:
+        """A class or function by its full name, as an import in the same file would find it."""
+        target = self._names.imported(Binding("import", scope.node, target=dotted), scope.facts)
+        return target if isinstance(target, str | Scope) else None
+
+    # -- calls ---------------------------------------------------------------------------------------------------
+    def _called(self, callee: str | Scope | None, call: ast.Call, scope: Scope) -> list[Origin]:
+        if isinstance(callee, str) and callee in rows("merges"):
+            site = self._merged(call, scope)
+            if site is not None:
+                return self(*site)
+        return super()._called(callee, call, scope)
+
+    def _merged(self, call: ast.Call, scope: Scope) -> Site | None:
+        tree: Tree = {}
+        facts: ModuleFacts | None = None
+        for value in call.args:
+            origins = [] if isinstance(value, ast.Starred) else self(value, scope)
+            if self._is_of_command_line(value, scope):
+                continue
+            if len(origins) != 1 or not isinstance(origins[0], Display) or not isinstance(origins[0].node, ast.Dict):
+                return None
+            origin = origins[0]
+            merge(tree, Site(origin.node, origin.scope))
+            facts = origin.scope.facts if is_configured(origin) else facts
+        return built(tree, facts) if facts is not None else None
+
+    def _is_of_command_line(self, value: ast.expr, scope: Scope) -> bool:
+        made = [getattr(origin, "callee", None) for origin in self(value, scope)]
+        return bool(made) and all(callee in rows("command_lines") for callee in made)
+
+    # -- Hydra -----------------------------------------------------------------------------------------------------
+    def _parameter(self, binding: Binding, scope: Scope) -> list[Origin]:
+        site = self._composed(binding, scope)
+        return self(*site) if site is not None else super()._parameter(binding, scope)
+
+    def _composed(self, binding: Binding, function: Scope) -> Site | None:
+        """What Hydra calls a function with that is decorated by `hydra.main`."""
+        node = function.node
+        if not isinstance(node, FunctionNode) or not node.decorator_list or binding.node not in node.args.args[:1]:
+            return None
+        outer = function.parent or function
+        calls = [d for d in node.decorator_list if isinstance(d, ast.Call)]
+        composing = (d for d in calls if self._names.resolve(d.func, outer) in rows("composers"))
+        return next((self._of_decorator(d, function) for d in composing), None)
+
+    def _of_decorator(self, decorator: ast.Call, function: Scope) -> Site | None:
+        given = {k.arg: k.value for k in decorator.keywords}
+        given |= dict(zip(("config_path", "config_name"), decorator.args, strict=False))
+        folder, name = (self._text(given.get(key), function) for key in ("config_path", "config_name"))
+        if folder is None:
+            return None
+        if name == "":  # before Hydra 1.0 one path named the file
+            folder, _, name = folder.rpartition("/")
+        if name is None:
+            return None
+        base = Path(folder) if Path(folder).is_absolute() else function.facts.source.path.parent / folder
+        return composed(_without_suffix(name), lambda of: self._configuration(base, of))
+
+    def _text(self, value: ast.expr | None, function: Scope) -> str | None:
+        """A text argument; empty where it is left out or None."""
+        if value is None or (isinstance(value, ast.Constant) and value.value is None):
+            return ""
+        scope = function.parent or function
+        found: Sequence[str] = self._configured.path_of(value, scope)
+        return found[0] if len(found) == 1 and "\0" not in found[0] else None
+
+    def _configuration(self, folder: Path, name: str) -> ModuleFacts | None:
+        found = (self._project.configurations.read(str(folder / f"{name}{suffix}")) for suffix in SUFFIXES)
+        return next((facts for facts in found if facts is not None), None)
+
+
+def _without_suffix(name: str) -> str:
+    return name.rsplit(".", 1)[0] if name.endswith(SUFFIXES) else name

@@ -1,0 +1,108 @@
+"""Values that are put together from several configuration files: what a composed mapping holds is written elsewhere.
+
+Such a value may be given another one on the command line. So it is an expression that means nothing by itself, and
+only who asks what is so by default (`defaults`) looks at what it stands for. Knows how mappings are merged, and who
+wins; not which are.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
+
+from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.index import ModuleFacts, Scope
+
+MAX_REFERENCES = 8
+_REFERENCE = re.compile(r"\$\{([\w.-]+)\}")
+Tree: TypeAlias = "dict[str, Tree | Site]"
+
+
+class Graft(ast.Name):
+    """Stands for what is written at `site`, in a file of its own."""
+
+    site: Site
+
+
+def graft(site: Site) -> Graft:
+    """An expression that stands for another one, and has its place."""
+    if isinstance(site.node, Graft):
+        return site.node
+    made = ast.copy_location(Graft(" ", ast.Load()), site.node)
+    made.site = site
+    site.scope.facts.parents.adopt(made, site.node)
+    return made
+
+
+def merge(into: Tree, site: Site) -> None:
+    """Put the entries of a mapping over those that are there; what is written out in both is merged."""
+    for key, held in written_entries(site.node, site.scope):
+        inner = into.get(key)
+        if isinstance(held.node, ast.Dict):
+            tree: Tree = inner if isinstance(inner, dict) else {}
+            into[key] = tree
+            merge(tree, held)
+        else:
+            into[key] = held
+
+
+def written_entries(mapping: ast.expr, scope: Scope) -> Iterator[tuple[str, Site]]:
+    """The entries of a mapping that have a text as their key, where they are written."""
+    assert isinstance(mapping, ast.Dict)
+    for key, value in zip(mapping.keys, mapping.values, strict=True):
+        if isinstance(key, ast.Constant) and isinstance(key.value, str):
+            yield key.value, value.site if isinstance(value, Graft) else Site(value, scope)
+
+
+def nested(names: Iterable[str], tree: Tree) -> Tree:
+    """The tree at a place in another one: `a.b` of the package that a file belongs to."""
+    for name in reversed(list(names)):
+        tree = {name: tree}
+    return tree
+
+
+def overlay(into: Tree, tree: Tree) -> None:
+    """The same as `merge` for a tree."""
+    for key, value in tree.items():
+        inner = into.get(key)
+        if isinstance(value, dict) and isinstance(inner, dict):
+            overlay(inner, value)
+        else:
+            into[key] = value
+
+
+def built(tree: Tree, facts: ModuleFacts) -> Site:
+    """The mapping that a tree is, as a person would look for it in the file of `facts`."""
+    top = facts.tree.body[0]
+    assert isinstance(top, ast.Expr)
+    return _dict(tree, Site(top.value, facts.scope), tree)
+
+
+def _dict(tree: Tree, place: Site, root: Tree) -> Site:
+    values = [_value(value, place, root) for value in tree.values()]
+    keys: list[ast.expr | None] = [ast.copy_location(ast.Constant(key), place.node) for key in tree]
+    made = ast.copy_location(ast.Dict(keys, list(values)), place.node)
+    place.scope.facts.parents.adopt(made, place.node)
+    return Site(made, place.scope)
+
+
+def _value(value: Tree | Site, place: Site, root: Tree) -> ast.expr:
+    if isinstance(value, dict):
+        return _dict(value, place, root).node
+    return graft(_referred(value, root))
+
+
+def _referred(site: Site, root: Tree) -> Site:
+    """What `${other.key}` stands for; itself where that is not one entry of the configuration."""
+    found: Tree | Site | None = site
+    for _ in range(MAX_REFERENCES):
+        name = found.node.id if isinstance(found, Site) and isinstance(found.node, ast.Name) else ""
+        reference = _REFERENCE.fullmatch(name)
+        if reference is None:
+            break
+        found = root
+        for part in reference[1].split("."):
+            found = found.get(part) if isinstance(found, dict) else None
+    return found if isinstance(found, Site) else site

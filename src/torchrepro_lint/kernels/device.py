@@ -1,0 +1,45 @@
+"""Whether a program runs on a GPU where there is one: by what its files say of devices, frameworks and launchers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.project.entries import entries
+
+_GPU = re.compile(r"(?i)cuda|accelerat|gpu")
+# What moves a model there without being told to, and what launchers leave to the processes that they start.
+_BY_THEMSELVES = re.compile(r"(?:pytorch_)?lightning\b|\btransformers\b|deepspeed|fastai|colossalai|LOCAL_RANK")
+_WORDS = ("cuda", "CUDA", "gpu", "GPU", "accelerat", "lightning", "transformers", "deepspeed", "LOCAL_RANK")
+
+
+def uses_gpu(files: Iterable[ModuleFacts], program: Program) -> bool:
+    """Whether any of the files speaks of a GPU."""
+    return any(_speaks_of_gpu(facts, program) for facts in files)
+
+
+@remembered
+def _speaks_of_gpu(facts: ModuleFacts, _: Program) -> bool:
+    return _GPU.search(facts.source.text) is not None
+
+
+@remembered
+def goes_to_gpu(facts: ModuleFacts, program: Program) -> bool:
+    """Whether the programs that run the code of a file do; of code that no program in sight runs, the project."""
+    own = facts.source.path
+    if _speaks_of_gpu(facts, program) or _BY_THEMSELVES.search(facts.source.text):
+        return True
+    users = {own, *program.project.users([own])}
+    programs = {path for path in users if _starts_a_program(path, program)}
+    files = {path for start in programs for path in program.project.reachable(start)}
+    spoken = [program.project.text.containing(word) for word in _WORDS]
+    return any(paths is None or (not files.isdisjoint(paths) if files else paths) for paths in spoken)
+
+
+def _starts_a_program(path: Path, program: Program) -> bool:
+    facts = program.load(str(path))
+    return facts is not None and bool(entries(facts, program.project))

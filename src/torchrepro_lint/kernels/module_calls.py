@@ -1,0 +1,65 @@
+"""Where the objects of a module class of the project are called, if all of them can be followed.
+
+Knows which calls give a module back, or run it. Judges nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from torchrepro_lint.dataflow.edges import Edges
+from torchrepro_lint.dataflow.follow import Follow, Policy
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import CallSite
+from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.dataflow.use import STOP, Argument, Sink, Steps, Use
+from torchrepro_lint.index import Scope
+from torchrepro_lint.project import roles
+
+_SAME_OBJECT = frozenset({"to", "cuda", "cpu", "train", "eval", "float", "half", "double", "requires_grad_"})
+_WRAPPERS = frozenset({"torch.nn.DataParallel", "torch.nn.parallel.DistributedDataParallel", "torch.compile"})
+
+
+@remembered
+def module_calls(owner: Scope, program: Program) -> tuple[CallSite, ...] | None:
+    """The calls of the objects of a class; None where there may be others: a class derives from it, or one of its
+    objects goes where it cannot be followed."""
+    constructor = program.names.method(owner, "__init__")
+    made = program.callers_of(constructor) if constructor is not None and constructor.parent is owner else None
+    if not made or _is_derived_from(owner, program) or all(_is_tried(scope) for _, scope in made):
+        return None  # what only tests make is made for others
+    found: list[CallSite] = []
+    for call, scope in made:
+        search = Follow(_POLICY, program)
+        found += search.found([Use(call, scope, None)])
+        if search.escaped:
+            return None
+    return tuple(found)
+
+
+def _is_tried(scope: Scope) -> bool:
+    return roles.of_file(scope.facts.source.rel, trains=False) is not None
+
+
+def _is_derived_from(owner: Scope, program: Program) -> bool:
+    name = owner.name.rpartition(".")[2].encode()
+    derived = re.compile(rb"class\s+\w+\s*\([^()]*\b%b\b" % re.escape(name))
+    return program.project.text.any_match(derived, (name.lower(),)) is not False
+
+
+def _judge(use: Use[None], _: Edges) -> Steps | None:
+    parent = use.parent
+    if isinstance(parent, ast.Call) and parent.func is use.node:
+        return (Sink((parent, use.scope)),)
+    if use.method is not None:
+        name, call = use.method
+        return (use.at(call),) if name in _SAME_OBJECT else (Sink((call, use.scope)),) if name == "forward" else STOP
+    return STOP if isinstance(parent, ast.Attribute) else None
+
+
+def _wrapped(use: Use[None], argument: Argument, callee: str | Scope | None, _: Edges) -> Steps | None:
+    return (use.at(argument.call),) if callee in _WRAPPERS else None
+
+
+_POLICY: Policy[None, CallSite] = Policy("calls of a module", _judge, passed=_wrapped, is_complete=True, bound=120)

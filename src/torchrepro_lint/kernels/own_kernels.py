@@ -1,0 +1,157 @@
+"""The calls of a file that reach a kernel of the project's own which adds with atomics: a function of its extension
+module, an operator that it registers, a Triton or Numba kernel that is launched.
+
+Judges no gradient: such a kernel may run in either pass. Knows nothing of what PyTorch's own operations do.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.abstract_values import Result
+from torchrepro_lint.dataflow.calls import Call
+from torchrepro_lint.dataflow.enclosing import ancestors
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.index import ITEM, FunctionNode, ModuleFacts, Scope
+from torchrepro_lint.kernels.context import context
+from torchrepro_lint.kernels.native_sources import native_sources
+from torchrepro_lint.kernels.triggers import triggers
+from torchrepro_lint.model import Location
+
+MAX_HELPERS = 32  # functions that one kernel in Python calls
+_OPERATORS = "torch.ops."
+_LAST_OF_TEXT = re.compile(r"""["'](?:[^"'\s]*[./])?(\w+)["']""")
+
+
+class OwnKernel(NamedTuple):
+    """A call that reaches one. `place` is where it adds: in a native source, or in a function of the project."""
+
+    node: ast.Call
+    scope: Scope
+    kernel: str
+    atomic: str
+    is_lock: bool
+    place: Location | Site
+
+
+def own_kernels(facts: ModuleFacts, program: Program) -> Iterator[OwnKernel]:
+    """All such calls of a file that training may run, in source order."""
+    found = [*_extension_calls(facts, program), *_launches(facts, program)]
+    for item in sorted(found, key=lambda item: (item.node.lineno, item.node.col_offset)):
+        if context(item.node, item.scope, program).role is None:
+            yield item
+
+
+# -- C++ and CUDA -------------------------------------------------------------------------------------------------
+def _extension_calls(facts: ModuleFacts, program: Program) -> Iterator[OwnKernel]:
+    sources = native_sources(program)
+    for name in sorted(sources.names & {*facts.calls, *facts.aliases}):
+        for spelled in (name, *sorted(facts.aliases.get(name, ()))):
+            for call, scope in facts.calls.get(spelled, ()):
+                meant = _meant(call.func, scope, program)
+                atomic = sources.atomic(meant[1], namespace=meant[0]) if meant is not None else None
+                if atomic is not None:
+                    yield OwnKernel(call, scope, atomic.kernel, atomic.written, is_lock=False, place=atomic.location)
+
+
+def _meant(function: ast.expr, scope: Scope, program: Program) -> tuple[str | None, str] | None:
+    """The namespace of torch.ops, or None for an extension module of the project, and the function in it."""
+    name = program.qualified(function, scope)
+    if name is not None and name.startswith(_OPERATORS):
+        parts = name.removeprefix(_OPERATORS).split(".")
+        return (parts[0], parts[1]) if len(parts) > 1 else None
+    if name in triggers() or isinstance(program.resolve(function, scope), Scope):
+        return None  # a package of the catalogue, or Python code of the project
+    parts = _as_imported(function, scope)
+    if parts:
+        return (None, parts[-1]) if parts[-2:-1] and parts[-2] in _extension_names(program) else None
+    is_loaded = isinstance(function, ast.Attribute) and _is_loaded(function.value, scope, program)
+    return (None, function.attr) if is_loaded else None  # type: ignore[attr-defined]
+
+
+def _as_imported(expr: ast.expr, scope: Scope) -> list[str]:
+    """The parts of the full name that an import gives an expression, of a relative one without what is above; none
+    where nothing is imported."""
+    rest: list[str] = []
+    while isinstance(expr, ast.Attribute):
+        rest.insert(0, expr.attr)
+        expr = expr.value
+    owner = scope.binding_scope(expr.id) if isinstance(expr, ast.Name) else None
+    imports = [b for b in owner.bindings[expr.id] if b.kind == "import"] if owner is not None else []  # type: ignore[attr-defined]
+    return [*imports[0].target.split("."), *rest] if imports else []
+
+
+def _is_loaded(module: ast.expr, scope: Scope, program: Program) -> bool:
+    loaders = catalogue.names("kernels", "extension_loaders")
+    return any(isinstance(o, Result) and o.callee in loaders for o in program.origins(module, scope))
+
+
+def _extension_names(program: Program) -> Collection[str]:
+    """What the files that build extension modules call by name, or a part of a path."""
+    text = program.project.text
+
+    def find() -> frozenset[str]:
+        words = catalogue.table("kernels")["extension_builders"]["words"]
+        files = {path for word in words for path in text.containing(word) or ()}
+        return frozenset(name for path in sorted(files) for name in _LAST_OF_TEXT.findall(text.of(path)))
+
+    found: frozenset[str] = program.store.text_table(_extension_names).get("names", find)
+    return found
+
+
+# -- kernels in Python --------------------------------------------------------------------------------------------
+def _launches(facts: ModuleFacts, program: Program) -> Iterator[OwnKernel]:
+    """`kernel[grid](x, y)`"""
+    for call, scope in facts.calls.get(ITEM, ()):
+        kernel = program.resolve(call.func.value, scope) if isinstance(call.func, ast.Subscript) else None
+        if isinstance(kernel, Scope) and _is_kernel(kernel, program):
+            yield from _launched(call, scope, kernel, program)
+
+
+def _launched(call: ast.Call, scope: Scope, kernel: Scope, program: Program) -> Iterator[OwnKernel]:
+    found = _atomic_call(kernel, program)
+    if found is not None:
+        site, name = found
+        is_lock = "lock" in catalogue.names("kernels", "python_atomics")[name]
+        yield OwnKernel(call, scope, kernel.name, site.scope.facts.text(site.node.func), is_lock, site)  # type: ignore[attr-defined]
+
+
+def _is_kernel(function: Scope, program: Program) -> bool:
+    node, outer = function.node, function.parent or function
+    decorators = node.decorator_list if isinstance(node, FunctionNode) else []
+    names = {program.qualified(d.func if isinstance(d, ast.Call) else d, outer) for d in decorators}
+    return not names.isdisjoint(catalogue.names("kernels", "python_kernels"))
+
+
+@remembered
+def _atomic_call(kernel: Scope, program: Program) -> tuple[Site, str] | None:
+    """The first place in a kernel, or in what it calls, that adds with an atomic; and the full name of that."""
+    pending, seen = [kernel], {kernel}
+    while pending and len(seen) < MAX_HELPERS:
+        function = pending.pop(0)
+        for node in ast.walk(function.node):
+            if not isinstance(node, ast.Call):
+                continue
+            scope = function.facts.scope_of(node)
+            name = program.qualified(node.func, scope)
+            if name is not None and _adds(name, Call(node, scope, name, program)):
+                return Site(node, scope), name
+            helpers = [f for f in program.runs(node, scope) if isinstance(f, Scope) and f not in seen]
+            seen.update(helpers)
+            pending += helpers
+    return None
+
+
+def _adds(name: str, call: Call) -> bool:
+    row = catalogue.names("kernels", "python_atomics").get(name)
+    if row is None:
+        return False
+    if "lock" in row:
+        return any(isinstance(node, ast.While) for node in ancestors(call.node, call.scope))
+    return not isinstance(call.literal("val", row["value"]), int | float)  # a counter: its sums are exact

@@ -1,0 +1,195 @@
+"""Results of several workers that are taken in the order in which they are done, and what that order decides: samples,
+updates of a model, sums of floats.
+
+Whether an order shows is for `order` to say; here stands what brings such an order about. Judges nothing where there is
+one worker.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.abstract_values import Constant, Result
+from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow.enclosing import ancestors
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.index import Scope
+from torchrepro_lint.loading.decisions import Decision
+from torchrepro_lint.loading.loops import nodes
+from torchrepro_lint.loading.order import decided_by, decided_in
+from torchrepro_lint.rng.updates import updates_model
+
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+
+
+class Arrival(NamedTuple):
+    """A call that gives results as they are done, and what their order decides."""
+
+    call: ast.Call
+    scope: Scope
+    decision: Decision
+
+
+def arrivals(module: Module, program: Program) -> Iterator[Arrival]:
+    """Those of a file whose order decides something, in source order."""
+    found = [*_completed(module, program), *_unordered(module, program), *_queued(module, program)]
+    yield from sorted(found, key=lambda item: (item.call.lineno, item.call.col_offset))
+
+
+# -- pools and futures ---------------------------------------------------------------------------------------------
+def _completed(module: Module, program: Program) -> Iterator[Arrival]:
+    rows = catalogue.names("order", "arrivals")
+    for call in module.calls(rows.keys()):
+        row = rows[call.name]
+        waits = (_last_name(call.argument(name)) == value for name, value in row.get("only_if", {}).items())
+        if all(waits) and not _has_one_worker(call.node, call.scope, program):
+            yield from _arrival(call.node, call.scope, row.get("part"), program)
+
+
+def _unordered(module: Module, program: Program) -> Iterator[Arrival]:
+    for name in catalogue.names("order", "arrival_methods"):
+        for call, scope in module.facts.calls.get(name, ()):
+            if isinstance(call.func, ast.Attribute) and not _has_one_worker(call, scope, program):
+                yield from _arrival(call, scope, None, program)
+
+
+def _arrival(call: ast.Call, scope: Scope, part: int | None, program: Program) -> Iterator[Arrival]:
+    path = () if part is None else (part,)
+    decision = decided_by(call, scope, program, path) or _decided_in_loop(call, scope, program)
+    if decision is not None:
+        yield Arrival(call, scope, decision)
+
+
+def _last_name(argument: object) -> str:
+    """The last part of a name that is passed, or the text: `concurrent.futures.FIRST_COMPLETED`."""
+    node = getattr(argument, "node", None)
+    return getattr(node, "attr", getattr(node, "id", getattr(node, "value", "")))
+
+
+def _has_one_worker(call: ast.Call, scope: Scope, program: Program) -> bool:
+    """Whether the pool that a method belongs to, or one that is made in the same function, has one worker."""
+    pools = catalogue.names("order", "pools")
+    holder = call.func.value if isinstance(call.func, ast.Attribute) else call.func
+    made = [o for o in program.origins(holder, scope) if isinstance(o, Result) and o.callee in pools]
+    sites = [(o.node, o.scope, str(o.callee)) for o in made] or [
+        (node, where, name)
+        for last in {name.rpartition(".")[2] for name in pools}
+        for node, where in scope.facts.calls.get(last, ())
+        if where.function is scope.function and (name := program.callee(node, where) or "") in pools
+    ]
+    counts = [Call(n, s, name, program).literal(pools[name]["workers"], 0) for n, s, name in sites]
+    return bool(counts) and all(count == 1 for count in counts)
+
+
+# -- queues ----------------------------------------------------------------------------------------------------------
+def _queued(module: Module, program: Program) -> Iterator[Arrival]:
+    """`queue.get()` in a loop, where several processes were given the queue."""
+    queues = catalogue.names("order", "queues")
+    for call, scope in module.facts.calls.get("get", ()):
+        loop = next((a for a in ancestors(call, scope) if isinstance(a, _LOOPS)), None)
+        if loop is None or not isinstance(call.func, ast.Attribute) or not _takes_next(call):
+            continue
+        made = [o for o in program.origins(call.func.value, scope) if isinstance(o, Result) and o.callee in queues]
+        if any(_fed_by_several(o.node, o.scope, program) for o in made):
+            decision = _update_in(loop, scope, program) or _sum_in(loop, scope, program)
+            if decision is None and _is_kept(call, loop):
+                decision = decided_in(loop, scope, program) if not isinstance(loop, ast.While) else None
+            if decision is not None:
+                yield Arrival(call, scope, decision)
+
+
+def _takes_next(call: ast.Call) -> bool:
+    """`queue.get()`, `queue.get(timeout=5)`: not `mapping.get(key)`."""
+    return all(isinstance(a, ast.Constant) and isinstance(a.value, bool) for a in call.args[:1])
+
+
+def _is_kept(call: ast.Call, loop: ast.AST) -> bool:
+    """Whether what is taken is in a list after the round: `results.append(queue.get())`, also by a name."""
+    body = list(nodes(getattr(loop, "body", [])))
+    assigned = [n for n in body if isinstance(n, ast.Assign) and any(call is inner for inner in ast.walk(n.value))]
+    names = {n.id for a in assigned for t in a.targets for n in ast.walk(t) if isinstance(n, ast.Name)}
+    fills = [n for n in body if isinstance(n, ast.Call) and getattr(n.func, "attr", "") in ("append", "extend")]
+    inside = [inner for fill in fills for a in fill.args for inner in ast.walk(a)]
+    return any(i is call or (isinstance(i, ast.Name) and i.id in names) for i in inside)
+
+
+def _fed_by_several(queue: ast.Call, scope: Scope, program: Program) -> bool:
+    """Whether several processes or threads are started with the queue among their arguments."""
+    statement = scope.facts.statement(queue)
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    texts = {ast.unparse(target) for target in targets}
+    starts = [
+        (call, where)
+        for last in {name.rpartition(".")[2] for name in catalogue.names("order", "runners")}
+        for call, where in scope.facts.calls.get(last, ())
+        if where.function is scope.function and any(ast.unparse(a) in texts for a in given_to(call))
+    ]
+    return len(starts) > 1 or any(runs_several(call, where, program) for call, where in starts)
+
+
+def given_to(call: ast.Call) -> Iterator[ast.expr]:
+    """What a process is given to run with: the items of `args=(...)`, or of the second argument."""
+    named = {k.arg: k.value for k in call.keywords}
+    passed = named.get("args", call.args[1] if len(call.args) > 1 else None)
+    yield from passed.elts if isinstance(passed, ast.Tuple | ast.List) else ()
+    yield from (n for n in (named.get("kwargs"),) if isinstance(n, ast.Dict) for n in n.values)
+
+
+def runs_several(call: ast.Call, scope: Scope, program: Program) -> bool:
+    """Whether a call that starts a process stands in a loop of more than one round, or starts several."""
+    number = next((k.value for k in call.keywords if k.arg == "nprocs"), None)
+    if number is not None:
+        return [o.value for o in program.origins(number, scope) if isinstance(o, Constant)] != [1]
+    holders = (a for a in ancestors(call, scope) if isinstance(a, ast.For | ast.ListComp | ast.GeneratorExp))
+    return any(not _is_one(holder, scope, program) for holder in holders)
+
+
+def _is_one(loop: ast.For | ast.ListComp | ast.GeneratorExp, scope: Scope, program: Program) -> bool:
+    iterable = loop.iter if isinstance(loop, ast.For) else loop.generators[0].iter
+    match iterable:
+        case ast.Call(func=ast.Name(id="range"), args=[count]):
+            return program.literal(count, scope) == 1
+    return False
+
+
+# -- what a loop does with them ----------------------------------------------------------------------------------------
+def _decided_in_loop(call: ast.Call, scope: Scope, program: Program) -> Decision | None:
+    """An update of a model or a sum of floats in the loop over the results."""
+    loop = next((a for a in ancestors(call, scope) if isinstance(a, _LOOPS)), None)
+    return (_update_in(loop, scope, program) or _sum_in(loop, scope, program)) if loop is not None else None
+
+
+def _update_in(loop: ast.AST, scope: Scope, program: Program) -> Decision | None:
+    for node in nodes(getattr(loop, "body", [])):
+        if isinstance(node, ast.Call) and updates_model(node, scope.facts.scope_of(node), program):
+            return Decision(scope.facts, node, "becomes the order of the updates")
+    return None
+
+
+def _sum_in(loop: ast.AST, scope: Scope, program: Program) -> Decision | None:
+    """`total += result`, where the total begins as a float or a tensor."""
+    for node in nodes(getattr(loop, "body", [])):
+        match node:
+            case ast.AugAssign(op=ast.Add(), target=ast.Name(id=name), value=value) if _varies(value):
+                owner = scope.binding_scope(name)
+                bindings = owner.bindings.get(name, ()) if owner is not None else ()
+                if any(_is_float(b.value, scope, program) for b in bindings if b.node is not node):
+                    return Decision(scope.facts, node, "is the order in which floats are added up")
+    return None
+
+
+def _varies(value: ast.expr) -> bool:
+    return not isinstance(value, ast.Constant) and getattr(getattr(value, "func", None), "id", "") not in ("len", "int")
+
+
+def _is_float(value: ast.expr | None, scope: Scope, program: Program) -> bool:
+    match value:
+        case ast.Constant(value=float()):
+            return True
+        case ast.Call():
+            name = program.qualified(value.func, scope) or ""
+            return name.startswith(("torch.zeros", "numpy.zeros", "torch.tensor"))
+    return False

@@ -1,0 +1,100 @@
+"""Models that several processes update at once: Hogwild on shared memory, and parameter servers over RPC.
+
+Goes by the call that shares the model, and by what the processes run. What only reads shared weights is no update.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow.enclosing import ancestors, inside
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import CallSite, Site
+from torchrepro_lint.index import Scope
+from torchrepro_lint.loading.arrivals import given_to, runs_several
+from torchrepro_lint.rng.updates import leads_to_update, updates_model
+
+_PROCESS = ("multiprocessing.Process", "torch.multiprocessing.Process", "multiprocessing.context.Process")
+
+
+class SharedModel(NamedTuple):
+    """`model.share_memory()`, and the call that starts processes which step an optimizer on it."""
+
+    call: ast.Call
+    started: CallSite
+
+
+class RemoteUpdate(NamedTuple):
+    """A call over RPC of a `function` that steps an optimizer."""
+
+    call: ast.Call
+    function: Scope
+
+
+def shared_models(module: Module, program: Program) -> Iterator[SharedModel]:
+    """Those of a file, in source order."""
+    for call, scope in module.facts.calls.get("share_memory", ()):
+        if isinstance(call.func, ast.Attribute):
+            started = next(_started_with(call.func.value, scope, program), None)
+            if started is not None:
+                yield SharedModel(call, started)
+
+
+def _started_with(model: ast.expr, scope: Scope, program: Program) -> Iterator[CallSite]:
+    """The calls in the same function that start several processes with the model, each of which steps."""
+    text = ast.unparse(model)
+    for site, run in (*_runners(scope, program), *_process_objects(scope, program)):
+        call, where = site
+        passed = (*given_to(call), *call.args, *(k.value for k in call.keywords))
+        is_given = any(ast.unparse(p) == text for p in passed)
+        if is_given and runs_several(call, where, program) and leads_to_update(run, program):
+            yield site
+
+
+def _runners(scope: Scope, program: Program) -> Iterator[tuple[CallSite, Scope]]:
+    """`Process(target=f, args=...)` and `spawn(f, args=...)` with the function that they run."""
+    names = catalogue.names("order", "runners")
+    for last in sorted({name.rpartition(".")[2] for name in names}):
+        for call, where in scope.facts.calls.get(last, ()):
+            if where.function is scope.function and program.callee(call, where) in names:
+                given = [k.value for k in call.keywords if k.arg in ("target", "fn")] or call.args[:1]
+                run = program.definition(given[0], where) if given else None
+                if run is not None:
+                    yield (call, where), run
+
+
+def _process_objects(scope: Scope, program: Program) -> Iterator[tuple[CallSite, Scope]]:
+    """Constructions of the project's subclasses of Process with their `run`."""
+    for owner in scope.facts.scope.children.values():
+        run = program.names.method(owner, "run") if owner.kind == "class" else None
+        if run is not None and any(base in _PROCESS for base in program.external_bases(owner)):
+            for call, where in scope.facts.calls.get(owner.name, ()):
+                if where.function is scope.function and program.resolve(call.func, where) is owner:
+                    yield (call, where), run
+
+
+def remote_updates(module: Module, program: Program) -> Iterator[RemoteUpdate]:
+    """The calls over RPC in a file of what steps an optimizer, in source order."""
+    for call in module.calls(catalogue.names("order", "remote_calls").keys()):
+        function = _remote_function(call, program)
+        if function is not None and _steps_once(function, program):
+            yield RemoteUpdate(call.node, function)
+
+
+def _steps_once(function: Scope, program: Program) -> bool:
+    """Whether one call is one step: a function with a loop around its steps trains by itself."""
+    calls = [node for node in inside(function) if isinstance(node, ast.Call)]
+    steps = [c for c in calls if updates_model(c, function.facts.scope_of(c), program)]
+    return any(not any(isinstance(a, ast.For | ast.While) for a in ancestors(step, function)) for step in steps)
+
+
+def _remote_function(call: Call, program: Program) -> Scope | None:
+    match call.argument("func", 1):
+        case Site(node=node, scope=scope):
+            function = program.definition(node, scope)
+            return function if function is not None and function.kind == "function" else None
+    return None

@@ -1,0 +1,92 @@
+"""The configuration files of a project: which of them a path in the code may mean. Every look at one goes through
+here, also at those that are not there.
+
+Knows paths and names; what a file says is in its facts, as if it were code.
+"""
+
+# Strings instead of Path objects, as in `files`.
+# ruff: noqa: PTH100, PTH118, PTH122
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Collection
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.project.disk import is_file, yaml_reader
+from torchrepro_lint.source import CONFIGURATIONS
+from torchrepro_lint.tracking import Tracker
+
+ANY = "\0"
+"""Stands in a path for a part that is not known."""
+MAX_CANDIDATES = 64
+LISTED = "listed"  # the kind under which it is noted which files a path with unknown parts may be
+
+
+class Configurations:
+    """`load` gives a file's facts, or None; `files` lists what the project has; `ask` puts a question of `disk`."""
+
+    def __init__(
+        self,
+        root: Path,
+        load: Callable[[str], ModuleFacts | None],
+        files: Callable[[], Collection[Path]],
+        ask: Callable[..., Any],
+        tracker: Tracker,
+    ) -> None:
+        self._root = os.path.abspath(root)
+        self._load = load
+        self._files = files
+        self._ask = ask
+        self._tracker = tracker
+        self.unread: set[Path] = set()
+
+    def read(self, path: str) -> ModuleFacts | None:
+        """What is in a file; None where there is none, or none that can be read."""
+        path = os.path.normpath(path)
+        if not path.endswith(CONFIGURATIONS) or not self._ask(is_file, path):
+            return None
+        if path.endswith((".yaml", ".yml")):
+            self._ask(yaml_reader)
+        facts = self._load(path)
+        if facts is None:
+            self.unread.add(Path(path))
+        return facts
+
+    def meant(self, written: str, user: Path) -> list[ModuleFacts]:
+        """What a path in the code of `user` may mean: relative to its own folder, or to one above in which programs
+        are started. None where one of the files cannot be read."""
+        found = [path for base in self._bases(user) for path in self._matching(os.path.join(base, written))]
+        read = [self.read(path) for path in dict.fromkeys(found[:MAX_CANDIDATES])]
+        known = [facts for facts in read if facts is not None]
+        return known if len(known) == len(read) and len(found) <= MAX_CANDIDATES else []
+
+    def _bases(self, user: Path) -> list[str]:
+        folders = [str(user.parent), *map(str, user.parent.parents)]
+        inside = [folder for folder in folders if folder == self._root or folder.startswith(self._root + os.sep)]
+        return inside or folders[:1]
+
+    def _matching(self, path: str) -> list[str]:
+        path = os.path.normpath(path)
+        if ANY not in path:
+            return [path] if self._ask(is_file, path) else []
+        found = self.listed_as(path)
+        self._tracker.note((LISTED, path), found)
+        return found
+
+    def listed_as(self, path: str) -> list[str]:
+        """The files of the project that a path with unknown parts may be."""
+        known = os.path.splitext(path.removeprefix(self._root))[0].replace(ANY, "").strip("./\\-_")
+        if not known:  # any file at all
+            return []
+        parts = (re.escape(part) for part in path.split(ANY))
+        pattern = re.compile(r"[^/\\]*".join(parts))
+        return [name for name in self._listed if pattern.fullmatch(name)]
+
+    @cached_property
+    def _listed(self) -> list[str]:
+        return [str(path) for path in self._files()]

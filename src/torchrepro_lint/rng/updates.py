@@ -1,0 +1,60 @@
+"""Which calls update a model: an optimizer's step, and the functions of the project that lead to one."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from torchrepro_lint.dataflow.abstract_values import Result
+from torchrepro_lint.dataflow.enclosing import inside
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import CallSite
+from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.index import Scope
+
+MAX_FUNCTIONS = 24  # that lead from a call to a step
+_OPTIMIZER = re.compile(r"(?:^|_)opt(?:im|imizer|imiser|s)?(?:_|$|\d)", re.IGNORECASE)
+
+
+def updates_model(call: ast.Call, scope: Scope, program: Program) -> bool:
+    """Whether a call is an optimizer's step, or leads to one."""
+    return _is_step(call, scope, program) or any(
+        leads_to_update(function, program) for function in program.runs(call, scope) if isinstance(function, Scope)
+    )
+
+
+@remembered
+def leads_to_update(function: Scope, program: Program) -> bool:
+    """Whether a function steps an optimizer, itself or through others; of a class, its constructor."""
+    pending, seen = [function], {function}
+    while pending and len(seen) < MAX_FUNCTIONS:
+        for call, scope in _calls_in(pending.pop(0), program):
+            if _is_step(call, scope, program):
+                return True
+            new = [f for f in program.runs(call, scope) if isinstance(f, Scope) and f not in seen]
+            seen.update(new)
+            pending += new
+    return False
+
+
+def _calls_in(function: Scope, program: Program) -> Iterator[CallSite]:
+    if function.kind == "class":
+        constructor = program.names.method(function, "__init__")
+        yield from _calls_in(constructor, program) if constructor is not None else ()
+        return
+    for node in inside(function):
+        if isinstance(node, ast.Call):
+            yield node, function.facts.scope_of(node)
+
+
+def _is_step(call: ast.Call, scope: Scope, program: Program) -> bool:
+    """`optimizer.step()`, known by what made it, or else by its name: an environment has a `step`, too."""
+    match call.func:
+        case ast.Attribute(attr="step", value=holder):
+            made = [o.callee for o in program.origins(holder, scope) if isinstance(o, Result)]
+            if any(isinstance(m, str) and m.startswith("torch.optim.") for m in made):
+                return not any("lr_scheduler" in str(m) for m in made)
+            last = getattr(holder, "attr", getattr(holder, "id", ""))
+            return _OPTIMIZER.search(last) is not None
+    return False

@@ -1,0 +1,116 @@
+"""How the seed of a program has to depend on the rank of its process: not at all, or so that what each draws differs.
+
+Ranks that draw latents, noise or samples of their own from one stream do the same work many times. Ranks that split or
+shuffle the data among themselves must agree on how.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.execution_count import is_called_in_a_loop
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.index import Scope
+from torchrepro_lint.rng.draws import Draw, draw_of
+from torchrepro_lint.seeding.seeding import TRAINS, Seeding
+from torchrepro_lint.seeding.transfer import is_besides
+
+_SPLITS = frozenset({"random_split", "randperm"})
+_SPAWN = "torch.multiprocessing.spawn"
+
+
+class RankSeed(NamedTuple):
+    """What is added to the seed, if anything; `is_in_environment` where that is still to be read from there."""
+
+    added: str = ""
+    is_in_environment: bool = False
+
+    def of(self, seed: str) -> str:
+        """The seed of a process."""
+        if not self.added:
+            return seed
+        return self.added if seed == "0" else f"{seed} + {self.added}"
+
+
+def rank_seed(seeding: Seeding, process: Scope | None, program: Program) -> RankSeed | None:
+    """How the seed of a process depends on its rank; None where a person has to decide."""
+    rank = _rank_of_process(seeding, process, program) if process is not None else _rank_in_group(seeding)
+    if rank is None or not _draws_apart(seeding, program):
+        return RankSeed()
+    return None if not rank.added or _agrees(seeding, program) else rank
+
+
+def _rank_of_process(seeding: Seeding, process: Scope, program: Program) -> RankSeed | None:
+    """The first parameter of what `mp.spawn` runs. Processes that are started otherwise are numbered by no one."""
+    spawned = any(
+        program.callee(call, scope) == _SPAWN and process in (f for _, f in program.given(call, scope))
+        for facts in seeding.visited
+        for call, scope in facts.calls.get("spawn", ())
+    )
+    arguments = process.node.args.args if isinstance(process.node, ast.FunctionDef) else []
+    return RankSeed(arguments[0].arg) if spawned and arguments else RankSeed()
+
+
+def _rank_in_group(seeding: Seeding) -> RankSeed | None:
+    """The rank that a launcher puts into the environment; None for a program by itself."""
+    joins = list(_calls(seeding, "init_process_group"))
+    if not joins:
+        return None
+    numbered = any(k.arg == "rank" or k.arg is None for call, _ in joins for k in call.keywords)
+    return RankSeed() if numbered else RankSeed("rank", is_in_environment=True)
+
+
+def _draws_apart(seeding: Seeding, program: Program) -> bool:
+    """Whether anything is sampled again and again while the program runs: latents, noise, batches that are made up."""
+    return any(_is_repeated(draw.node, draw.scope, program) for draw in _samples(seeding, program))
+
+
+def _agrees(seeding: Seeding, program: Program) -> bool:
+    """Whether the order of the data, or who gets which, is drawn, or the data themselves before they are split."""
+    orders = {n.rpartition(".")[2] for n, row in catalogue.names("rng", "draws").items() if row["kind"] == "order"}
+    if any(True for name in sorted(orders | _SPLITS) for _ in _calls(seeding, name)):
+        return True
+    made_up = any(True for _ in _calls(seeding, "TensorDataset"))
+    return any(
+        _is_of_data_set(draw.scope, program) or (made_up and not _is_repeated(draw.node, draw.scope, program))
+        for draw in _samples(seeding, program)
+    )
+
+
+def _is_of_data_set(scope: Scope, program: Program) -> bool:
+    """Whether the constructor of a data set runs a call: each rank has a part of what is made there."""
+    owner = scope.method_class
+    if owner is None or scope.function.name.rpartition(".")[2] != "__init__":
+        return False
+    return any(base.endswith("Dataset") for base in program.external_bases(owner))
+
+
+def _samples(seeding: Seeding, program: Program) -> Iterator[Draw]:
+    rows = {name.rpartition(".")[2]: row for name, row in catalogue.names("rng", "draws").items()}
+    names = {n for n, row in rows.items() if row["kind"] == "sample" and "training" not in row} - _SPLITS
+    for name in sorted(names | set(catalogue.names("rng", "distribution_methods"))):
+        for call, scope in _calls(seeding, name):
+            draw = draw_of(program, program.callee(call, scope), call, scope)
+            if draw is not None and draw.kind == "sample" and not is_besides(draw):
+                yield draw
+
+
+def _is_repeated(node: ast.AST, scope: Scope, program: Program) -> bool:
+    """Whether a loop that trains runs a call, in this function or in one that calls it."""
+    if scope.function.name.rpartition(".")[2] == "__init__":
+        return False
+    loops = [n for n in scope.facts.ancestors(node) if isinstance(n, ast.For | ast.While)]
+    return any(map(_trains, loops)) or is_called_in_a_loop(scope.function, program)
+
+
+def _trains(loop: ast.For | ast.While) -> bool:
+    called = (n.func for n in ast.walk(loop) if isinstance(n, ast.Call))
+    return any(getattr(f, "attr", getattr(f, "id", "")) in (*TRAINS, "step") for f in called)
+
+
+def _calls(seeding: Seeding, name: str) -> Iterator[tuple[ast.Call, Scope]]:
+    for facts in seeding.visited:
+        yield from (site for site in facts.calls.get(name, ()) if seeding.runs(*site))

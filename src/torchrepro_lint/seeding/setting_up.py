@@ -1,0 +1,147 @@
+"""Where the work of a program begins: which of its first statements only set things up, reading options, naming
+constants, choosing a device.
+
+Whatever cannot be seen through is work: it may draw.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.abstract_values import Constant, Display, Origin, Result
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.index import FunctionNode, Scope
+from torchrepro_lint.index.parents import children
+
+MAX_DEPTH = 5  # of functions that read options
+_DEFINES = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+class Beginning(NamedTuple):
+    """The first statement of `body`, which runs in `scope`, that may draw; None where none does."""
+
+    scope: Scope
+    body: Sequence[ast.stmt]
+    statement: ast.stmt | None
+
+
+def beginnings(
+    scope: Scope, body: Sequence[ast.stmt], works: Collection[ast.AST], program: Program
+) -> Iterator[Beginning]:
+    """Where the work begins in a body, and then within the function that this runs, if nothing else runs before it:
+    outermost first. `works` are calls and imports that are known to be work."""
+    for _ in range(MAX_DEPTH):
+        statement = next((s for s in body if _is_work(s, scope, works, program)), None)
+        yield Beginning(scope, body, statement)
+        inner = _entered(statement, scope, works, program)
+        if inner is None:
+            return
+        scope, body = inner, inner.node.body  # type: ignore[attr-defined]
+
+
+def _is_work(statement: ast.stmt, scope: Scope, works: Collection[ast.AST], program: Program) -> bool:
+    if isinstance(statement, _DEFINES):
+        return statement in works
+    return any(n in works or not _only_sets_up(n, scope, program, 0) for n in _calls(statement))
+
+
+def _entered(statement: ast.stmt | None, scope: Scope, works: Collection[ast.AST], program: Program) -> Scope | None:
+    """The project's function that a statement calls, where it does nothing else and no other code calls it."""
+    match statement:
+        case ast.Expr(value=ast.Call() as call) | ast.Assign(value=ast.Call() as call):
+            pass
+        case ast.Return(value=ast.Call() as call):
+            pass
+        case ast.If() if statement is scope.facts.guard:
+            return None
+        case _:
+            return None
+    function = program.resolve(call.func, scope)
+    if not isinstance(function, Scope) or not isinstance(function.node, ast.FunctionDef):
+        return None
+    if any(isinstance(n, ast.Yield | ast.YieldFrom) for n in ast.walk(function.node)):
+        return None
+    others = [c for c in _calls(statement) if c is not call]
+    if any(c in works or not _only_sets_up(c, scope, program, 0) for c in others):
+        return None
+    sites = program.callers_of(function)
+    return function if sites is not None and all(site is call for site, _ in sites) else None
+
+
+def _calls(node: ast.AST) -> Iterator[ast.Call]:
+    """The calls that running a node runs, without those in functions that it defines."""
+    pending = [node]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, ast.Call):
+            yield item
+        if not isinstance(item, (*_DEFINES, ast.Lambda)):
+            pending += children(item)
+
+
+def _only_sets_up(call: ast.Call, scope: Scope, program: Program, depth: int) -> bool:
+    """Whether a call can neither draw nor seed, nor reads the clock, whatever it is given."""
+    found = program.runs(call, scope)
+    if found:
+        return all(_is_harmless(callee, program, depth) for callee in found)
+    function = call.func
+    if not isinstance(function, ast.Attribute):
+        return False
+    if program.is_of_builtin(function.attr):
+        return True
+    made = program.origins(function.value, scope)
+    return bool(made) and all(_is_plain(origin, program, depth) for origin in made)
+
+
+def _is_plain(origin: Origin, program: Program, depth: int) -> bool:
+    """Whether an object is a literal, or was made by what sets up: a parser of options."""
+    match origin:
+        case Constant() | Display():
+            return True
+        case Result(callee=str() as name):
+            return _is_quiet(name)
+        case Result(callee=Scope(kind="function") as function):
+            return _sets_up(function, program, depth + 1)
+    return False
+
+
+def _is_harmless(callee: str | Scope, program: Program, depth: int) -> bool:
+    if isinstance(callee, str):
+        return _is_quiet(callee)
+    if callee.kind == "class":
+        method = program.names.class_member(callee, "__init__")
+        bases = program.external_bases(callee)
+        return all(map(_is_quiet, bases)) and (not isinstance(method, Scope) or _sets_up(method, program, depth + 1))
+    return callee.kind == "function" and _sets_up(callee, program, depth + 1)
+
+
+def _sets_up(function: Scope, program: Program, depth: int) -> bool:
+    return depth <= MAX_DEPTH and _function_sets_up(function, depth, program)
+
+
+@remembered
+def _function_sets_up(function: Scope, depth: int, program: Program) -> bool:
+    if not isinstance(function.node, FunctionNode):
+        return False
+    pending: list[tuple[ast.AST, Scope]] = [(n, function) for n in function.node.body]
+    while pending:
+        item, scope = pending.pop()
+        if isinstance(item, ast.Call) and not _only_sets_up(item, scope, program, depth):
+            return False
+        if not isinstance(item, (*_DEFINES, ast.Lambda)):
+            inner = scope.children.get(item, scope)
+            pending += [(n, inner) for n in children(item)]
+    return True
+
+
+def _is_quiet(name: str) -> bool:
+    """Whether an external function neither draws nor seeds, runs code that it is given, nor reads the clock."""
+    rows = catalogue.table("callables")["set_up"]
+    if name.startswith(tuple(rows["never"])):
+        return False
+    known = name.partition(".")[0] in rows["packages"] or name.removesuffix(".__init__") in rows["names"]
+    return known or name.startswith(tuple(rows["prefixes"]))

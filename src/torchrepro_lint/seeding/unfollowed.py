@@ -1,0 +1,222 @@
+"""What of a program could not be followed, whether that may train, and whether its project seeds anything at all.
+
+Asked only of programs in which no seed and no draw was found to speak of: it reads files by their text.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Collection, Iterable, Iterator
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.abstract_values import Constant, Display, Result
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.project.entries import is_test
+from torchrepro_lint.seeding.seeding import TRAINS, Seeding, Step
+from torchrepro_lint.seeding.transfer import seeds
+
+MAX_FUNCTIONS = 400  # that something chosen at run time may run, by their names
+_SIGNS = ("seed", "Seed", "SEED", "eterminis", "eproduc", "state(")
+_SEED_ARGUMENT = re.compile(r"(?:\w+_)?seed", re.IGNORECASE)
+_OWN_SEED = ("torch.", "numpy.", "random.", "sklearn.")  # what these are given as `seed=` is for one object
+_TENSORS = ("torch", "pytorch", "lightning", "accelerate", "transformers", "timm", "monai", "diffusers", "peft")
+
+
+# -- seeds of the project ---------------------------------------------------------------------------------------------
+@remembered
+def never_seeds(program: Program) -> bool:
+    """Whether no file of the project but its tests calls a function that seeds, is believed to for its name, or is
+    given a seed by a library of which nothing is known."""
+    text = program.project.text
+    names = {name.rpartition(".")[2] for name in (*catalogue.names("rng", "seeders"), *program.project.seed_functions)}
+    found = [text.containing(sign) for sign in _SIGNS] + [text.mentioning(name) for name in sorted(names)]
+    if any(paths is None for paths in found):
+        return False
+    files = (program.load(str(path)) for path in sorted({path for paths in found for path in paths or ()}))
+    return not any(_seeds(facts, program) for facts in files if facts is not None and not is_test(facts))
+
+
+def _seeds(facts: ModuleFacts, program: Program) -> bool:
+    sites = (site for sites in facts.calls.values() for site in sites)
+    return any(
+        seeds(program, program.callee(call, scope), call, scope) or _is_given_seed(call, scope, program)
+        for call, scope in sites
+    )
+
+
+def _is_given_seed(call: ast.Call, scope: Scope, program: Program) -> bool:
+    """`Trainer(seed=1)` of a library of which nothing is known may seed."""
+    given = [k for k in call.keywords if k.arg is not None and _SEED_ARGUMENT.fullmatch(k.arg)]
+    if not any(not (isinstance(k.value, ast.Constant) and k.value.value is None) for k in given):
+        return False
+    name = program.callee(call, scope)
+    return name is not None and not name.startswith(_OWN_SEED)
+
+
+# -- what could not be followed -------------------------------------------------------------------------------------
+def unfollowed(seeding: Seeding, program: Program) -> list[Step]:
+    """The calls of a program that run what is not known, in the order of the run, each once."""
+    steps = {id(s.node): s for s in seeding.unfollowed}.values()
+    return [s for s in steps if not _is_of_library(s, program)]
+
+
+def opaque(seeding: Seeding, program: Program) -> list[Step]:
+    """The calls that may build what is trained: of what is chosen at run time, or of a library of which nothing is
+    known."""
+    known = _transparent()
+    written = [
+        Step(call, scope)
+        for facts in seeding.visited
+        for call, scope in _in_order(facts)
+        if seeding.runs(call, scope) and _is_opaque(call, scope, program, known)
+    ]
+    return [*written, *(s for s in unfollowed(seeding, program) if _is_looked_up(s))]
+
+
+def _transparent() -> frozenset[str]:
+    """The packages that build nothing which is trained, or whose draws are known."""
+    return frozenset(("builtins", *sys.stdlib_module_names, *catalogue.table("callables")["transparent"]["packages"]))
+
+
+def _in_order(facts: ModuleFacts) -> list[tuple[ast.Call, Scope]]:
+    sites = [site for sites in facts.calls.values() for site in sites]
+    return sorted(sites, key=lambda site: (site[0].lineno, site[0].col_offset))
+
+
+def _is_opaque(call: ast.Call, scope: Scope, program: Program, known: Collection[str]) -> bool:
+    """Whether an external call whose result is used may build what is trained."""
+    name = program.callee(call, scope)
+    if name is None or isinstance(scope.facts.parents.get(call), ast.Expr):
+        return False
+    chosen = name in catalogue.names("callables", "chosen") and not _is_written_out(call)
+    return chosen or name.partition(".")[0] not in known
+
+
+def _is_looked_up(step: Step) -> bool:
+    """`MODELS[name]()`, `find(name)()`."""
+    return isinstance(step.node, ast.Call) and isinstance(step.node.func, ast.Subscript | ast.Call)
+
+
+def _is_written_out(call: ast.Call) -> bool:
+    return bool(call.args) and isinstance(call.args[0], ast.Constant)
+
+
+def _is_of_library(step: Step, program: Program) -> bool:
+    """Whether a method is a literal's, or that of something that a library made or is the base of."""
+    function = step.node.func if isinstance(step.node, ast.Call) else None
+    if not isinstance(function, ast.Attribute):
+        return False
+    held = function.value
+    if isinstance(held, ast.Name) and held.id == step.scope.function.self_name and step.scope.method_class:
+        return _is_inherited(function.attr, step.scope.method_class, program)
+    for origin in program.origins(held, step.scope):
+        match origin:
+            case Constant() | Display() | Result(callee=str()):
+                continue
+            case Result(callee=Scope(kind="class") as owner) if _is_inherited(function.attr, owner, program):
+                continue
+        return False
+    return True
+
+
+def _is_inherited(name: str, owner: Scope, program: Program) -> bool:
+    """Whether a class of the project has a method from a library's class only."""
+    bases = program.names.bases(owner)
+    own = [b for b in bases if isinstance(b, Scope)]
+    return len(own) < len(bases) and not any(name in b.bindings or name in b.attributes for b in own)
+
+
+# -- training -------------------------------------------------------------------------------------------------------
+@remembered
+def may_train(seeding: Seeding, program: Program) -> bool:
+    """Whether a program updates the weights of a model, for all that is known: it steps an optimizer of a model's
+    parameters or calls a framework's fit, or something chosen at run time has methods that do."""
+    if _steps_a_model(seeding) or any(_fits(call, scope, program) for call, scope in _calls(seeding, "fit")):
+        return True
+    return _chooses(seeding, program) and _trains_by_name({_last(s) for s in unfollowed(seeding, program)}, program)
+
+
+def uses_tensors(seeding: Seeding) -> bool:
+    """Whether any file of the program imports torch, or a library that is built on it."""
+    return any(b.target.partition(".")[0].startswith(_TENSORS) for facts in seeding.visited for b in facts.imports)
+
+
+def may_use_tensors(seeding: Seeding, program: Program) -> bool:
+    """Whether any file does that the program may run: one that it imports, or may choose at run time."""
+    if uses_tensors(seeding):
+        return True
+    files = program.project.text.mentioning("torch")
+    if not files or _chooses(seeding, program):
+        return bool(files)
+    return not program.project.reachable(seeding.entry.facts.source.path).isdisjoint(files)
+
+
+def _steps_a_model(seeding: Seeding) -> bool:
+    wanted = (("backward", "manual_backward"), ("step",), ("parameters", "named_parameters", "param_groups"))
+    return all(any(True for name in names for _ in _calls(seeding, name)) for names in wanted)
+
+
+def _calls(seeding: Seeding, name: str) -> Iterator[tuple[ast.Call, Scope]]:
+    """The calls of that name that the program may come by."""
+    for facts in seeding.visited:
+        yield from (site for site in facts.calls.get(name, ()) if seeding.runs(*site))
+
+
+def _fits(call: ast.Call, scope: Scope, program: Program) -> bool:
+    """Whether `fit` is that of a framework for tensors, or of something unknown, not of scikit-learn."""
+    if not isinstance(call.func, ast.Attribute):
+        return False
+    made = [o.callee for o in program.origins(call.func.value, scope) if isinstance(o, Result)]
+    known = _transparent()
+    return not made or any(
+        isinstance(m, str) and (m.startswith(_TENSORS) or m.partition(".")[0] not in known) for m in made
+    )
+
+
+def _chooses(seeding: Seeding, program: Program) -> bool:
+    """Whether a program runs what is only named at run time."""
+    if any(map(_is_looked_up, seeding.unfollowed)):
+        return True
+    chosen = catalogue.names("callables", "chosen")
+    sites = (site for name in chosen for site in _calls(seeding, name.rpartition(".")[2]))
+    return any(program.callee(*site) in chosen and not _is_written_out(site[0]) for site in sites)
+
+
+def _last(step: Step) -> str:
+    function = step.node.func if isinstance(step.node, ast.Call) else step.node
+    return str(getattr(function, "attr", getattr(function, "id", "")))
+
+
+def _trains_by_name(names: Iterable[str], program: Program) -> bool:
+    """Whether any function of the project with one of these names computes gradients, or calls one that does."""
+    pending = [n for n in sorted(names) if n]
+    seen = set(pending)
+    for _ in range(MAX_FUNCTIONS):
+        if not pending:
+            return False
+        called = _called_in(pending.pop(), program)
+        if not called.isdisjoint(TRAINS):
+            return True
+        new = sorted(n for n in called - seen if not n.startswith("__"))
+        seen.update(new)
+        pending += new
+    return False
+
+
+@remembered
+def _called_in(name: str, program: Program) -> set[str]:
+    """The names that functions of the project called `name` call."""
+    if not program.project.text.defines_function(name):
+        return set()
+    files = (program.load(str(path)) for path in program.project.text.containing(f"def {name}(") or ())
+    return {
+        called
+        for facts in files
+        if facts is not None and not is_test(facts)
+        for called, sites in facts.calls.items()
+        if any(scope.function.name.rpartition(".")[2] == name for _, scope in sites)
+    }

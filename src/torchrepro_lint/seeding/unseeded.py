@@ -1,0 +1,98 @@
+"""Which programs are unseeded, from which generators, and what they draw first: the verdict of TRP101."""
+
+from __future__ import annotations
+
+import ast
+from typing import NamedTuple
+
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.index import Scope
+from torchrepro_lint.rng import FAMILIES
+from torchrepro_lint.rng.draws import draw_of
+from torchrepro_lint.rng.entropy import Entropy
+from torchrepro_lint.seeding.seeding import MAYBE, Seeding, Step, Witness
+from torchrepro_lint.seeding.unfollowed import may_train, may_use_tensors, never_seeds, opaque, uses_tensors
+
+NEVER, BY_OPTION, IN_PROCESS, UNSEEN, SHOWN = "never", "by option", "in process", "unseen", "shown"
+MAX_SHOWN = 3
+_DESCRIBE = frozenset({"shape", "size", "dtype", "device", "ndim", "numel"})
+
+
+class Unseeded(NamedTuple):
+    """A program with draws that no seed dominates: the first of each family in the order of the run, and those of them
+    of which this is `certain`. `kind` says what is wrong with the `named` families, of which `first` is the first draw;
+    None where nothing that draws could be followed, but only `unseen`, the calls that could not."""
+
+    kind: str
+    named: tuple[str, ...]
+    first: Witness | None
+    draws: dict[str, Witness]
+    certain: bool
+    unseen: tuple[Step, ...] = ()
+
+
+def unseeded(seeding: Seeding, program: Program) -> Unseeded | None:
+    """What a program draws without a seed; None where it seeds, or nothing is known that it draws."""
+    found = {family: draw for family in FAMILIES if (draw := seeding.missing(family)) is not None}
+    if found:
+        return _known(seeding, found)
+    if seeding.met or seeding.late or seeding.is_trial or seeding.is_launcher:
+        return None
+    if seeding.sampled and _only_shows(seeding, program):
+        return _known(seeding, {f: (w, True) for f, w in seeding.sampled.items()})._replace(kind=SHOWN)
+    return _cut_short(seeding, program) if not seeding.complete else _unseen(seeding, program)
+
+
+def _known(seeding: Seeding, found: dict[str, tuple[Witness, bool]]) -> Unseeded:
+    """The generators that are never seeded are named before those that are if an option is given."""
+    kinds = {family: _kind(seeding, *draw) for family, draw in found.items()}
+    kind = next(k for k in (NEVER, BY_OPTION, IN_PROCESS) if k in kinds.values())
+    named = tuple(f for f in found if kinds[f] == kind)
+    first = min((found[f][0] for f in named), key=lambda witness: witness.number)
+    draws = {f: witness for f, (witness, _) in sorted(found.items(), key=lambda item: item[1][0].number)}
+    return Unseeded(kind, named, first, draws, any(found[f][1] for f in named))
+
+
+def _kind(seeding: Seeding, witness: Witness, certain: bool) -> str:
+    if certain:
+        return NEVER
+    if witness.process is not None:
+        return IN_PROCESS
+    return BY_OPTION if witness.level == MAYBE or witness.draw.family in seeding.conditional else NEVER
+
+
+def _only_shows(seeding: Seeding, program: Program) -> bool:
+    """Whether a program is one file that prints what it draws, and neither trains nor keeps anything."""
+    if seeding.trains or not seeding.complete or len(seeding.visited) > 1 or not uses_tensors(seeding):
+        return False
+    printed = (site for facts in seeding.visited for site in facts.calls.get("print", ()) if seeding.runs(*site))
+    return all(w.sure for w in seeding.sampled.values()) and any(
+        _is_drawn(value, scope, program) for call, scope in printed for value in call.args
+    )
+
+
+def _is_drawn(value: ast.expr, scope: Scope, program: Program) -> bool:
+    """Whether a value is made of numbers that are drawn; its shape is not."""
+    if any(isinstance(n, ast.Attribute) and n.attr in _DESCRIBE for n in ast.walk(value)):
+        return False
+    sources = Entropy(program).sources(value, scope)
+    return any(draw_of(program, program.callee(s.node, s.scope), s.node, s.scope) is not None for s in sources)
+
+
+def _cut_short(seeding: Seeding, program: Program) -> Unseeded | None:
+    """A program with more code than is followed: where nothing seeds in all of the project, nothing does there."""
+    found = {family: draw for family in FAMILIES if (draw := seeding.unseeded_draw(family)) is not None}
+    if not found or not never_seeds(program):
+        return None
+    return _known(seeding, {family: (witness, False) for family, (witness, _) in found.items()})
+
+
+def _unseen(seeding: Seeding, program: Program) -> Unseeded | None:
+    """A program that trains what is built out of sight: new weights, dropout and shuffled data are drawn there, and
+    where nothing seeds in all of the project, nothing did before."""
+    if not may_train(seeding, program) or not may_use_tensors(seeding, program):
+        return None
+    unseen = opaque(seeding, program)
+    if not unseen or not never_seeds(program):
+        return None
+    return Unseeded(UNSEEN, ("torch",), None, {}, certain=False, unseen=tuple(unseen[:MAX_SHOWN]))

@@ -1,0 +1,37 @@
+"""How a project's formatter lays code out, by its settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from torchrepro_lint.formatter import Style, project_style
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "style"),
+    [
+        ("pyproject.toml", "[tool.ruff]\nline-length = 120\n", Style(120, None)),
+        ("pyproject.toml", '[tool.ruff.format]\nquote-style = "single"\n', Style(88, "'")),
+        ("pyproject.toml", '[tool.ruff.format]\nquote-style = "preserve"\n', Style(88, None)),
+        ("pyproject.toml", '[tool.ruff.format]\nindent-style = "tab"\n', Style(88, '"')),
+        ("pyproject.toml", "[tool.black]\n", Style(88, '"')),
+        ("pyproject.toml", "[tool.black]\nline-length = 100\nskip-string-normalization = true\n", Style(100, None)),
+        ("ruff.toml", "line-length = 99\n", Style(99, None)),
+        (".flake8", "[flake8]\nmax-line-length = 110\n", Style(110, None)),
+        ("setup.cfg", "[flake8]\nmax_line_length = 110\n", Style(110, None)),
+        ("pyproject.toml", '[project]\nname = "x"\n', Style()),
+        ("pyproject.toml", "not toml", Style()),
+        ("pyproject.toml", "tool = 3\n", Style()),
+        (".flake8", "no section\n", Style()),
+        (".flake8", "[flake8]\nmax-line-length = many\n", Style()),
+    ],
+)
+def test_the_formatters_settings_are_read(name: str, text: str, style: Style, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text)
+    assert project_style(tmp_path) == style
+
+
+def test_a_project_without_a_formatter_says_nothing(tmp_path: Path) -> None:
+    assert project_style(tmp_path) == Style()
