@@ -14,6 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))  # as pytest finds the tests' own modules
 
 from incremental.comparing import differences
+from incremental.edits import CONFIGURED, EDITS
 
 
 def main() -> int:
@@ -31,7 +32,7 @@ def main() -> int:
             shutil.copytree(project, root, symlinks=True)
             (root / "pyproject.toml").touch()
             found = 0
-            for difference in differences(root, asked.edits, asked.seed, asked.jobs):
+            for difference in differences(root, asked.edits, asked.seed, asked.jobs, (*EDITS, *CONFIGURED)):
                 found += 1
                 print(difference, flush=True)
         print(f"{project.name}: {asked.edits} edits, {found} differences", flush=True)

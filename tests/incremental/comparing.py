@@ -11,7 +11,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from incremental.edits import edit, modules
+from incremental.edits import EDITS, Edit, edit, modules
 from torchrepro_lint.cli.program import program
 
 _OPTIONS = (
@@ -50,14 +50,16 @@ def lint(root: Path, *options: str) -> Printed:
     return Printed(done.exit_code, done.stdout_bytes, done.stderr_bytes)
 
 
-def differences(root: Path, steps: int, seed: int, jobs: Sequence[str] = ("1", "2")) -> Iterator[str]:
+def differences(
+    root: Path, steps: int, seed: int, jobs: Sequence[str] = ("1", "2"), edits: Sequence[Edit] = EDITS
+) -> Iterator[str]:
     """Edit the project so many times, and say after which edits, and how, a run with a cache differed."""
     generator = random.Random(seed)
     done: list[str] = []
     for step in range(steps):
-        done.append(edit(root, generator))
+        done.append(edit(root, generator, edits))
         while generator.random() < 0.2:  # several at once, as when branches are switched
-            done.append(edit(root, generator))
+            done.append(edit(root, generator, edits))
         options = generator.choice(_OPTIONS)
         paths = ["."]
         if generator.random() < 0.3 and modules(root):

@@ -7,6 +7,7 @@ import random
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 _LINES = (
     "# a comment",
@@ -35,10 +36,47 @@ _SHADOWS = ("torch", "random", "numpy", "utils", "model", "data", "os")
 _OTHER_TEXTS = ("torch==2.1.0\n", "torch\n", "export CUBLAS_WORKSPACE_CONFIG=:4096:8\n", "utils.py\n", "lib/\n")
 _OTHERS = ("requirements.txt", "run.sh", "environment.yml", "setup.cfg", ".gitignore")
 
+_ENTRIES = (
+    "seed: null",
+    "seed: 7",
+    "seed: null  # noqa: TRP104",
+    "backend: {benchmark: true}",
+    "backend:\n  benchmark: false",
+    "data_seed:",
+    "data_seed: 3",
+    "# @package _global_",
+    "defaults: [{data: small}, _self_]",
+    "defaults:\n  - data: large",
+    "loader: {shuffle: true, num_workers: 2}",
+    "benchmark: yes",
+    "broken: [",
+)
+_IN_KERNELS = (
+    ("atomicAdd(", "add("),
+    ("add(", "atomicAdd("),
+    ('m.def("group_grad"', 'm.def("group_back"'),
+    ("group_grad_kernel", "group_kernel"),
+    ("\n", "\n// a comment\n"),
+    ("const float", "const int"),
+)
+_FORMATS = (
+    ("pyproject.toml", "[tool.ruff]\nline-length = 60\n[tool.ruff.format]\nquote-style = 'single'\n"),
+    ("pyproject.toml", "[tool.ruff]\nline-length = 140\n"),
+    ("pyproject.toml", "[tool.black]\nline-length = 50\n"),
+    ("ruff.toml", "line-length = 44\n"),
+    (".flake8", "[flake8]\nmax-line-length = 60\n"),
+    ("requirements.txt", "torch==1.9.0\n"),
+    ("requirements.txt", "torch>=2.4\nnumpy\n"),
+)
 
-def edit(root: Path, generator: random.Random) -> str:
+
+Edit: TypeAlias = "tuple[Callable[[Path, random.Random], str], float]"
+"""What is done to a project, and how often."""
+
+
+def edit(root: Path, generator: random.Random, edits: Sequence[Edit]) -> str:
     """One edit of the project at `root`."""
-    chosen = generator.choices(*zip(*_EDITS, strict=True))[0]
+    chosen = generator.choices(*zip(*edits, strict=True))[0]
     return f"{chosen.__name__[1:]}: {chosen(root, generator)}"
 
 
@@ -214,8 +252,79 @@ def _replace_by_link(root: Path, generator: random.Random) -> str:
     return folder.name
 
 
-_EDITS: tuple[tuple[Callable[[Path, random.Random], str], float], ...] = (
+def _change_configuration(root: Path, generator: random.Random) -> str:
+    """An entry of a file that a program reads, or a comment in it."""
+    path = generator.choice(_of(root, "*.yaml", "*.json") or [root / "configs" / "base.yaml"])
+    lines = _lines(path)
+    if lines and generator.random() < 0.5:
+        del lines[generator.randrange(len(lines))]
+    text = generator.choice(_ENTRIES)
+    lines.insert(generator.randint(0, len(lines)), text)
+    _write(path, lines)
+    return f"{path.name} {text!r}"
+
+
+def _write_configuration(root: Path, generator: random.Random) -> str:
+    """One that is new, or may be meant instead of another, since it lies nearer."""
+    name = generator.choice(("configs/base.yaml", "configs/other.yaml", "src/configs/base.yaml", "conf/config.yaml",
+                             "src/conf/data/small.yaml", "conf/data/small.yml", "conf/data/large.yaml"))  # fmt: skip
+    _write(root / name, generator.sample(_ENTRIES, generator.randint(1, 3)))
+    return name
+
+
+def _remove_other(root: Path, generator: random.Random) -> str:
+    """A configuration or a native source goes, or goes elsewhere, or is replaced by something that is no file."""
+    found = _of(root, "*.yaml", "*.cu", "*.cpp")
+    if not found:
+        return "nothing"
+    path = generator.choice(found)
+    what = generator.choice(("removed", "moved", "folder", "link"))
+    if what == "moved":
+        shutil.move(path, path.with_name(f"{generator.choice(('base', 'config', 'small'))}{path.suffix}"))
+        return f"{path.name} {what}"
+    data = path.read_bytes()
+    path.unlink()
+    if what == "folder":
+        path.mkdir()
+    elif what == "link":
+        target = root.parent / f"{root.name}-{generator.randint(0, 10**9)}{path.suffix}"
+        target.write_bytes(data)
+        path.symlink_to(target)
+    return f"{path.name} {what}"
+
+
+def _change_kernel(root: Path, generator: random.Random) -> str:
+    path = generator.choice(_of(root, "*.cu", "*.cpp", "*.h") or [root / "csrc" / "group.cu"])
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    old, new = generator.choice(_IN_KERNELS)
+    _write(path, [text.replace(old, new)])
+    return f"{path.name} {old!r} -> {new!r}"
+
+
+def _change_format(root: Path, generator: random.Random) -> str:
+    name, text = generator.choice(_FORMATS)
+    (root / name).write_text(text, encoding="utf-8")
+    return f"{name} {text!r}"
+
+
+def _age(root: Path, generator: random.Random) -> str:
+    """All that was edited was edited long ago, so that its bytes are not looked at again."""
+    when = generator.randint(1_000_000_000, 1_600_000_000)
+    for path in _of(root, "*.py", "*.yaml", "*.cu"):
+        os.utime(path, (when, when))
+    return "all"
+
+
+def _of(root: Path, *patterns: str) -> list[Path]:
+    return sorted(path for pattern in patterns for path in root.rglob(pattern) if path.is_file())
+
+
+EDITS: Sequence[Edit] = (
     (_insert, 6), (_comment, 2), (_delete_lines, 4), (_suppress, 1), (_remove, 1), (_rename, 1), (_move, 1), (_copy, 1),
     (_make_package, 1), (_shadow, 1), (_break, 2), (_touch, 1), (_set_time, 1), (_same_size_and_time, 2),
     (_change_settings, 1), (_change_other, 1), (_replace_by_link, 0.3),
+)  # fmt: skip
+CONFIGURED: Sequence[Edit] = (
+    (_change_configuration, 6), (_write_configuration, 3), (_remove_other, 2), (_change_kernel, 4), (_change_format, 3),
+    (_change_other, 1), (_insert, 2), (_delete_lines, 1), (_shadow, 1), (_rename, 0.5), (_age, 3),
 )  # fmt: skip

@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 from incremental.comparing import differences, lint
-from incremental.projects import write_project
+from incremental.edits import CONFIGURED
+from incremental.projects import CONFIGURED_FILES, FILES, write_project
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_is_no_python_edited_at_random(tmp_path: Path, seed: int) -> None:
+    root = write_project(tmp_path / "project", FILES | CONFIGURED_FILES)
+    assert not list(differences(root, 20, seed, edits=CONFIGURED))
 
 
 @pytest.mark.parametrize("seed", range(5))
