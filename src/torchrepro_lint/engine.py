@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import gc
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
@@ -693,7 +694,8 @@ def _crash(rule: str, rel: str, error: Exception) -> Finding:
     from traceback import extract_tb
 
     frames = [f"{Path(frame.filename).name}:{frame.lineno}" for frame in reversed(extract_tb(error.__traceback__))]
-    return _failed(rule, rel, f"{type(error).__name__}: {error}", " < ".join(tuple(dict.fromkeys(frames))[:MAX_FRAMES]))
+    told = re.sub(r" at 0x[0-9a-fA-F]+", "", f"{type(error).__name__}: {error}")  # the same in every run
+    return _failed(rule, rel, told, " < ".join(tuple(dict.fromkeys(frames))[:MAX_FRAMES]))
 
 
 def _failed(rule: str, rel: str, error: str, place: str) -> Finding:

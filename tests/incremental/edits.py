@@ -95,6 +95,8 @@ def _lines(path: Path) -> list[str]:
 
 
 def _write(path: Path, lines: Sequence[str]) -> None:
+    if path.is_dir():
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n".join(lines), encoding="utf-8", errors="surrogateescape")
 
