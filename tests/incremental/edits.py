@@ -297,7 +297,7 @@ def _remove_other(root: Path, generator: random.Random) -> str:
 
 def _change_kernel(root: Path, generator: random.Random) -> str:
     path = generator.choice(_of(root, "*.cu", "*.cpp", "*.h") or [root / "csrc" / "group.cu"])
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
     old, new = generator.choice(_IN_KERNELS)
     _write(path, [text.replace(old, new)])
     return f"{path.name} {old!r} -> {new!r}"
