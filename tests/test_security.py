@@ -54,7 +54,7 @@ def project(tmp_path: Path) -> Path:
     return root
 
 
-RUNS = ["check .", "check . --fix --unsafe-fixes", "check . --diff", "check TRP101_0", "explain ."]
+RUNS = ["check . --jobs 1", "check . --fix --unsafe-fixes", "check . --diff", "check TRP101_0", "explain ."]
 
 
 @pytest.mark.parametrize("arguments", RUNS)

@@ -9,32 +9,47 @@ from __future__ import annotations
 import ast
 import gc
 import os
+import re
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from torchrepro_lint import ISSUES, __version__, cards, checks, selection
+from torchrepro_lint.cache.encoding import decoded, encoded
 from torchrepro_lint.completion import complete, fill, tool_finding, unused_suppression
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.store import CUT
 from torchrepro_lint.discover import configuration_files, discover, native_files, project_root, python_files
 from torchrepro_lint.index import ModuleFacts, ParseError, build
 from torchrepro_lint.model import Edit, Finding, Level, Position, Safety
 from torchrepro_lint.project.project import Project
+from torchrepro_lint.project.text import MAX_BYTES
+from torchrepro_lint.reading import read_regular
 from torchrepro_lint.settings import Settings, SettingsError, project_torch
-from torchrepro_lint.source import CONFIGURATIONS, SourceError, SourceFile, read_source, source_from_text
+from torchrepro_lint.source import CONFIGURATIONS, PLOTS, SourceError, SourceFile, read_source, source_from_text
 from torchrepro_lint.suppression import Suppressor
 from torchrepro_lint.time_limit import TimeLimitError, limited
+from torchrepro_lint.timings import Timings
+from torchrepro_lint.tracking import Question, Tracker, Untracked
 
 if TYPE_CHECKING:
+    from torchrepro_lint.cache import Cache
     from torchrepro_lint.evidence import Measured
+    from torchrepro_lint.pool import Lost
+    from torchrepro_lint.timings import Kind
 
 Progress = Callable[[int, int], None]
 MAX_GIVEN = 64  # files by name, as pre-commit gives them
+MIN_FILES = 24  # that are worth a process: it reads again what others have read
 MAX_FRAMES = 5  # of a crash that are told
+# Settings that decide for single files; which rules they enable stands with the findings of each.
+_OF_FILES: dict[str, Any] = {"select": None, "ignore": (), "extend_select": (), "per_file_ignores": (),
+                             "baseline": None, "min_certainty": "", "max_file_seconds": 0, "cache_dir": ""}  # fmt: skip
 ENGINE_CODES = ("TRP001", "TRP002", "TRP003")
 IN_BASELINE = "in the baseline"  # a reason to leave a finding out that reports for programs tell
 FAILURES = ("TRP001", "TRP003")  # work that was not done: whatever is left out of a report, not these
@@ -58,7 +73,9 @@ class Request(NamedTuple):
     """What to check: paths, whose settings, and text that stands in for a file (stdin, or not yet written).
 
     `root` is found from the paths unless it is given. With `keep_suppressed` the result has what comments silence, with
-    `tell_programs` which programs the files of findings belong to.
+    `tell_programs` which programs the files of findings belong to. `cache` is the folder that keeps what is found, True
+    for the one that the settings name; `jobs` is the number of processes, None for what suits the machine;
+    `timings` is told where the time goes.
     """
 
     paths: tuple[Path, ...]
@@ -70,6 +87,9 @@ class Request(NamedTuple):
     narrowings: tuple[Narrowing, ...] = ()
     keep_suppressed: bool = False
     tell_programs: bool = False
+    cache: Path | Literal[True] | None = None
+    jobs: int | None = 1
+    timings: Timings | None = None
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -138,7 +158,8 @@ class Run:
         self.overlay: dict[Path, str] = dict(overlay or {})
         paths = [request.stdin[1]] if request.stdin else request.paths
         self.root = request.root or project_root(paths)
-        found = discover(request.paths, request.resolver.for_path, force_exclude=request.force_exclude)
+        with self.timed("step", "finding files"):
+            found = discover(request.paths, request.resolver.for_path, force_exclude=request.force_exclude)
         self.files, self.missing = found.files, found.missing
         self.problems = [f"{path}: {reason}" for path, reason in found.unreadable]
         self.outside = found.outside
@@ -148,6 +169,7 @@ class Run:
             self.files = (path,)
         self.by_rel = {self.rel(path): path for path in self.files}
         self.suppressed: dict[Path, list[Finding]] = {}
+        self.is_fixing = False
         self._asked = frozenset(self.files)
         self._failures: dict[Path, Finding] = {}
         self._seen: dict[Path, int] = {}
@@ -160,7 +182,15 @@ class Run:
         self._settings = settings
         self._declared_torch = declared
         self._evidence = _own_evidence(settings)
+        is_cached = request.cache is not None and not self.overlay
+        self.tracker = Tracker() if is_cached or request.jobs != 1 else Untracked()
         self.program = self._new_program()
+        with self.timed("step", "opening the cache"):
+            self.cache = self._open_cache() if is_cached else None
+
+    def timed(self, kind: Kind, name: str) -> AbstractContextManager[None]:
+        """Count the time of a block where that is asked for."""
+        return self.request.timings.of(kind, name) if self.request.timings is not None else nullcontext()
 
     def _new_program(self) -> Program:
         settings, declared = self._settings, self._declared_torch
@@ -176,12 +206,38 @@ class Run:
             seed_functions=settings.seed_functions,
             loader_classes=settings.loader_classes,
             rng_functions=settings.rng_functions,
+            tracker=self.tracker,
             refused=self._refused,
         )
         program = Program(project, self._evidence)
         for path, text in self.overlay.items():
             program.change(path, text)
         return program
+
+    def _open_cache(self) -> Cache:
+        from torchrepro_lint.cache import Cache
+        from torchrepro_lint.cache.context import name_of
+
+        settings, request = self._settings, self.request
+        folder = self.root / settings.cache_dir if request.cache is True else Path(request.cache or ".").absolute()
+        asked = request.torch_version, self._declared_torch, self._evidence
+        return Cache(
+            folder,
+            name_of(folder, (self.root, settings._replace(origins=(), **_OF_FILES), *asked)),
+            self.tracker,
+            listing=lambda: python_files(self.root, settings),
+            read=self._content,
+            project=lambda: self.program.project,
+        )
+
+    def _content(self, path: str) -> bytes | None:
+        """The bytes of a file, None where they are not read."""
+        if Path(path) not in self._asked and not self.program.project.reach.includes(path):
+            return None
+        try:
+            return read_regular(path, max(self._max_size * PLOTS, MAX_BYTES))  # larger ones are never read
+        except OSError:
+            return None
 
     def _refused(self, path: Path, reason: str) -> None:
         """A list of requirements cannot be read: what it asks for is not known, and everything else goes on."""
@@ -199,10 +255,11 @@ class Run:
         if path not in self._asked and not self.program.project.reach.includes(path):
             return None
         try:
-            source = self._source(path)
-            if path not in self.overlay:
-                self._seen.setdefault(path, hash(source.document))
-            return build(source)
+            with self.timed("step", "reading and indexing"):
+                source = self._source(path)
+                if path not in self.overlay:
+                    self._seen.setdefault(path, hash(source.document))
+                return build(source)
         except (SourceError, ParseError) as error:
             where = error.position or Position(1, 1)
             self._failures[path] = tool_finding("TRP001", self.rel(path), where, error.message)
@@ -244,12 +301,94 @@ class Run:
         else:
             self.overlay[path] = text
         self._failures.pop(path, None)
+        self.cache = None  # which knows files as they are on the disk
         self.program.change(path, text)
 
     def check_file(self, path: Path) -> list[Finding]:
         """All findings of one file, in no particular order; none of one that takes too long, which is a problem."""
         if path in self._too_slow:
             return []
+        outer = self.tracker.begin()
+        with self.timed("file", self.rel(path)):
+            findings = self._checked_in_time(path)
+        rests = self.tracker.end(outer)
+        if path not in self._too_slow:
+            self._keep(path, rests, findings)
+        return findings
+
+    def kept(self, path: Path) -> list[Finding] | None:
+        """What an earlier run found in a file, where it holds. Edits are made of no text but the one that is read."""
+        if self.cache is None:
+            return None
+        try:
+            with limited(self._seconds):
+                findings, suppressed = map(decoded, self.cache.answer(self._key(path)) or ())
+        except (ValueError, TypeError):  # nothing is known, or what is kept is no finding
+            return None
+        except TimeLimitError:  # a cache that nobody of us wrote
+            self.cache = None
+            return None
+        if self.is_fixing and any(finding.fix is not None for finding in findings):
+            return None
+        if not all(self._is_about(path, finding) for finding in (*findings, *suppressed)):
+            return None
+        self.suppressed[path] = suppressed
+        return findings
+
+    def _is_about(self, path: Path, finding: Finding) -> bool:
+        """Whether a finding lies in a file or in a configuration, and names no place out of the project, which a report
+        would quote."""
+        own, place = self.rel(path), finding.location.path
+        related = {related.location.path for related in finding.related}
+        edited = {edit.path for edit in finding.fix.edits} if finding.fix is not None else set()
+        others = (related | edited | {place}) - {own}
+        reach = self.program.project.reach
+        is_here = place == own or place.endswith(CONFIGURATIONS)
+        return is_here and all(reach.includes(self.root / other) for other in others)
+
+    def _keep(self, path: Path, rests: int, findings: Sequence[Finding]) -> None:
+        if self.cache is not None and not any(f.code in FAILURES for f in findings):
+            self.cache.keep(self._key(path), rests, [encoded(findings), encoded(self.suppressed.get(path, ()))])
+
+    def save(self) -> None:
+        """Keep what was found for the next run."""
+        if self.cache is not None and not self.problems:  # which the next run would have to tell, too
+            with self.timed("step", "keeping what was found"), suppress(TimeLimitError), limited(self._seconds):
+                self.cache.save()
+
+    def checked_apart(self, paths: Sequence[Path], jobs: int) -> Iterator[tuple[Path, list[Finding]]]:
+        """The findings of each file, from so many processes, as they come."""
+        from torchrepro_lint import pool  # most runs are too small for it
+
+        timings = Timings() if self.request.timings is not None else None
+        request = self.request._replace(narrowings=(), cache=None, jobs=None, tell_programs=False, timings=timings)
+        with closing(pool.spread(partial(_begin, request), list(map(str, paths)), jobs)) as done:
+            for name, outcome in done:
+                path = Path(name)
+                yield path, self._taken(path, outcome)
+
+    def _taken(self, path: Path, outcome: Outcome | Lost) -> list[Finding]:
+        """The findings that another process came to, which rest here on what they rest on there."""
+        if not isinstance(outcome, Outcome):
+            return [_failed("the engine", self.rel(path), f"the process that checked it {outcome.reason}", "unknown")]
+        findings, self.suppressed[path] = decoded(outcome.findings), decoded(outcome.suppressed)
+        self.problems += outcome.problems
+        if self.request.timings is not None:
+            self.request.timings.add(outcome.taken)
+        outer = self.tracker.begin()
+        for question, answer in outcome.asked.items():
+            self.tracker.note(question, answer)
+        rests = self.tracker.end(outer)
+        if not outcome.problems:
+            self._keep(path, rests, findings)
+        return findings
+
+    def _key(self, path: Path) -> str:
+        """The name of a file's findings: they are those of the rules that are enabled there."""
+        codes = selection.enabled(self.request.resolver.for_path(path), path)
+        return f"{','.join(sorted(codes))}|{self.rel(path)}"
+
+    def _checked_in_time(self, path: Path) -> list[Finding]:
         try:
             with limited(self._seconds):
                 return _guarded("the engine", self.rel(path), lambda: self._checked(path))
@@ -272,7 +411,8 @@ class Run:
         findings: list[Finding] = []
         self.suppressed.pop(path, None)
         for code, check in checks.load(selection.worth_a_look(enabled, facts.source.text)):
-            findings += _guarded(code, facts.source.rel, partial(self._found, code, check, module, suppressor))
+            with self.timed("rule", code):
+                findings += _guarded(code, facts.source.rel, partial(self._found, code, check, module, suppressor))
         if "TRP002" in enabled:
             findings += [unused_suppression(facts.source, unused) for unused in suppressor.unused()]
         return findings
@@ -283,7 +423,7 @@ class Run:
         for draft in check(module, self.program):
             if not self._is_silenced(code, draft, module.facts, suppressor):
                 findings.append(self._without_silenced_edits(complete(code, draft, module.facts), suppressor))
-            elif self.request.keep_suppressed:
+            elif self.request.keep_suppressed or self.tracker.is_on:
                 silenced = replace(complete(code, draft, module.facts), fix=None)
                 self.suppressed.setdefault(module.facts.source.path, []).append(silenced)
         return findings
@@ -294,6 +434,26 @@ class Run:
             return True
         place = draft.written_at
         return place is not None and self._suppressor_of(place.facts).covers(code, _line(place.facts, place.node))
+
+    def jobs(self, files: int) -> int:
+        """In how many processes so many files are checked."""
+        asked = self.request.jobs
+        if self.overlay or self.is_fixing or asked == 1:  # fixes are made of the text that this process has read
+            return 1
+        if asked is not None:
+            return min(asked, files // 2)
+        if files < 2 * MIN_FILES:
+            return 1
+        from torchrepro_lint import pool
+
+        return pool.suitable(files, MIN_FILES)
+
+    def bounds(self) -> dict[str, int]:
+        """How often a bound kept a question from being answered, by what was given up."""
+        if not self.tracker.is_on:
+            return self.program.bounds()
+        cut = (question[1] for question in self.tracker.questions(self.tracker.current) if question[0] == CUT)
+        return dict(sorted(Counter(cut).items()))
 
     def narrowed(self, findings: Sequence[Finding]) -> tuple[Sequence[Finding], dict[str, tuple[Finding, ...]]]:
         """Of sorted findings those to report, and the others by the reason why they are not."""
@@ -352,6 +512,7 @@ class Run:
 
     def _suppressor_of(self, facts: ModuleFacts) -> Suppressor:
         """Of another file than the one that is checked: the last one is kept, since many fixes edit the same."""
+        _ = facts.source.suppressions  # whoever asks rests on them, also where they are known
         if self._other is None or self._other.facts is not facts:
             self._other = Suppressor(facts.source, facts, cards.codes(), ())
         return self._other
@@ -361,7 +522,9 @@ def check(request: Request, progress: Progress | None = None) -> Result:
     """Check all files that the paths name."""
     run = Run(request)
     findings = check_files(run, run.files, progress)
-    return finish(run, findings | check_users(run))
+    findings |= check_users(run)
+    run.save()
+    return finish(run, findings)
 
 
 def check_files(run: Run, files: Sequence[Path], progress: Progress | None = None) -> dict[Path, list[Finding]]:
@@ -371,15 +534,67 @@ def check_files(run: Run, files: Sequence[Path], progress: Progress | None = Non
     was_enabled = gc.isenabled()
     gc.disable()
     try:
-        for number, path in enumerate(files, 1):
-            findings[path] = run.check_file(path)
-            run.program.release()
+        for path, found in _each(run, files):
+            findings[path] = found
             if progress is not None:
-                progress(number, len(files))
+                progress(len(findings), len(files))
     finally:
         if was_enabled:
             gc.enable()
-    return findings
+    return {path: findings[path] for path in files}
+
+
+def _each(run: Run, files: Sequence[Path]) -> Iterator[tuple[Path, list[Finding]]]:
+    """Each file with its findings: first those that are known, then the others, in several processes if that pays."""
+    new = []
+    for path in files:
+        with run.timed("step", "asking the cache"):
+            kept = run.kept(path)
+        if kept is None:
+            new.append(path)
+        else:
+            yield path, kept
+    if run.request.timings is not None:
+        run.request.timings.known += len(files) - len(new)
+        run.request.timings.checked += len(new)
+    jobs = run.jobs(len(new))
+    if jobs > 1:
+        yield from run.checked_apart(new, jobs)
+        return
+    for path in new:
+        yield path, run.check_file(path)
+        run.program.release()
+
+
+class Outcome(NamedTuple):
+    """What another process came to for one file, as plain data, and what that rests on."""
+
+    findings: list[Any]
+    suppressed: list[Any]
+    problems: list[str]
+    asked: dict[Question, Any]
+    taken: dict[tuple[Kind, str], float]
+
+
+def _begin(request: Request) -> Callable[[str], Outcome]:
+    """Begin to check files of a project in a process of its own."""
+    gc.disable()
+    run = Run(request)
+
+    def work(name: str) -> Outcome:
+        path, told = Path(name), len(run.problems)
+        outer = run.tracker.begin()
+        findings = run.check_file(path)
+        rests = run.tracker.end(outer)
+        run.program.release()
+        asked = {question: run.tracker.answers[question] for question in run.tracker.questions(rests)}
+        suppressed = run.suppressed.get(path, ())
+        taken = dict(request.timings.taken) if request.timings is not None else {}
+        if request.timings is not None:
+            request.timings.taken.clear()
+        return Outcome(encoded(findings), encoded(suppressed), run.problems[told:], asked, taken)
+
+    return work
 
 
 def check_users(run: Run) -> dict[Path, list[Finding]]:
@@ -387,11 +602,25 @@ def check_users(run: Run) -> dict[Path, list[Finding]]:
     reports what it draws elsewhere. Not for a text from an editor, nor for so many files that all are checked."""
     if run.request.stdin is not None or len(run.files) > MAX_GIVEN:
         return {}
-    found = check_files(run, run.program.project.users(run.files))
+    found = check_files(run, _users(run))
     return {
         path: [f for f in group if any(r.location.path in run.by_rel for r in f.related)]
         for path, group in found.items()
     }
+
+
+def _users(run: Run) -> list[Path]:
+    """The files that use those checked."""
+    if run.cache is None:
+        return run.program.project.users(run.files)
+    key = f"users|{'|'.join(map(run.rel, run.files))}"
+    kept = run.cache.answer(key)
+    if isinstance(kept, list) and all(isinstance(name, str) for name in kept):
+        return list(map(Path, kept))
+    outer = run.tracker.begin()
+    found = run.program.project.users(run.files)
+    run.cache.keep(key, run.tracker.end(outer), list(map(str, found)))
+    return found
 
 
 def finish(run: Run, findings: Mapping[Path, Sequence[Finding]]) -> Result:
@@ -404,10 +633,10 @@ def finish(run: Run, findings: Mapping[Path, Sequence[Finding]]) -> Result:
     result.findings = tuple(kept)
     edited = {edit.path for f in kept if f.fix is not None for edit in f.fix.edits}
     result._configurations = frozenset(rel for rel in edited if run.path_of(rel) is not None)
-    result.suppressed = tuple(_fingerprinted(run.suppressed))
+    result.suppressed = tuple(_fingerprinted(run.suppressed)) if run.request.keep_suppressed else ()
     if run.request.tell_programs:
         result.programs = run.programs({f.location.path for f in kept})
-    result.statistics = dict(sorted(Counter(f.code for f in kept).items())) | run.program.bounds()
+    result.statistics = dict(sorted(Counter(f.code for f in kept).items())) | run.bounds()
     return result
 
 
@@ -462,14 +691,20 @@ def _guarded(rule: str, rel: str, work: Callable[[], list[Finding]]) -> list[Fin
 
 def _crash(rule: str, rel: str, error: Exception) -> Finding:
     """TRP003, with all that whoever mends it needs to know."""
-    import platform
     from traceback import extract_tb
 
     frames = [f"{Path(frame.filename).name}:{frame.lineno}" for frame in reversed(extract_tb(error.__traceback__))]
+    told = re.sub(r" at 0x[0-9a-fA-F]+", "", f"{type(error).__name__}: {error}")  # the same in every run
+    return _failed(rule, rel, told, " < ".join(tuple(dict.fromkeys(frames))[:MAX_FRAMES]))
+
+
+def _failed(rule: str, rel: str, error: str, place: str) -> Finding:
+    import platform
+
     told = {
         "rule": rule,
-        "error": f"{type(error).__name__}: {error}",
-        "place": " < ".join(tuple(dict.fromkeys(frames))[:MAX_FRAMES]),
+        "error": error,
+        "place": place,
         "versions": f"torchrepro-lint {__version__}, Python {platform.python_version()}",
         "address": ISSUES,
     }

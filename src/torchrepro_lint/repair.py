@@ -29,8 +29,10 @@ def fix(request: Request, *, unsafe: bool, write: bool, progress: Progress | Non
     """
     told = recovered(project_root(request.paths)) if write else []
     run = Run(request)
+    run.is_fixing = True
     overlay = dict(run.overlay)
     repair = _Repair(run, unsafe, check_files(run, run.files, progress), write)
+    run.save()
     found = dict(repair.findings)
     try:
         repair.work()

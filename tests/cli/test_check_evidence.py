@@ -136,13 +136,13 @@ def test_what_ships_confirms_and_never_refutes(checked: Any, monkeypatch: pytest
         monkeypatch.setattr(evidence, "shipped", lambda: items)
 
     ships(row(PAD, "CONFIRMED"))
-    confirmed = checked()[PAD]
+    confirmed = checked(options=("--no-cache",))[PAD]
     assert outcome(confirmed) == ("warning", "certain")
     assert confirmed["properties"]["evidence"]["words"].startswith("measured on NVIDIA Test 1, torch 2.11: ")
-    own = checked(row(PAD, "NOT_REPRODUCED", distinct=1, outcome="same", padding=1))[PAD]
+    own = checked(row(PAD, "NOT_REPRODUCED", distinct=1, outcome="same", padding=1), options=("--no-cache",))[PAD]
     assert outcome(own) == ("note", "depends")  # one's own counts
     ships(row(PAD, "NOT_REPRODUCED", distinct=1, outcome="same", padding=1))
-    assert outcome(checked()[PAD]) == ("warning", "likely")
+    assert outcome(checked(options=("--no-cache",))[PAD]) == ("warning", "likely")
 
 
 def test_cuda_comes_before_a_cpu(checked: Any) -> None:

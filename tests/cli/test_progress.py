@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from torchrepro_lint.cli.streams import Progress
@@ -20,5 +22,6 @@ def test_a_long_run_has_one_and_clears_it(capsys: pytest.CaptureFixture[str]) ->
     progress(2, 2)  # too soon after the first
     progress.clear()
     captured = capsys.readouterr()
-    assert captured.err == "\r[" + "#" * 15 + "-" * 15 + "] 1 of 2 files\r\x1b[K"
+    bar = re.escape("\r[" + "#" * 15 + "-" * 15 + "] 1 of 2 files, ")
+    assert re.fullmatch(bar + r"\d+ a second\x1b\[K\r\x1b\[K", captured.err)
     assert captured.out == ""

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from small_project import SmallProject
 
-from torchrepro_lint.kernels.environment import in_scripts, named_in, sets
+from torchrepro_lint.kernels.environment import named_in, sets
+from torchrepro_lint.project.disk import in_scripts
+from torchrepro_lint.reading import Reach
 
 
 @pytest.mark.parametrize(
@@ -40,6 +42,6 @@ def test_scripts_are_searched(tmp_path: Path) -> None:
     (tmp_path / "notes.md").write_text("VARIABLE")
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "config.sh").write_text("VARIABLE")
-    assert not in_scripts(tmp_path, "VARIABLE")
+    assert not in_scripts(Reach([tmp_path]), str(tmp_path), "VARIABLE")
     (tmp_path / "scripts" / "run.sh").write_text("VARIABLE=1 python train.py")
-    assert in_scripts(tmp_path, "VARIABLE")
+    assert in_scripts(Reach([tmp_path]), str(tmp_path), "VARIABLE")

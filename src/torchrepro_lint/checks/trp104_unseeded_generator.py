@@ -123,6 +123,6 @@ def _default(seed: Site, program: Program) -> Constant | None:
     origins = program.origins(seed.node, seed.scope)
     nodes = {getattr(origin, "node", None) for origin in origins}
     origin = origins[0] if len(nodes) == 1 else None
-    if isinstance(origin, Constant) and isinstance(origin.scope.facts.parents[origin.node], ast.arguments):
+    if isinstance(origin, Constant) and isinstance(origin.scope.facts.parents.get(origin.node), ast.arguments):
         return origin
     return None

@@ -63,7 +63,7 @@ def _loaders(function: Scope, program: Program) -> Iterator[Call]:
         others = [p for p in named if p in starting and p != function.facts.source.path]
         files += [f for p in others if (f := program.load(str(p))) is not None]
     for facts in files:
-        if "worker_init_fn" not in facts.source.text:
+        if not facts.source.matches("worker_init_fn"):
             continue
         for sites in facts.calls.values():
             for node, scope in sites:

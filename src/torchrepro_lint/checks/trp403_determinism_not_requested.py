@@ -77,7 +77,7 @@ def _requests(facts: ModuleFacts, _: Program) -> bool:
         return True
     if any(name in facts.calls for name in REQUESTS):
         return True
-    return "deterministic" in facts.source.text and any(
+    return facts.source.matches("deterministic") and any(
         keyword.arg == "deterministic" and _may_be_on(keyword.value)
         for sites in facts.calls.values()
         for call, _ in sites

@@ -12,7 +12,8 @@ from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.kernels.cublas import used_before
 from torchrepro_lint.kernels.determinism import turned_on, turned_on_anywhere
-from torchrepro_lint.kernels.environment import EnvironmentSet, in_scripts, named_in, sets
+from torchrepro_lint.kernels.environment import EnvironmentSet, named_in, sets
+from torchrepro_lint.project.disk import in_scripts
 from torchrepro_lint.project.versions import may_be
 from torchrepro_lint.syntax import insert_before, quoted, replace
 
@@ -69,4 +70,4 @@ def _set_elsewhere(module: Module, program: Program, variable: str) -> bool:
         facts = program.load(str(path)) if path != Path(module.facts.source.path) else None
         if facts is not None and named_in(facts, variable):
             return True
-    return in_scripts(program.project.root, variable)
+    return bool(program.project.disk(in_scripts, str(program.project.root), variable))

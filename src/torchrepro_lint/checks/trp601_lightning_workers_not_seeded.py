@@ -61,7 +61,7 @@ def _leaves_workers(call: Call) -> bool:
 
 def _sets_variable(seeder: Call, files: Sequence[ModuleFacts]) -> bool:
     variable = catalogue.names("frameworks", "worker_seeders")[seeder.name]["variable"]
-    return any(variable in facts.source.text for facts in files)
+    return any(facts.source.matches(variable) for facts in files)
 
 
 def _drawn_in_workers(files: Sequence[ModuleFacts], program: Program) -> Iterator[tuple[Call, WorkerDraw]]:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from torchrepro_lint.cli.help import Command
-from torchrepro_lint.cli.options import Options, outputs, split, threshold
+from torchrepro_lint.cli.options import Options, jobs, outputs, split, threshold
 from torchrepro_lint.cli.shared_options import color, completed_by, config, evidence, isolated, option, paths
 from torchrepro_lint.model import Certainty
 from torchrepro_lint.report import RENDERERS
@@ -97,6 +97,7 @@ class _Check(Command):
     "it in that format besides; may be given several times.",
 )
 @_output("--statistics", is_flag=True, help="Show after the findings how many each rule has.")
+@_output("--timings", is_flag=True, help="Show at the end where the time went: by step, rule and file.")
 @_output("--quiet", "-q", is_flag=True, help="Print findings and failures, and nothing else.")
 @color("Output")
 @_known(
@@ -161,6 +162,22 @@ class _Check(Command):
     "Settings",
     "What `torchrepro-lint verify` measured on the machine at hand: findings on operations tell it, and go by it.",
 )
+@_settings(
+    "--cache-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Where what was found is kept for the next run. [default: .torchrepro_cache in the project's folder]",
+)
+@_settings(
+    "--jobs",
+    "-j",
+    default="auto",
+    show_default=True,
+    callback=jobs,
+    metavar="NUMBER|auto",
+    help="In how many processes files are checked; few files are checked in one.",
+)
+@_settings("--no-cache", is_flag=True, help="Neither use nor keep what was found before.")
 @_settings(
     "--show-settings",
     is_flag=True,

@@ -11,6 +11,7 @@ import click
 from torchrepro_lint.model import Certainty, Finding, Level
 
 STDIN = Path("-")
+MAX_JOBS = 256
 
 
 class Threshold(NamedTuple):
@@ -43,6 +44,15 @@ def threshold(ctx: click.Context, parameter: click.Parameter, value: str) -> Thr
             case other:
                 raise click.BadParameter(f"{other!r} is none of error, warning, certain and likely")
     return found
+
+
+def jobs(ctx: click.Context, parameter: click.Parameter, value: str) -> int | None:
+    """A number of processes, None for `auto`."""
+    if value == "auto":
+        return None
+    if not value.isdecimal() or not 0 < int(value) <= MAX_JOBS:
+        raise click.BadParameter(f"{value!r} is neither auto nor a number from 1 to {MAX_JOBS}")
+    return int(value)
 
 
 def outputs(ctx: click.Context, parameter: click.Parameter, value: Sequence[str]) -> tuple[Output, ...]:
@@ -83,6 +93,7 @@ class Options(NamedTuple):
     output_format: str | None
     output_file: tuple[Output, ...]
     statistics: bool
+    timings: bool
     quiet: bool
     color: str
     baseline: Path | None
@@ -102,6 +113,9 @@ class Options(NamedTuple):
     isolated: bool
     torch_version: str | None
     evidence: Path | None
+    cache_dir: Path | None
+    jobs: int | None
+    no_cache: bool
     show_settings: bool
 
     def refuse_contradictions(self) -> None:
@@ -120,6 +134,8 @@ class Options(NamedTuple):
             raise click.UsageError("--extend-baseline needs --write-baseline, which says where")
         if sum(output.format is None for output in self.output_file) > 1:
             raise click.UsageError("of several --output-file, all but one need a format: --output-file sarif:FILE")
+        if self.no_cache and self.cache_dir:
+            raise click.UsageError("--no-cache keeps nothing, --cache-dir says where")
         self._refuse_for_stdin()
         self._refuse_beside_add_noqa()
 

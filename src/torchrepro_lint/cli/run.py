@@ -19,6 +19,7 @@ from torchrepro_lint.report.summary import after_fixing, counted
 from torchrepro_lint.settings import SettingsError, SettingsResolver
 from torchrepro_lint.settings.validation import checked
 from torchrepro_lint.source import SourceError
+from torchrepro_lint.timings import Timings
 
 if TYPE_CHECKING:
     from torchrepro_lint.cli.stdin import Stdin
@@ -62,6 +63,9 @@ def _checked(options: Options, resolver: SettingsResolver) -> int:
         stdin=(stdin.text, stdin.path) if stdin else None,
         keep_suppressed="sarif" in formats,
         tell_programs="html" in formats,
+        jobs=1 if stdin else options.jobs,
+        timings=Timings() if options.timings else None,
+        cache=None if options.no_cache or stdin else options.cache_dir or True,
     )
     request, known = narrowed(options, request)
     result = _result(options, request)
@@ -74,6 +78,10 @@ def _checked(options: Options, resolver: SettingsResolver) -> int:
     elif not options.fix_only:
         show(options, result)
     _tell(options, result)
+    if request.timings is not None:
+        from torchrepro_lint.report.timings import rows
+
+        streams.write(rows(request.timings), err=True)
     return _exit_code(options, result)
 
 
@@ -97,7 +105,9 @@ def _result(options: Options, request: Request) -> Result:
             from torchrepro_lint.fixing import WriteError
 
             try:
-                return silence(request, options.add_noqa, write=not options.diff, progress=progress)
+                return silence(
+                    request._replace(cache=None), options.add_noqa, write=not options.diff, progress=progress
+                )
             except (WriteError, SourceError) as error:
                 raise Failure(f"no file was changed: {error}") from None
         return fix(request, unsafe=options.unsafe_fixes, write=write, progress=progress)

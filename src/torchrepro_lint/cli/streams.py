@@ -128,7 +128,8 @@ class Progress:
 
     def __init__(self, patience: float = _PATIENCE, things: str = "files") -> None:
         self._things = things
-        self._next = time.monotonic() + patience
+        self._begin = time.monotonic()
+        self._next = self._begin + patience
         self._shown = False
 
     def __call__(self, done: int, total: int) -> None:
@@ -139,7 +140,8 @@ class Progress:
         self._shown = True
         filled = 30 * done // max(total, 1)
         bar = "#" * filled + "-" * (30 - filled)
-        click.echo(f"\r[{bar}] {done} of {total} {self._things}", nl=False, err=True)
+        rate = f", {done / (now - self._begin):.0f} a second" if now - self._begin > 0 else ""
+        click.echo(f"\r[{bar}] {done} of {total} {self._things}{rate}\x1b[K", nl=False, err=True, color=True)
 
     def clear(self) -> None:
         """Remove the bar from the screen."""

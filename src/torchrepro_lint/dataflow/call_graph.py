@@ -16,6 +16,7 @@ from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.index import ITEM, ModuleFacts, Scope
 from torchrepro_lint.project.importers import importers
 from torchrepro_lint.project.project import Project
+from torchrepro_lint.tracking import Memo
 
 MAX_FILES = 12
 MAX_IMPORTERS = 60
@@ -30,8 +31,8 @@ class Callers:
     def __init__(self, project: Project) -> None:
         self._project = project
         self._in_sight = Values(project, lambda function: None)  # else callers would be asked for callers
-        self._known: dict[Scope, list[CallSite] | None] = {}
-        self._handed: dict[Scope, list[CallSite]] = {}
+        self._known: Memo[list[CallSite] | None] = Memo(project.tracker)
+        self._handed: Memo[list[CallSite]] = Memo(project.tracker)
 
     def forget(self) -> None:
         """Files have changed or were dropped."""
@@ -41,18 +42,14 @@ class Callers:
 
     def of(self, function: Scope) -> list[CallSite] | None:
         """Every call of a function that can be seen; None when there may be others."""
-        if function not in self._known:
-            self._known[function] = self._find(function)
-        return self._known[function]
+        return self._known.get(function, lambda: self._find(function))
 
     def passing(self, function: Scope) -> list[CallSite] | None:
         """The calls that give a function its arguments: its own, and those that the calls of processes amount to."""
         calls = self.of(function)
         if calls is None:
             return None
-        if function not in self._handed:
-            self._handed[function] = list(self._handed_to(function))
-        return calls + self._handed[function]
+        return calls + self._handed.get(function, lambda: list(self._handed_to(function)))
 
     # -- files --------------------------------------------------------------------------------------------------
     def _files(self, function: Scope, name: str) -> list[ModuleFacts] | None:

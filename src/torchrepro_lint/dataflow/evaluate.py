@@ -31,9 +31,11 @@ from torchrepro_lint.dataflow.binding import argument_for, is_super
 from torchrepro_lint.dataflow.domain import Domain
 from torchrepro_lint.dataflow.reaching_definitions import reaching
 from torchrepro_lint.dataflow.sites import CallSite, Site
+from torchrepro_lint.dataflow.store import Store
 from torchrepro_lint.index import Binding, Scope
 from torchrepro_lint.project.names import Names, Variable
 from torchrepro_lint.project.project import Project
+from torchrepro_lint.tracking import Memo
 
 if TYPE_CHECKING:
     from torchrepro_lint.dataflow.configured_values import ConfiguredValues
@@ -56,6 +58,7 @@ class _Known(NamedTuple):
     value: Any
     steps: int
     height: int
+    rests: int  # on these questions, see `tracking`
 
 
 class Evaluation(Generic[V]):
@@ -63,17 +66,17 @@ class Evaluation(Generic[V]):
     the abstract values of the same program, which say what is called and where an object was made."""
 
     def __init__(self, domain: Domain[V], names: Names, callers_of: CallersOf, values: Values | None = None) -> None:
+        self._tracker = names.tracker
         self._domain = domain
         self._names = names
         self._callers_of = callers_of
         self._values = values
-        self._answers: dict[tuple[ast.expr, Scope], V] = {}
+        self._answers: Memo[V] = Memo(self._tracker)
         self._parts: dict[tuple[object, Scope], _Known] = {}
         self._open: dict[tuple[object, Scope], int] = {}  # what is being evaluated, and how deep
         self._so_far: dict[tuple[object, Scope], list[V]] = {}  # of the bindings of a variable
         self._steps, self._depth, self._deepest, self._leans = 0, 0, 0, _NOWHERE
         self._is_cut = False
-        self.bounds_hit = 0  # questions that a bound kept from being answered
 
     def forget(self) -> None:
         """Files have changed or were dropped: answers may speak of trees that are no more."""
@@ -84,11 +87,17 @@ class Evaluation(Generic[V]):
         """The value of `expr` in `scope`: a question of its own, or part of the one that is being answered."""
         if self._depth:
             return self(expr, scope)
-        key = (expr, scope)
-        if key not in self._answers:
-            self._answers[key] = self._asked(lambda: self(expr, scope))
-            self.bounds_hit += self._is_cut
-        return self._answers[key]
+
+        def answer() -> V:
+            found = self._asked(lambda: self(expr, scope))
+            if self._is_cut:
+                self._cut(expr, scope)
+            return found
+
+        return self._answers.get((expr, scope), answer)
+
+    def _cut(self, expr: ast.expr, scope: Scope) -> None:
+        """A bound kept a question from being answered."""
 
     def _asked(self, work: Callable[[], A]) -> A:
         """Answer a question within bounds of its own."""
@@ -128,6 +137,7 @@ class Evaluation(Generic[V]):
         part = self._parts.get(key)
         if part is not None and depth + part.height <= MAX_DEPTH and self._steps + part.steps <= MAX_STEPS:
             self._steps += part.steps
+            self._tracker.current |= part.rests
             self._deepest = max(self._deepest, depth + part.height)
             return part.value  # type: ignore[no-any-return]
         if depth > MAX_DEPTH or self._steps > MAX_STEPS:
@@ -138,10 +148,12 @@ class Evaluation(Generic[V]):
         steps, deepest, leans, was_cut = self._steps, self._deepest, self._leans, self._is_cut
         self._depth = self._deepest = self._open[key] = depth
         self._leans, self._is_cut = _NOWHERE, False
+        outer = self._tracker.begin()
         found = work()
+        rests = self._tracker.end(outer)
         del self._open[key]
         if not self._is_cut and self._leans >= depth:
-            self._parts[key] = _Known(found, self._steps - steps, self._deepest - depth)
+            self._parts[key] = _Known(found, self._steps - steps, self._deepest - depth, rests)
         if self._leans >= depth:
             self._leans = _NOWHERE
         self._depth = depth - 1
@@ -242,7 +254,9 @@ class Evaluation(Generic[V]):
         name = binding.node.arg
         if name == scope.self_name and scope.parent is not None and _is_class_method(scope):
             return self._domain.reference(scope.parent, binding.node, scope)
-        asks = scope.kind == "function" and self._depth < MAX_DEPTH and self._domain.asks_callers(scope)
+        asks = scope.kind == "function" and self._domain.asks_callers(scope)
+        if asks and self._depth >= MAX_DEPTH:
+            self._is_cut, asks = True, False  # where more is left, callers are asked
         calls = self._callers_of(scope) if asks else None
         if not calls:
             return self._domain.parameter(binding, scope, self)
@@ -427,10 +441,11 @@ class Values(Evaluation["list[Origin]"]):
     """The abstract values of expressions: every possibility that can be seen, each once, in the order in which they
     are written; `Unknown` among them means that there may be others."""
 
-    def __init__(self, project: Project, callers_of: CallersOf) -> None:
+    def __init__(self, project: Project, callers_of: CallersOf, store: Store | None = None) -> None:
         super().__init__(AbstractValues(), project.names, callers_of)
         self._project = project
-        self._called_by: dict[tuple[ast.Call, Scope], list[str | Scope | None]] = {}
+        self._store = store
+        self._called_by: Memo[list[str | Scope | None]] = Memo(self._tracker)
         self._reached_by: dict[ast.Name, tuple[Binding, ...]] = {}
         self._outer: dict[Scope, frozenset[str]] = {}
 
@@ -445,14 +460,16 @@ class Values(Evaluation["list[Origin]"]):
         """Never empty: of what is only made of itself nothing is known."""
         return super().value(expr, scope) or [Unknown(expr, scope)]
 
+    def _cut(self, expr: ast.expr, scope: Scope) -> None:
+        if self._store is not None:
+            place = (expr.lineno, expr.col_offset, expr.end_lineno, expr.end_col_offset)
+            self._store.cut("values not followed to their origin", (scope.facts.source.rel, *place))
+
     def callees(self, call: ast.Call, scope: Scope) -> list[str | Scope | None]:
         """What a call may call: an external name, a function or class of the project, or None for unknown."""
-        key = (call, scope)
         if self._depth:  # part of the question that is being answered
             return self._callees(call, scope)
-        if key not in self._called_by:
-            self._called_by[key] = self._asked(lambda: self._callees(call, scope))
-        return self._called_by[key]
+        return self._called_by.get((call, scope), lambda: self._asked(lambda: self._callees(call, scope)))
 
     def reaching(self, variable: Variable, read: ast.expr, scope: Scope) -> tuple[Binding, ...]:
         """The bindings of a variable that a read of it can see, where both stand in code that runs from top to

@@ -38,9 +38,10 @@ class Program:
     def __init__(self, project: Project, evidence: Sequence[Measured] = ()) -> None:
         self.project = project
         self.names = project.names
-        self.store = Store()
+        self.tracker = project.tracker
+        self.store = Store(project.tracker)
         self.callers = Callers(project)
-        self.values = Values(project, self.callers.passing)
+        self.values = Values(project, self.callers.passing, self.store)
         self._own_evidence = evidence
         self._defaults: Defaults | None = None
 
@@ -74,10 +75,7 @@ class Program:
 
     def bounds(self) -> dict[str, int]:
         """How often a bound kept a question from being answered, by what was given up."""
-        counted = {what: len(places) for what, places in sorted(self.store.cuts.items())}
-        if self.values.bounds_hit:
-            counted["values not followed to their origin"] = self.values.bounds_hit
-        return counted
+        return {what: len(places) for what, places in sorted(self.store.cuts.items())}
 
     # -- names and values ---------------------------------------------------------------------------------------
     def resolve(self, expr: ast.expr, scope: Scope) -> Target | None:
@@ -98,7 +96,9 @@ class Program:
     @property
     def defaults(self) -> Defaults | None:
         """The values that configuration files give by default; None in a project that reads none."""
-        if self._defaults is None and self.values.configured.are_any():
+        if not self.values.configured.are_any():  # asked each time: whoever asks rests on it
+            return None
+        if self._defaults is None:
             from torchrepro_lint.dataflow.defaults import Defaults  # few projects get here
 
             self._defaults = Defaults(self.project, self.callers.passing)
@@ -106,10 +106,9 @@ class Program:
 
     def evaluate(self, expr: ast.expr, scope: Scope, domain: Domain[V]) -> V:
         """The value of an expression over a domain."""
-        running = self.store.table("evaluations")
-        if domain not in running:
-            running[domain] = Evaluation(domain, self.names, self.callers.passing, self.values)
-        evaluation: Evaluation[V] = running[domain]
+        evaluation: Evaluation[V] = self.store.table("evaluations").get(
+            domain, lambda: Evaluation(domain, self.names, self.callers.passing, self.values)
+        )
         return evaluation.value(expr, scope)
 
     def callee(self, call: ast.Call, scope: Scope) -> str | None:
@@ -149,19 +148,17 @@ class Program:
     def runs(self, call: ast.Call, scope: Scope) -> tuple[str | Scope, ...]:
         """What a call may run: external names, functions and classes of the project, the first few; for a call of
         an object, its `__call__`, or the `forward` of an nn.Module."""
-        known = self.store.table("runs")
-        key = (call, scope)
-        if key not in known:
-            target = self.names.resolve(call.func, scope)
-            if isinstance(target, str | Scope):
-                known[key] = self._instantiated(target, call, scope) or (target,)
-            elif isinstance(call.func, ast.Attribute) and self.is_of_builtin(call.func.attr):
-                known[key] = ()
-            else:
-                called = dict.fromkeys(c for c in self.values.callees(call, scope) if c is not None)
-                known[key] = tuple(called or self._calls_of_object(call, scope))[:MAX_CALLEES]
-        found: tuple[str | Scope, ...] = known[key]
+        found: tuple[str | Scope, ...] = self.store.table("runs").get((call, scope), lambda: self._runs(call, scope))
         return found
+
+    def _runs(self, call: ast.Call, scope: Scope) -> tuple[str | Scope, ...]:
+        target = self.names.resolve(call.func, scope)
+        if isinstance(target, str | Scope):
+            return self._instantiated(target, call, scope) or (target,)
+        if isinstance(call.func, ast.Attribute) and self.is_of_builtin(call.func.attr):
+            return ()
+        called = dict.fromkeys(c for c in self.values.callees(call, scope) if c is not None)
+        return tuple(called or self._calls_of_object(call, scope))[:MAX_CALLEES]
 
     def _instantiated(self, target: str | Scope, call: ast.Call, scope: Scope) -> tuple[str | Scope, ...]:
         """What `hydra.utils.instantiate(cfg.model)` calls, by the name in the configuration."""
@@ -176,14 +173,14 @@ class Program:
 
     def given(self, call: ast.Call, scope: Scope) -> tuple[tuple[str | None, Scope], ...]:
         """The project's functions and classes that a call is given, each with its keyword, and may run."""
-        known = self.store.table("given")
-        key = (call, scope)
-        if key not in known:
+
+        def find() -> tuple[tuple[str | None, Scope], ...]:
             passed: list[tuple[str | None, ast.expr]] = [(None, a) for a in call.args if a.__class__ in _MAY_BE_CODE]
             passed += [(k.arg, k.value) for k in call.keywords if k.value.__class__ in _MAY_BE_CODE]
             found = [(name, self.definition(value, scope)) for name, value in passed]
-            known[key] = tuple([(name, function) for name, function in found if function is not None])
-        functions: tuple[tuple[str | None, Scope], ...] = known[key]
+            return tuple([(name, function) for name, function in found if function is not None])
+
+        functions: tuple[tuple[str | None, Scope], ...] = self.store.table("given").get((call, scope), find)
         return functions
 
     def definition(self, value: ast.expr, scope: Scope) -> Scope | None:

@@ -10,27 +10,34 @@ from collections.abc import Callable, Hashable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar, cast
 
+from torchrepro_lint.tracking import Memo, Tracker
+
+CUT = "cut"  # the kind under which a bound that was hit is noted, which nothing can change
 Question = ParamSpec("Question")
 Answer = TypeVar("Answer")
 
 
 class Store:
-    """Tables of answers, by what is asked; how often a bound kept a question from being answered; and what rests on
-    names alone, by what they decided."""
+    """Tables of answers, by what is asked, each with what it rests on; how often a bound kept a question from being
+    answered; and what rests on names alone, by what they decided."""
 
-    def __init__(self) -> None:
-        self._of_trees: dict[Hashable, dict[Any, Any]] = {}
-        self._of_texts: dict[Hashable, dict[Any, Any]] = {}
+    def __init__(self, tracker: Tracker) -> None:
+        self.tracker = tracker
+        self._of_trees: dict[Hashable, Memo[Any]] = {}
+        self._of_texts: dict[Hashable, Memo[Any]] = {}
         self.cuts: dict[str, set[Hashable]] = {}
         self.names: dict[str, set[Hashable]] = {}
 
-    def table(self, of: Hashable) -> dict[Any, Any]:
+    def table(self, of: Hashable) -> Memo[Any]:
         """The answers to one kind of question. Ask for it each time: it does not outlive a change."""
-        return self._of_trees.setdefault(of, {})
+        known = self._of_trees.get(of)
+        if known is None:
+            known = self._of_trees[of] = Memo(self.tracker)
+        return known
 
-    def text_table(self, of: Hashable) -> dict[Any, Any]:
+    def text_table(self, of: Hashable) -> Memo[Any]:
         """The same for answers that speak of files and texts only, and so hold when a syntax tree is freed."""
-        return self._of_texts.setdefault(of, {})
+        return self._of_texts.setdefault(of, Memo(self.tracker))
 
     def free(self) -> None:
         """Syntax trees were freed to save memory."""
@@ -45,6 +52,7 @@ class Store:
     def cut(self, what: str, where: Hashable) -> None:
         """A bound was hit: `what` was not worked out to the end at `where`, which is counted once."""
         self.cuts.setdefault(what, set()).add(where)
+        self.tracker.note((CUT, what, repr(where)), None)
 
     def decided_by_name(self, what: str, where: Hashable) -> None:
         """An answer rests on what something is called, and on nothing that is known of it; `where` is counted once."""
@@ -67,11 +75,8 @@ def _remembered(ask: Callable[Question, Answer], *, keeps_all: bool) -> Callable
     def answer(*arguments: Any) -> Answer:
         known = arguments[-1].store.table(ask)
         key = arguments[:-1]
-        if key not in known:
-            found = ask(*arguments)  # type: ignore[call-arg]
-            if not keeps_all:
-                known.clear()
-            known[key] = found
-        return cast(Answer, known[key])
+        if not keeps_all and key not in known:
+            known.clear()
+        return cast(Answer, known.get(key, lambda: ask(*arguments)))  # type: ignore[call-arg]
 
     return cast("Callable[Question, Answer]", answer)

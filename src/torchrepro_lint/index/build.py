@@ -31,7 +31,7 @@ def _parse(source: SourceFile) -> ast.Module:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # invalid escapes in the user's strings are not our business
-            return ast.parse(source.text, filename=source.rel)
+            return ast.parse(source.whole, filename=source.rel)
     except SyntaxError as error:
         position = Position(error.lineno, max(error.offset or 1, 1)) if error.lineno else None
         raise ParseError(error.msg, position) from None

@@ -90,6 +90,15 @@ def _loader() -> Any:
     return yaml, getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
+def yaml_reader() -> str:
+    """A name for what reads YAML; empty where nothing does."""
+    try:
+        yaml, kind = _loader()
+    except ParseError:
+        return ""
+    return f"{yaml.__name__} {yaml.__version__} {kind.__name__}"
+
+
 def _yaml(source: SourceFile) -> ast.expr:
     yaml, kind = _loader()
     try:

@@ -189,7 +189,7 @@ class ModuleFacts:
 
     def __post_init__(self) -> None:
         self.scope = Scope("module", "", self.tree, None, self)
-        self.lines = self.source.text.count("\n")
+        self.lines = self.source.whole.count("\n")
 
     def release(self) -> None:
         """Break the cycles between scopes, so that the tree is freed at once. The facts are of no use afterwards."""

@@ -6,6 +6,7 @@ Answers with the files of the project that such a name may lead to; which of the
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from torchrepro_lint.dataflow.dynamic_lookup import picked
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.project.disk import modules_in
 
 MAX_FILES = 60
 _HINTS = ("eval(", "getattr(", "__dict__[", "vars(", "import_module(")
@@ -33,7 +35,7 @@ def _paths(facts: ModuleFacts, program: Program) -> tuple[str, ...]:
 
 
 def _found_in(facts: ModuleFacts, program: Program) -> Iterator[str]:
-    if not any(hint in facts.source.text for hint in _HINTS):
+    if not any(facts.source.matches(re.escape(hint)) for hint in _HINTS):
         return
     for node in ast.walk(facts.tree):
         match node:
@@ -61,7 +63,7 @@ def _in_package(name: str, facts: ModuleFacts, program: Program) -> Iterator[str
         return
     folder = Path(found[0])
     folder = folder.parent if folder.name == "__init__.py" else folder
-    yield from sorted(str(path) for path in folder.glob("*.py"))
+    yield from program.project.disk(modules_in, str(folder))
 
 
 def _beginning(name: ast.expr) -> str:

@@ -13,6 +13,7 @@ from itertools import chain
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.project.disk import exists
 
 _LAYERS = frozenset(
     f"{kind}{n}d" for kind in ("Conv", "ConvTranspose", "LazyConv", "LazyConvTranspose") for n in (1, 2, 3)
@@ -41,8 +42,8 @@ def first_kernel(files: Iterable[ModuleFacts], program: Program) -> tuple[ast.AS
 def _first_in(facts: ModuleFacts, program: Program) -> tuple[ast.AST, Scope] | None:
     for node, scope in _calls(facts, program):
         return node, scope
-    text = facts.source.text
-    if any(library in text for library in _LIBRARIES) and re.search(_MODELS, text):
+    is_named = any(facts.source.matches(re.escape(library)) for library in _LIBRARIES)
+    if is_named and facts.source.matches(_MODELS):
         imported = (b.node for b in facts.imports if b.target.partition(".")[0] in _LIBRARIES)
         return next(((node, facts.scope) for node in imported), None)
     return None
@@ -55,7 +56,8 @@ def imported_kernel(visited: Iterable[ModuleFacts], program: Program) -> tuple[a
     if any(_layers(facts, program) for facts in visited):
         return None
     paths = {path for facts in visited[:1] for path in program.project.reachable(facts.source.path)}
-    packages = {path.parent / "__init__.py" for path in paths if path.parent.joinpath("__init__.py").is_file()}
+    fronts = {path.parent / "__init__.py" for path in paths}
+    packages = [front for front in sorted(fronts) if program.project.disk(exists, str(front))]
     paths = {path for start in packages for path in program.project.reachable(start)}.union(paths)
     files = (program.load(str(path)) for path in sorted(paths)[:MAX_FILES])
     return first_kernel([facts for facts in files if facts is not None], program)
@@ -72,7 +74,7 @@ def _layers(facts: ModuleFacts, program: Program) -> bool:
 @remembered
 def _named_in(facts: ModuleFacts, program: Program) -> tuple[str, ...]:
     """The files of the project that a file names in a text, as `class_name="training.networks.UNet"` does."""
-    if not re.search(_QUOTED, facts.source.text):
+    if not facts.source.matches(_QUOTED):
         return ()
     constants = (n.value for n in ast.walk(facts.tree) if isinstance(n, ast.Constant))
     texts = dict.fromkeys(c for c in constants if isinstance(c, str) and re.fullmatch(_DOTTED, c))

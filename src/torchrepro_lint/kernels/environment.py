@@ -1,40 +1,14 @@
-"""Where a project sets an environment variable: in its Python files, and whether its scripts mention it.
-
-Follows the spellings that Python programs use; shell scripts, container files and the like are only
-searched for the name. Knows nothing of what a variable means.
-"""
+"""Where the Python files of a project set an environment variable, in the spellings that programs use. Knows nothing of
+what a variable means."""
 
 from __future__ import annotations
 
 import ast
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.reading import read_start
-
-_SCRIPTS = (
-    ".sh",
-    ".bash",
-    ".slurm",
-    ".sbatch",
-    ".sub",
-    ".env",
-    ".toml",
-    ".cfg",
-    ".ini",
-    ".yml",
-    ".yaml",
-    ".json",
-    ".mk",
-)
-_SCRIPT_NAMES = ("Dockerfile", "Makefile", "Containerfile", "justfile", ".env", ".envrc", "Justfile")
-_SKIPPED = {".git", "node_modules", "__pycache__", ".venv", "venv", "site-packages", "build", "dist"}
-MAX_SCRIPTS = 400
-MAX_SCRIPT_BYTES = 200_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,26 +64,3 @@ def named_in(facts: ModuleFacts, variable: str) -> bool:
         or (isinstance(node, ast.keyword) and node.arg == variable)
         for node in ast.walk(facts.tree)
     )
-
-
-def in_scripts(root: Path, variable: str) -> bool:
-    """Whether a shell script, container file or the like below `root` names the variable."""
-    needle, seen = variable.encode(), 0
-    for folder, folders, files in os.walk(root):
-        folders[:] = sorted(f for f in folders if f not in _SKIPPED and not f.endswith(".egg-info"))
-        for name in sorted(files):
-            if not (name.endswith(_SCRIPTS) or name.startswith(_SCRIPT_NAMES)):
-                continue
-            seen += 1
-            if seen > MAX_SCRIPTS:
-                return True  # too many to tell
-            if _contains(Path(folder, name), needle):
-                return True
-    return False
-
-
-def _contains(path: Path, needle: bytes) -> bool:
-    try:
-        return needle in read_start(path, MAX_SCRIPT_BYTES)
-    except OSError:
-        return False

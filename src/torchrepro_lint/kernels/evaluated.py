@@ -19,10 +19,7 @@ _BY_NAME = ("import_module", "__import__", "instantiate")  # what these reach is
 
 def only_evaluated(path: Path, program: Program) -> bool:
     """Whether programs use the file `path`, and none of them trains or imports what does."""
-    known = program.store.text_table(only_evaluated)
-    if "files" not in known:
-        known["files"] = _only_evaluated(program)
-    return path in known["files"]
+    return path in program.store.text_table(only_evaluated).get("files", lambda: _only_evaluated(program))
 
 
 def _only_evaluated(program: Program) -> frozenset[Path]:
@@ -45,4 +42,4 @@ def _only_evaluated(program: Program) -> frozenset[Path]:
 
 
 def _trains(path: Path, program: Program) -> bool:
-    return bool(_TRAINS.search(program.project.text.of(path).encode()))
+    return program.project.text.has(path, _TRAINS)

@@ -115,18 +115,19 @@ class NativeSources:
 
 def native_sources(program: Program) -> NativeSources:
     """Those of the project; none where no Python file builds or loads an extension."""
-    known = program.store.text_table(native_sources)
-    if "sources" not in known:
-        words = catalogue.table("kernels")["extension_builders"]["words"]
-        builds = any(program.project.text.containing(word) for word in words)
-        texts = program.project.native_texts if builds else {}
-        if sum(map(len, texts.values())) > MAX_BYTES:
-            program.store.cut("C++ and CUDA sources, which are too many", "sources")
-            texts = {}
-        any_adds = any(_atomics().search(text) for text in texts.values())
-        known["sources"] = NativeSources(texts if any_adds else {})
-    found: NativeSources = known["sources"]
+    found: NativeSources = program.store.text_table(native_sources).get("sources", lambda: _all(program))
     return found
+
+
+def _all(program: Program) -> NativeSources:
+    words = catalogue.table("kernels")["extension_builders"]["words"]
+    builds = any(program.project.text.containing(word) for word in words)
+    texts = program.project.native_texts if builds else {}
+    if sum(map(len, texts.values())) > MAX_BYTES:
+        program.store.cut("C++ and CUDA sources, which are too many", "sources")
+        texts = {}
+    any_adds = any(_atomics().search(text) for text in texts.values())
+    return NativeSources(texts if any_adds else {})
 
 
 def _read(path: str, text: str) -> _Source:

@@ -94,12 +94,14 @@ def _is_loaded(module: ast.expr, scope: Scope, program: Program) -> bool:
 
 def _extension_names(program: Program) -> Collection[str]:
     """What the files that build extension modules call by name, or a part of a path."""
-    known = program.store.text_table(_extension_names)
-    if "names" not in known:
+    text = program.project.text
+
+    def find() -> frozenset[str]:
         words = catalogue.table("kernels")["extension_builders"]["words"]
-        files = {path for word in words for path in program.project.text.containing(word) or ()}
-        known["names"] = frozenset(n for path in files for n in _LAST_OF_TEXT.findall(program.project.text.of(path)))
-    found: frozenset[str] = known["names"]
+        files = {path for word in words for path in text.containing(word) or ()}
+        return frozenset(name for path in sorted(files) for name in _LAST_OF_TEXT.findall(text.of(path)))
+
+    found: frozenset[str] = program.store.text_table(_extension_names).get("names", find)
     return found
 
 

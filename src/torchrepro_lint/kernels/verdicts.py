@@ -7,6 +7,7 @@ verdict per call; which of them a rule reports, and in which words, is the rule'
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -266,7 +267,7 @@ def _shown(witness: Witness) -> Witness:
 @remembered
 def _mentions(words: Sequence[str], facts: ModuleFacts, program: Program) -> bool:  # noqa: ARG001
     """Whether a file has one of the words, in more than an import and what only evaluation runs."""
-    if not any(word in facts.source.text for word in words):
+    if not any(facts.source.matches(re.escape(word)) for word in words):
         return False
     functions = [s for s in facts.scope.descend() if s.kind == "function"]
     idle = [s.node for s in functions if roles.of_function(s.name.rpartition(".")[2], ()) == "evaluation"]

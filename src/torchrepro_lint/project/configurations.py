@@ -5,7 +5,7 @@ Knows paths and names; what a file says is in its facts, as if it were code.
 """
 
 # Strings instead of Path objects, as in `files`.
-# ruff: noqa: PTH100, PTH113, PTH118, PTH122
+# ruff: noqa: PTH100, PTH118, PTH122
 
 from __future__ import annotations
 
@@ -14,31 +14,44 @@ import re
 from collections.abc import Callable, Collection
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.project.disk import is_file, yaml_reader
 from torchrepro_lint.source import CONFIGURATIONS
+from torchrepro_lint.tracking import Tracker
 
 ANY = "\0"
 """Stands in a path for a part that is not known."""
 MAX_CANDIDATES = 64
+LISTED = "listed"  # the kind under which it is noted which files a path with unknown parts may be
 
 
 class Configurations:
-    """`load` gives a file's facts, or None; `files` lists what the project has."""
+    """`load` gives a file's facts, or None; `files` lists what the project has; `ask` puts a question of `disk`."""
 
     def __init__(
-        self, root: Path, load: Callable[[str], ModuleFacts | None], files: Callable[[], Collection[Path]]
+        self,
+        root: Path,
+        load: Callable[[str], ModuleFacts | None],
+        files: Callable[[], Collection[Path]],
+        ask: Callable[..., Any],
+        tracker: Tracker,
     ) -> None:
         self._root = os.path.abspath(root)
         self._load = load
         self._files = files
+        self._ask = ask
+        self._tracker = tracker
         self.unread: set[Path] = set()
 
     def read(self, path: str) -> ModuleFacts | None:
         """What is in a file; None where there is none, or none that can be read."""
         path = os.path.normpath(path)
-        if not path.endswith(CONFIGURATIONS) or not os.path.isfile(path):
+        if not path.endswith(CONFIGURATIONS) or not self._ask(is_file, path):
             return None
+        if path.endswith((".yaml", ".yml")):
+            self._ask(yaml_reader)
         facts = self._load(path)
         if facts is None:
             self.unread.add(Path(path))
@@ -60,7 +73,13 @@ class Configurations:
     def _matching(self, path: str) -> list[str]:
         path = os.path.normpath(path)
         if ANY not in path:
-            return [path] if os.path.isfile(path) else []
+            return [path] if self._ask(is_file, path) else []
+        found = self.listed_as(path)
+        self._tracker.note((LISTED, path), found)
+        return found
+
+    def listed_as(self, path: str) -> list[str]:
+        """The files of the project that a path with unknown parts may be."""
         known = os.path.splitext(path.removeprefix(self._root))[0].replace(ANY, "").strip("./\\-_")
         if not known:  # any file at all
             return []

@@ -6,6 +6,7 @@ import ast
 from typing import NamedTuple
 
 from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.project.disk import exists
 from torchrepro_lint.project.project import Project
 
 _HARMLESS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Pass)
@@ -71,7 +72,7 @@ def _is_imported(facts: ModuleFacts, project: Project) -> bool:
     stem = facts.source.path.stem
     if stem in ("__init__", "__main__"):
         return stem == "__init__"
-    if (facts.source.path.parent / "__init__.py").exists() or any(b.level for b in facts.imports):
+    if project.disk(exists, str(facts.source.path.parent / "__init__.py")) or any(b.level for b in facts.imports):
         return True  # part of a package: a script there has a guard, and without one it cannot import relatively
     own = facts.source.path
     others = (path for path in project.text.mentioning(stem) or () if path != own)

@@ -13,6 +13,12 @@ from pathlib import Path
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.project.outlines import Outline, outline_of
 from torchrepro_lint.project.search_path import SearchPath, may_set_path, search_path_of
+from torchrepro_lint.tracking import Tracker, Untracked
+
+# The kinds under which questions are noted: what a file's code says, comments and layout left out; its text; and what
+# importing it runs, and puts on the search path.
+CODE, TEXT, OUTLINE, SEARCH_PATH = "code", "text", "outline", "search path"
+MATCHES = "matches"  # a regular expression, anywhere in its text
 
 MAX_LINES_HELD = 160_000  # about 220 MB of syntax trees; beyond, the least recently used files are freed
 LINES_KEPT = 120_000  # so that this is rare: all that was worked out is forgotten with them
@@ -21,7 +27,13 @@ LINES_KEPT = 120_000  # so that this is rare: all that was worked out is forgott
 class Files:
     """Reads files. `read` gives None for one that cannot be read, and `content` raises OSError."""
 
-    def __init__(self, read: Callable[[Path], ModuleFacts | None], content: Callable[[Path], bytes]) -> None:
+    def __init__(
+        self,
+        read: Callable[[Path], ModuleFacts | None],
+        content: Callable[[Path], bytes],
+        tracker: Tracker | None = None,
+    ) -> None:
+        self._tracker = tracker or Untracked()
         self._read = read
         self._content = content
         self._held: OrderedDict[str, ModuleFacts | None] = OrderedDict()  # the least recently used first
@@ -35,12 +47,27 @@ class Files:
         if path not in self._held:
             facts = self._held[path] = None if os.path.isdir(path) else self._read(Path(path))
             self._lines += _lines(facts)
+            if self._tracker.is_on:
+                self._track(path, facts)
         self._used[path] = None
+        self._tracker.knows((CODE, path))
         return self._held[path]
+
+    def _track(self, path: str, facts: ModuleFacts | None) -> None:
+        """Note the file's code, and its whole text when that is read."""
+        outer = self._tracker.begin()
+        self._tracker.note((CODE, path), facts.source.code_digest if facts is not None else None)
+        if facts is not None:
+            source, tracker = facts.source, self._tracker
+            text, content = (TEXT, path), source.digest
+            source.is_read = lambda: tracker.note(text, content)
+            source.is_searched = lambda pattern, found: tracker.note((MATCHES, path, pattern), found)
+        self._tracker.forget(outer)
 
     def outline(self, path: str) -> Outline | None:
         """What importing a file runs, in short; None for one that cannot be read."""
         if path not in self._outlines:
+            outer = self._tracker.begin()
             is_new = path not in self._held
             facts = self.load(path)
             self._outlines[path] = outline_of(facts) if facts is not None else None
@@ -48,13 +75,18 @@ class Files:
                 self._search_paths[path] = search_path_of(facts) if facts is not None else SearchPath()
                 self._used.pop(path)
                 self._free(path)
+            self._tracker.forget(outer)
+        self._tracker.note((OUTLINE, path), self._outlines[path])
         return self._outlines[path]
 
     def search_path(self, path: str) -> SearchPath:
         """What a file adds to `sys.path`."""
         if path not in self._search_paths:
+            outer = self._tracker.begin()
             facts = self.load(path) if path in self._held or self._may_set_path(path) else None
             self._search_paths[path] = search_path_of(facts) if facts is not None else SearchPath()
+            self._tracker.forget(outer)
+        self._tracker.note((SEARCH_PATH, path), self._search_paths[path])
         return self._search_paths[path]
 
     def _may_set_path(self, path: str) -> bool:

@@ -10,30 +10,37 @@ from pathlib import Path
 from torchrepro_lint.project.modules import ModuleFinder
 from torchrepro_lint.project.text import ProjectText
 
+IMPORTS = "imports"  # the kind under which the import statements of a file are noted
 MAX_USERS = 32  # files that use others, nearest first
 _IMPORT = r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n#]*)|import[ \t]+([\w., \t]+))"
 
 
 def imported(path: Path, text: ProjectText, finder: ModuleFinder) -> frozenset[str]:
     """The files of the project that a file imports."""
-    if path not in text.imports:
-        text.imports[path] = frozenset(_imported(path, text, finder))
-    return text.imports[path]
+    return text.imports.get(path, lambda: frozenset(_imported(path, text, finder)))
 
 
 def _imported(path: Path, text: ProjectText, finder: ModuleFinder) -> Iterator[str]:
-    for match in re.finditer(_IMPORT, text.of(path), re.MULTILINE):
+    for module in text.derived(IMPORTS, path, modules_in):
+        level = len(module) - len(module.lstrip("."))
+        place = finder.find(module.lstrip("."), level, str(path))
+        if place is not None:
+            yield place[0]
+
+
+def modules_in(text: str) -> tuple[str, ...]:
+    """The modules, and what may be modules, that the import statements of a text name; with their dots."""
+    return tuple(dict.fromkeys(_modules_in(text)))
+
+
+def _modules_in(text: str) -> Iterator[str]:
+    for match in re.finditer(_IMPORT, text, re.MULTILINE):
         if match[3]:
-            modules = [part.split()[0] for part in match[3].split(",") if part.strip()]
+            yield from (part.split()[0] for part in match[3].split(",") if part.strip())
         else:
             dot = "" if match[1].endswith(".") else "."
-            names = re.findall(r"(?:^|[,(])\s*(\w+)", match[2])
-            modules = [match[1], *(f"{match[1]}{dot}{name}" for name in names)]
-        for module in modules:
-            level = len(module) - len(module.lstrip("."))
-            place = finder.find(module.lstrip("."), level, str(path))
-            if place is not None:
-                yield place[0]
+            yield match[1]
+            yield from (f"{match[1]}{dot}{name}" for name in re.findall(r"(?:^|[,(])\s*(\w+)", match[2]))
 
 
 def importers(wanted: Iterable[Path], among: Iterable[Path], text: ProjectText, finder: ModuleFinder) -> set[Path]:

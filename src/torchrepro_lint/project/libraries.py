@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
-from functools import cached_property
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import Scope
-from torchrepro_lint.project.names import Names
 from torchrepro_lint.project.text import ProjectText
+from torchrepro_lint.tracking import Memo, Tracker
 
 _KNOWN = frozenset({"function", "class"})
 
@@ -21,25 +20,24 @@ _KNOWN = frozenset({"function", "class"})
 class Libraries:
     """Those of one project, found by the packages that its files lie in."""
 
-    def __init__(self, text: ProjectText, names: Names) -> None:
+    def __init__(self, text: ProjectText, tracker: Tracker) -> None:
         self._text = text
-        self._names = names
-        self._of: dict[Scope, str | None] = {}
+        self._known: Memo[dict[str, str]] = Memo(tracker)
+        self._of: dict[Scope, str | None] = {}  # follows from the folders and the scope itself
 
     def forget(self) -> None:
         """Files have changed or were dropped."""
         self._of.clear()
-        self.__dict__.pop("_folders", None)
+        self._known.clear()
 
-    @cached_property
+    @property
     def _folders(self) -> dict[str, str]:
         """Folder -> name, of the packages at the top of a library."""
-        found = {}
-        for path in self._text.paths():
-            folder = path.parent
-            if path.name == "__init__.py" and folder.name in catalogue.libraries():
-                found[f"{folder}{os.sep}"] = folder.name
-        return found
+        return self._known.get("folders", self._find_folders)
+
+    def _find_folders(self) -> dict[str, str]:
+        fronts = self._text.fronts(catalogue.libraries())
+        return {f"{path.parent}{os.sep}": path.parent.name for path in fronts}
 
     def name_of(self, target: Scope, importer: Scope) -> str | None:
         """The name that the catalogue has for a function or class, or for the constructor of a class, seen from another

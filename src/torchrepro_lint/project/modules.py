@@ -13,6 +13,7 @@ from pathlib import Path
 
 from torchrepro_lint.project.search_path import SearchPath
 from torchrepro_lint.reading import Reach
+from torchrepro_lint.tracking import Memo, Tracker
 
 # An installed package wins over a project folder of the same name that has no `__init__.py`.
 INSTALLED = frozenset({"torch", "torchvision", "numpy", "datasets", "transformers", "wandb", "lightning", "accelerate",
@@ -26,14 +27,21 @@ class ModuleFinder:
     links are followed, and `search_path` tells what a file adds to `sys.path`."""
 
     def __init__(
-        self, root: Path, sources: Iterable[Path], reach: Reach, search_path: Callable[[str], SearchPath]
+        self,
+        root: Path,
+        sources: Iterable[Path],
+        reach: Reach,
+        search_path: Callable[[str], SearchPath],
+        tracker: Tracker,
     ) -> None:
+        self._tracker = tracker
         self.root = str(root)
         self.sources = [str(s) for s in sources]
         self._search_path = search_path
         self._added: dict[str, tuple[list[str], list[str]]] = {}
+        self._rests: dict[str, int] = {}  # what these rest on
         self._found: dict[tuple[str, str], str | None] = {}
-        self._answers: dict[tuple[str, int, str], tuple[str, str] | None] = {}
+        self._answers: Memo[tuple[str, str] | None] = Memo(tracker)
         self._entries: dict[str, frozenset[str]] = {}
         self._reach = reach
 
@@ -43,10 +51,7 @@ class ModuleFinder:
         Returns its file (or the folder, for a namespace package) and the rest of the name, or None when the
         name is external.
         """
-        key = (name, level, importer)
-        if key not in self._answers:
-            self._answers[key] = self._search_from(name, level, importer)
-        return self._answers[key]
+        return self._answers.get((name, level, importer), lambda: self._search_from(name, level, importer))
 
     def _search_from(self, name: str, level: int, importer: str) -> tuple[str, str] | None:
         folder = os.path.dirname(importer)
@@ -57,9 +62,9 @@ class ModuleFinder:
             return self._descend(folder, parts)
         first, last = self._on_search_path(importer)
         for base in (*first, *self._bases(folder), *last):
-            if parts and parts[0] in _OUTSIDE and "__init__.py" in self._names_in(base):
+            if parts and parts[0] in _OUTSIDE and self.package(base) != base:
                 continue
-            if parts and self._child(base, parts[0]) is not None:
+            if parts and self.child(base, parts[0]) is not None:
                 found = self._descend(base, parts)
                 if found is not None and found[0] != importer:
                     return found
@@ -69,6 +74,7 @@ class ModuleFinder:
         """The folders that a file, and the modules it imports for this, put before and after Python's own."""
         if importer not in self._added:
             self._added[importer] = ([], [])  # what is asked for meanwhile is found without
+            outer = self._tracker.begin()
             own = self._search_path(importer)
             found = [(importer, own)]
             for name, level in own.setters:
@@ -79,6 +85,8 @@ class ModuleFinder:
                 [f for file, path in found for f in self._existing(path.first, file)],
                 [f for file, path in found for f in self._existing(path.last, file)],
             )
+            self._rests[importer] = self._tracker.end(outer)
+        self._tracker.current |= self._rests.get(importer, 0)
         return self._added[importer]
 
     def _existing(self, folders: Iterable[str], file: str) -> list[str]:
@@ -86,13 +94,14 @@ class ModuleFinder:
         found = []
         for folder in folders:
             places = [os.path.normpath(os.path.join(base, folder)) for base in (os.path.dirname(file), self.root)]
-            here = next((p for p in places if self._names_in(p) and (p + os.sep).startswith(self.root + os.sep)), None)
+            here = next((p for p in places if self.is_filled(p) and (p + os.sep).startswith(self.root + os.sep)), None)
             found += [here] if here is not None else []
         return found
 
     def forget(self) -> None:
         """A file has changed: it may put other folders on the search path."""
         self._added.clear()
+        self._rests.clear()
         self._answers.clear()
 
     def _bases(self, folder: str) -> Iterable[str]:
@@ -106,23 +115,23 @@ class ModuleFinder:
     def _descend(self, base: str, parts: list[str]) -> tuple[str, str] | None:
         place: str | None = base
         for i, part in enumerate(parts):
-            child = self._child(place, part) if place is not None else None  # a file has no children
+            child = self.child(place, part) if place is not None else None  # a file has no children
             if child is None:
-                return (
-                    (self._package(place), ".".join(parts[i:])) if place is not None and i else self._own(base, parts)
-                )
+                return (self.package(place), ".".join(parts[i:])) if place is not None and i else self._own(base, parts)
             place = child
-        return (self._package(place), "") if place is not None else None
+        return (self.package(place), "") if place is not None else None
 
     def _own(self, base: str, parts: list[str]) -> tuple[str, str] | None:
         """`from . import name`: the name may be defined in the package's own `__init__`."""
-        package = self._package(base)
+        package = self.package(base)
         return (package, ".".join(parts)) if package != base else None
 
-    def _child(self, folder: str, name: str) -> str | None:
+    def child(self, folder: str, name: str) -> str | None:
+        """The file or folder that is the module `name` in a folder."""
         key = (folder, name)
         if key not in self._found:
             self._found[key] = self._search(folder, name)
+        self._tracker.note(("child", folder, name), self._found[key])
         return self._found[key]
 
     def _search(self, folder: str, name: str) -> str | None:
@@ -136,8 +145,17 @@ class ModuleFinder:
             return path  # a namespace package
         return None
 
-    def _package(self, path: str) -> str:
-        return os.path.join(path, "__init__.py") if "__init__.py" in self._names_in(path) else path
+    def package(self, path: str) -> str:
+        """The file that a folder is as a package; a folder that is none, and a file, are what they are."""
+        found = os.path.join(path, "__init__.py") if "__init__.py" in self._names_in(path) else path
+        self._tracker.note(("package", path), found)
+        return found
+
+    def is_filled(self, folder: str) -> bool:
+        """Whether there is anything in a folder."""
+        found = bool(self._names_in(folder))
+        self._tracker.note(("filled", folder), found)
+        return found
 
     def _holds_python(self, folder: str) -> bool:
         names = self._names_in(folder)

@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeAlias
 
 from torchrepro_lint.index import Binding, ModuleFacts, Scope
 from torchrepro_lint.project.modules import ModuleFinder
+from torchrepro_lint.tracking import Tracker
 
 MAX_DEPTH = 24
 MAX_STARS = 64  # a module with more `from x import *` is the front of a library: all of it would have to be read
@@ -34,14 +35,20 @@ class Names:
     """Resolves names over the modules that `load` gives; `canonical` maps an external name to its usual spelling."""
 
     def __init__(
-        self, finder: ModuleFinder, load: Callable[[str], ModuleFacts | None], canonical: Callable[[str], str]
+        self,
+        finder: ModuleFinder,
+        load: Callable[[str], ModuleFacts | None],
+        canonical: Callable[[str], str],
+        tracker: Tracker,
     ) -> None:
+        self.tracker = tracker
         self._finder = finder
         self._load = load
         self._canonical = canonical
         self._answers: dict[tuple[Scope, str, tuple[str, ...]], Target | None] = {}
         self._holders: dict[tuple[Scope, str], tuple[list[Binding], bool, Variable]] = {}
         self._bases: dict[Scope, list[str | Scope]] = {}
+        self._rests: dict[object, int] = {}  # what those of these answers rest on that rest on anything
         self._cuts = 0  # how often a bound ended a search
 
     def forget(self) -> None:
@@ -49,6 +56,7 @@ class Names:
         self._answers.clear()
         self._holders.clear()
         self._bases.clear()
+        self._rests.clear()
 
     def resolve(self, expr: ast.expr, scope: Scope, depth: int = 0) -> Target | None:
         """The target of a name or attribute chain, seen from `scope`."""
@@ -67,13 +75,18 @@ class Names:
     def lookup(self, name: str, scope: Scope, rest: tuple[str, ...] = (), depth: int = 0) -> Target | None:
         """The target of `name.rest...`, seen from `scope`."""
         key = (scope, name, rest)
-        if key not in self._answers:
-            cuts, size = self._cuts, len(self._answers)
-            found = self._lookup(name, scope, rest, depth)
-            while depth <= 1 and cuts < self._cuts and len(self._answers) > size:
-                self._answers.popitem()  # found on the way, too deep to be known for good
-            self._answers[key] = found
-        return self._answers[key]
+        if key in self._answers:
+            self.tracker.current |= self._rests.get(key, 0)
+            return self._answers[key]
+        outer = self.tracker.begin()
+        cuts, size = self._cuts, len(self._answers)
+        found = self._lookup(name, scope, rest, depth)
+        while depth <= 1 and cuts < self._cuts and len(self._answers) > size:
+            self._answers.popitem()  # found on the way, too deep to be known for good
+        self._answers[key] = found
+        if rests := self.tracker.end(outer):
+            self._rests[key] = rests
+        return found
 
     def _lookup(self, name: str, scope: Scope, rest: tuple[str, ...], depth: int) -> Target | None:
         owner = scope.binding_scope(name)
@@ -146,11 +159,16 @@ class Names:
     def bases(self, owner: Scope, depth: int = 0) -> list[str | Scope]:
         """The class and all its ancestors, nearest first; external ones as dotted names."""
         if owner in self._bases:
+            self.tracker.current |= self._rests.get(owner, 0)
             return self._bases[owner]
+        outer = self.tracker.begin()
         cuts = self._cuts
         found = self._find_bases(owner, depth)
+        rests = self.tracker.end(outer)
         if cuts == self._cuts or not depth:
             self._bases[owner] = found
+            if rests:
+                self._rests[owner] = rests
         return found
 
     def _find_bases(self, owner: Scope, depth: int) -> list[str | Scope]:

@@ -10,12 +10,13 @@ from collections.abc import Callable, Collection
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.project.configured import Configured
 from torchrepro_lint.project.console_scripts import console_scripts
+from torchrepro_lint.project.disk import Commands, commands, style
 from torchrepro_lint.project.files import Files
 from torchrepro_lint.project.importers import imported, reachable, users
 from torchrepro_lint.project.libraries import Libraries
@@ -23,10 +24,14 @@ from torchrepro_lint.project.modules import ModuleFinder
 from torchrepro_lint.project.names import Names
 from torchrepro_lint.project.text import ProjectText
 from torchrepro_lint.reading import Reach
+from torchrepro_lint.source import digest
+from torchrepro_lint.tracking import Memo, Tracker, Untracked
 
 if TYPE_CHECKING:
     from torchrepro_lint.formatter import Style
     from torchrepro_lint.project.configurations import Configurations
+
+NATIVE = "native"  # the kind under which all C++ and CUDA sources are noted, as one answer
 
 
 class Project:
@@ -49,8 +54,10 @@ class Project:
         seed_functions: Collection[str] = (),
         loader_classes: Collection[str] = (),
         rng_functions: Collection[str] = (),
+        tracker: Tracker | None = None,
         refused: Callable[[Path, str], None] = lambda path, reason: None,
     ) -> None:
+        self.tracker = tracker or Untracked()
         self.root = root
         self.seed = seed
         self.seed_functions = frozenset(seed_functions)
@@ -59,36 +66,52 @@ class Project:
         self._refused = refused
         self.configured = Configured(loader_classes, rng_functions)
         self.reach = Reach([root, *sources])
-        self.text = ProjectText(files, self.reach.read)
-        self.files = Files(read, self.text.read)
+        self.text = ProjectText(files, self.reach.read, self.tracker)
+        self.files = Files(read, self.text.read, self.tracker)
         self._configuration_files = configurations
-        self.finder = ModuleFinder(root, sources, self.reach, self.files.search_path)
-        self.names = Names(self.finder, self.load, lambda name: self.configured.meaning(catalogue.canonical(name)))
-        self.libraries = Libraries(self.text, self.names)
+        self.finder = ModuleFinder(root, sources, self.reach, self.files.search_path, self.tracker)
+        self.names = Names(
+            self.finder, self.load, lambda name: self.configured.meaning(catalogue.canonical(name)), self.tracker
+        )
+        self.libraries = Libraries(self.text, self.tracker)
+        self._kept: Memo[Any] = Memo(self.tracker)
 
     @cached_property
     def torch_version(self) -> str | None:
         """The torch version or specifier that the rules go by; None for the newest known."""
         return self._torch_version()
 
-    @cached_property
+    @property
     def style(self) -> Style:
         """How its formatter lays code out."""
-        from torchrepro_lint.formatter import project_style  # only fixes ask
+        found: Style = self._kept.get(style, lambda: self.disk(style, str(self.root)))
+        return found
 
-        return project_style(self.root, self.reach.read)
-
-    @cached_property
+    @property
     def console_scripts(self) -> dict[str, list[str]]:
         """File -> the names of its functions that the project's packaging makes commands of."""
-        return console_scripts(self.root, self.finder, self.reach, self._refused)
+
+        def find() -> dict[str, list[str]]:
+            asked: Commands = self.disk(commands, str(self.root))
+            for path, reason in asked.refused:
+                self._refused(Path(path), reason)
+            return console_scripts(self.root, asked.targets, self.finder)
+
+        found: dict[str, list[str]] = self._kept.get(commands, find)
+        return found
+
+    def disk(self, question: Callable[..., Any], *arguments: str) -> Any:
+        """What one of the questions of `project.disk` finds in the project's folders."""
+        found = question(self.reach, *arguments)
+        self.tracker.note((question.__name__, *arguments), found)
+        return found
 
     @cached_property
     def configurations(self) -> Configurations:
         """The YAML, JSON and TOML files that the code may read."""
         from torchrepro_lint.project.configurations import Configurations  # few programs have one
 
-        return Configurations(self.root, self.load, self._configuration_files)
+        return Configurations(self.root, self.load, self._configuration_files, self.disk, self.tracker)
 
     # -- files ------------------------------------------------------------------------------------------------
     def load(self, path: str) -> ModuleFacts | None:
@@ -111,13 +134,18 @@ class Project:
         self.names.forget()
         self.libraries.forget()
 
-    @cached_property
+    @property
     def native_texts(self) -> dict[str, str]:
         """The C++ and CUDA sources that can be read, by their paths below the root, in order."""
+        found: dict[str, str] = self._kept.get(NATIVE, self._read_native)
+        return found
+
+    def _read_native(self) -> dict[str, str]:
         found: dict[str, str] = {}
         for path in self._native_files():
             with suppress(OSError):
                 found[path.relative_to(self.root).as_posix()] = self.reach.read(path).decode("utf-8", errors="replace")
+        self.tracker.note((NATIVE,), digest(repr(found).encode()))
         return found
 
     # -- imports ----------------------------------------------------------------------------------------------

@@ -10,6 +10,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
+from torchrepro_lint.source import digest
+from torchrepro_lint.tracking import Memo, Tracker, Untracked
+
+# The kinds under which questions are noted.
+TOO_LARGE, MENTIONING, CONTAINING, DEFINES, MATCH = "too large", "mentioning", "containing", "defines", "match"
+HAS, CONTENT, DEFINING, FRONTS = "has", "content", "defining", "fronts"
 MAX_BYTES = 24_000_000  # beyond this a search by text costs more than its answer is worth: unknown
 MAX_SEARCHES = 16  # then all words are listed, which costs as much as 50 searches: most projects ask for more
 _DEFINITION = re.compile(rb"\b(?:def|class)\s+(\w+)")
@@ -21,20 +27,33 @@ class ProjectText:
     """All Python files of the project as bytes, read on the first question. `files` lists them, and `read` raises
     OSError for what is none."""
 
-    def __init__(self, files: Callable[[], Collection[Path]], read: Callable[[Path, int], bytes]) -> None:
+    def __init__(
+        self,
+        files: Callable[[], Collection[Path]],
+        read: Callable[[Path, int], bytes],
+        tracker: Tracker | None = None,
+    ) -> None:
         self._files = files
         self._read = read
+        self._tracker = tracker or Untracked()
         self._changed: dict[Path, bytes] = {}
         self._mentions: dict[str, list[Path]] = {}
         self._containing: dict[str, list[Path]] = {}
         self._words: dict[bytes, list[Path]] | None = None
         self._defined: dict[bytes, list[Path]] | None = None
-        self._matches: dict[re.Pattern[bytes], bool] = {}
+        self._matches: dict[re.Pattern[bytes], list[Path]] = {}
         self.changes = 0  # how often a file was changed: what is kept of the text holds for one number
-        self.imports: dict[Path, frozenset[str]] = {}  # the files that a file imports, as far as `importers` was asked
+        # The files that a file imports, as far as `importers` was asked.
+        self.imports: Memo[frozenset[str]] = Memo(self._tracker)
+
+    @property
+    def _contents(self) -> dict[Path, bytes] | None:
+        found = self._read_contents
+        self._tracker.note((TOO_LARGE,), found is None)
+        return found
 
     @cached_property
-    def _contents(self) -> dict[Path, bytes] | None:
+    def _read_contents(self) -> dict[Path, bytes] | None:
         contents: dict[Path, bytes] = {}
         total = 0
         for path in self._files():
@@ -47,9 +66,17 @@ class ProjectText:
                 return None
         return contents
 
-    def paths(self) -> Iterable[Path]:
-        """The files, in order; none where the project is too large."""
-        return self._contents or ()
+    def fronts(self, packages: Collection[str]) -> list[Path]:
+        """The `__init__.py` of the packages of these names, in order; none where the project is too large."""
+        found = [path for path in self._contents or () if is_front(path, packages)]
+        self._tracker.note((FRONTS, *sorted(packages)), found)
+        return found
+
+    def of(self, path: Path) -> str:
+        """The text of one file, empty where it cannot be read or the project is too large."""
+        content = (self._contents or {}).get(path, b"")
+        self._tracker.note((CONTENT, str(path)), digest(content))
+        return content.decode(errors="replace")
 
     def change(self, path: Path, text: str | None) -> None:
         """Let `text` stand in for the file from now on; None for what is on disk."""
@@ -63,7 +90,7 @@ class ProjectText:
             self._changed.pop(path, None)
         else:
             self._changed[path] = text.encode(errors="surrogatepass")
-        read = self.__dict__.get("_contents") or {}  # nothing is read for this alone
+        read = self.__dict__.get("_read_contents") or {}  # nothing is read for this alone
         if path in read:
             read[path] = self.read(path)
 
@@ -71,9 +98,17 @@ class ProjectText:
         """One file as it is now."""
         return self._changed[path] if path in self._changed else self._read(path, MAX_BYTES)
 
-    def of(self, path: Path) -> str:
-        """The text of one file."""
-        return (self._contents or {}).get(path, b"").decode(errors="replace")
+    def derived(self, kind: str, path: Path, work: Callable[[str], tuple[str, ...]]) -> tuple[str, ...]:
+        """What `work` takes from the text of one file, which is empty where the project is too large."""
+        found = work((self._contents or {}).get(path, b"").decode(errors="replace"))
+        self._tracker.note((kind, str(path)), found)
+        return found
+
+    def has(self, path: Path, pattern: re.Pattern[bytes]) -> bool:
+        """Whether the text of one file matches."""
+        found = pattern.search((self._contents or {}).get(path, b"")) is not None
+        self._tracker.note((HAS, str(path), pattern.pattern.decode(), str(pattern.flags)), found)
+        return found
 
     def any_match(self, pattern: re.Pattern[bytes], signs: Sequence[bytes] = (b"",)) -> bool | None:
         """Whether any file's text matches, which it can only where it has one of `signs`, in any case; None when the
@@ -81,9 +116,11 @@ class ProjectText:
         if self._contents is None:
             return None
         if pattern not in self._matches:
-            likely = (content for content in self._contents.values() if _has_any(signs, content.lower()))
-            self._matches[pattern] = any(pattern.search(content) for content in likely)
-        return self._matches[pattern]
+            likely = ((path, text) for path, text in self._contents.items() if has_any(signs, text.lower()))
+            self._matches[pattern] = [path for path, text in likely if pattern.search(text)]
+        words = (sign.decode() for sign in signs)
+        self._tracker.note((MATCH, pattern.pattern.decode(), str(pattern.flags), *words), self._matches[pattern])
+        return bool(self._matches[pattern])
 
     def containing(self, part: str) -> list[Path] | None:
         """The files whose text contains `part`, in order of path; None when the project is too large."""
@@ -91,6 +128,7 @@ class ProjectText:
             return None
         if part not in self._containing:
             self._containing[part] = self._search(part.encode(errors="surrogateescape"))
+        self._tracker.note((CONTAINING, part), self._containing[part])
         return self._containing[part]
 
     def mentioning(self, word: str) -> list[Path] | None:
@@ -100,20 +138,28 @@ class ProjectText:
             return self.containing(word)
         if word not in self._mentions:
             self._mentions[word] = self._find(word.encode(errors="surrogateescape"))
+        self._tracker.note((MENTIONING, word), self._mentions[word])
         return self._mentions[word]
 
     def defines_function(self, name: str) -> bool:
         """Whether any file has a function or class of this name; True when the project is too large to tell."""
-        return self._contents is None or bool(self.defining(name))
+        found = self._definitions_of(name)
+        self._tracker.note((DEFINES, name), found)
+        return self._contents is None or bool(found)
 
     def defining(self, name: str) -> list[Path]:
         """The files that have a function or class of this name, in order of path; none when the project is too large to
         tell."""
+        found = self._definitions_of(name)
+        self._tracker.note((DEFINING, name), found)
+        return found
+
+    def _definitions_of(self, name: str) -> list[Path]:
         if self._defined is None:
             self._defined = {}
             for path, content in (self._contents or {}).items():
-                for defined in set(_DEFINITION.findall(content)):
-                    self._defined.setdefault(defined, []).append(path)
+                for word in definitions(content):
+                    self._defined.setdefault(word, []).append(path)
         return self._defined.get(name.encode(errors="surrogateescape"), [])
 
     def _search(self, needle: bytes) -> list[Path]:
@@ -128,13 +174,29 @@ class ProjectText:
         return self._words.get(word, [])
 
 
-def _has_any(signs: Iterable[bytes], content: bytes) -> bool:
+def has_any(signs: Iterable[bytes], content: bytes) -> bool:
+    """Whether one of these is in it."""
     return any(sign in content for sign in signs)
+
+
+def is_front(path: Path, packages: Collection[str]) -> bool:
+    """Whether a file is what importing one of these packages runs."""
+    return path.name == "__init__.py" and path.parent.name in packages
+
+
+def definitions(content: bytes) -> set[bytes]:
+    """The names of the functions and classes that a text defines."""
+    return set(_DEFINITION.findall(content))
+
+
+def words(content: bytes) -> set[bytes]:
+    """The identifiers in a text."""
+    return set(content.translate(_ONLY_WORDS).split())
 
 
 def _by_word(contents: Mapping[Path, bytes]) -> dict[bytes, list[Path]]:
     found: dict[bytes, list[Path]] = {}
     for path, content in contents.items():
-        for word in set(content.translate(_ONLY_WORDS).split()):
+        for word in words(content):
             found.setdefault(word, []).append(path)
     return found

@@ -16,6 +16,7 @@ from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.loading.worker_draws import worker_draws
 from torchrepro_lint.seeding.run_by import IMPORTS, Decorated, Run, commands, decorated_in, may_run, run_by
 from torchrepro_lint.seeding.unpickled import methods_of_unpickled
+from torchrepro_lint.tracking import Memo
 
 MAX_OWNERS = 4
 _HANDS_ON = frozenset({"builtins.enumerate", "builtins.iter", "itertools.islice", "tqdm.tqdm", "tqdm.auto.tqdm"})
@@ -34,10 +35,10 @@ class Callees:
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        self._drawn: dict[tuple[ast.Call, Scope], list[tuple[str, ast.Call, Scope]]] = {}
-        self._commands: dict[tuple[ast.Call, Scope], list[Run]] = {}
-        self._decorated: dict[ModuleFacts, list[Decorated]] = {}
-        self._run_by: dict[tuple[str | None, ast.Call, Scope], list[Run]] = {}
+        self._drawn: Memo[list[tuple[str, ast.Call, Scope]]] = Memo(program.tracker)
+        self._commands: Memo[list[Run]] = Memo(program.tracker)
+        self._decorated: Memo[list[Decorated]] = Memo(program.tracker)
+        self._run_by: Memo[list[Run]] = Memo(program.tracker)
 
     def of(self, call: ast.Call, scope: Scope, frame: Frame) -> tuple[str | Scope, ...]:
         """External names, functions and classes."""
@@ -120,32 +121,25 @@ class Callees:
 
     def drawn_by_items(self, loader: ast.Call, scope: Scope) -> list[tuple[str, ast.Call, Scope]]:
         """The calls by which the items of a `DataLoader` are drawn from global generators other than torch's."""
-        key = (loader, scope)
-        if key not in self._drawn:
+
+        def find() -> list[tuple[str, ast.Call, Scope]]:
             found = worker_draws(Call(loader, scope, "torch.utils.data.DataLoader", self._program)).found
             draws = [(d.node, d.facts.scope_of(d.node)) for d in found if d.kind in ("numpy", "python")]
             named = [(self._program.qualified(d.func, s), d, s) for d, s in draws if isinstance(d, ast.Call)]
-            self._drawn[key] = [(name, d, s) for name, d, s in named if name is not None]
-        return self._drawn[key]
+            return [(name, d, s) for name, d, s in named if name is not None]
+
+        return self._drawn.get((loader, scope), find)
 
     def commands(self, call: ast.Call, scope: Scope) -> list[Run]:
         """The commands of a command line that a call may run."""
-        key = (call, scope)
-        if key not in self._commands:
-            self._commands[key] = commands(call, scope, self._program, self._decorated_in)
-        return self._commands[key]
+        return self._commands.get((call, scope), lambda: commands(call, scope, self._program, self._decorated_in))
 
     def _decorated_in(self, facts: ModuleFacts) -> list[Decorated]:
-        if facts not in self._decorated:
-            self._decorated[facts] = decorated_in(facts)
-        return self._decorated[facts]
+        return self._decorated.get(facts, lambda: decorated_in(facts))
 
     def run_by(self, name: str | None, call: ast.Call, scope: Scope) -> list[Run]:
         """The project's functions that a framework runs when the external `name` is called."""
-        key = (name, call, scope)
-        if key not in self._run_by:
-            self._run_by[key] = list(run_by(name, call, scope, self._program))
-        return self._run_by[key]
+        return self._run_by.get((name, call, scope), lambda: list(run_by(name, call, scope, self._program)))
 
     @staticmethod
     def starts_process(name: str | None, call: ast.Call) -> bool:

@@ -4,20 +4,21 @@ their top level than define and import. Worked out once for all programs."""
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from torchrepro_lint.index import Scope
 from torchrepro_lint.project.files import Files
 from torchrepro_lint.project.modules import ModuleFinder
+from torchrepro_lint.tracking import Memo, Tracker
 
 
 class Imports:
     """Answers for one program, as long as its files are held."""
 
-    def __init__(self, finder: ModuleFinder, files: Files) -> None:
+    def __init__(self, finder: ModuleFinder, files: Files, tracker: Tracker) -> None:
         self._finder = finder
         self._files = files
-        self._active: dict[str, tuple[str, ...]] = {}
+        self._active: Memo[tuple[str, ...]] = Memo(tracker)
 
     def by(self, node: ast.Import | ast.ImportFrom, scope: Scope) -> tuple[str, ...]:
         """The files that a statement runs."""
@@ -34,22 +35,21 @@ class Imports:
     def _run_by(self, path: str) -> tuple[str, ...]:
         """The file itself if it is active, which runs its own imports; else the active ones that it imports, directly
         or through others that are not."""
-        if path not in self._active:
-            active: dict[str, None] = {}
-            seen, pending = {path}, [path]
-            while pending:
-                current = pending.pop()
-                outline = self._files.outline(current)
-                if outline is None:
-                    continue
-                if outline.active:
-                    active[current] = None
-                    continue
-                new = [p for p in self._meant(outline.imports, current) if p not in seen]
-                seen.update(new)
-                pending += reversed(new)
-            self._active[path] = tuple(active)
-        return self._active[path]
+        return self._active.get(path, lambda: tuple(self._active_from(path)))
+
+    def _active_from(self, path: str) -> Iterator[str]:
+        seen, pending = {path}, [path]
+        while pending:
+            current = pending.pop()
+            outline = self._files.outline(current)
+            if outline is None:
+                continue
+            if outline.active:
+                yield current
+                continue
+            new = [p for p in self._meant(outline.imports, current) if p not in seen]
+            seen.update(new)
+            pending += reversed(new)
 
 
 def _names(node: ast.Import | ast.ImportFrom) -> list[tuple[str, int]]:

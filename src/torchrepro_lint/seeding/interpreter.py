@@ -17,6 +17,7 @@ from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.project.configured import is_named
+from torchrepro_lint.project.disk import exists
 from torchrepro_lint.project.entries import Entry
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.rng.draws import Seeder
@@ -48,7 +49,8 @@ def seeding_of(entry: Entry, program: Program) -> Seeding:
 class _Interpreter:
     def __init__(self, entry: Entry, program: Program) -> None:
         self.program = program
-        self.found = Seeding(entry)
+        front = entry.facts.source.path.parent / "__init__.py"
+        self.found = Seeding(entry, program.project.disk(exists, str(front)))
         self.options = Options(program, self.found.files)
         self.effects = Effects(program, self.found, self.options)
         self._summaries = summaries(program)

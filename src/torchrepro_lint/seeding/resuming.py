@@ -113,9 +113,9 @@ def _keeps_states(lines: Sequence[str]) -> bool:
 @remembered
 def _lines_on_states(facts: ModuleFacts, _: Program) -> Mapping[int, str]:
     """The lines of a file that speak of RNG states, but for functions that take one, draw, and put it back."""
-    text = facts.source.text
-    if not re.search(_RNG_STATE, text):
+    if not facts.source.matches(_RNG_STATE):
         return {}
+    text = facts.source.text
     lines = {n: line for n, line in enumerate(text.split("\n"), 1) if re.search(_RNG_STATE, line.partition("#")[0])}
     functions = (node for node in ast.walk(facts.tree) if isinstance(node, FunctionNode))
     for number in {line for function in functions for line in _set_aside(function)}:

@@ -82,6 +82,7 @@ class Seeding:
     """What the walk of one entry found. Nothing is claimed where it was given up (`complete` is False)."""
 
     entry: Entry
+    in_package: bool = False  # the file that starts it
     unseeded: dict[str, Witness] = field(default_factory=dict)
     maybe: dict[str, Witness] = field(default_factory=dict)
     sampled: dict[str, Witness] = field(default_factory=dict)  # those of `unseeded` that are no weights
@@ -147,8 +148,7 @@ class Seeding:
     def is_trial(self) -> bool:
         """Whether this is the guard of a module in a package, which takes a step or two with made-up input to see
         that the code runs: it reads nothing, keeps nothing, and trains in no loop."""
-        facts = self.entry.facts
-        if not self.entry.is_guarded or not (facts.source.path.parent / "__init__.py").exists():
+        if not self.entry.is_guarded or not self.in_package:
             return False
         return not self.reached & (_EARNEST | _TRAINERS) and not any(
             self.runs(call, scope) and _is_in_loop(call, facts)

@@ -23,6 +23,7 @@ from torchrepro_lint.seeding.run_by import IMPORTS, Run, wrappers
 from torchrepro_lint.seeding.seeding import LOADS, TRAINS, Step
 from torchrepro_lint.seeding.terms import NOTHING, Term, TermBuilder
 from torchrepro_lint.seeding.transfer import is_besides, kind_of, may_seed, seeds
+from torchrepro_lint.tracking import Memo
 
 MAX_DEPTH = 30  # calls within calls
 Draws: TypeAlias = "frozenset[tuple[str, str]]"  # families and kinds
@@ -65,23 +66,26 @@ class Summaries:
     def __init__(self, program: Program) -> None:
         self._program = program
         self.callees = Callees(program)
-        self.imports = Imports(program.project.finder, program.project.files)
-        self._summaries: dict[Run, Summary] = {}
+        self.imports = Imports(program.project.finder, program.project.files, program.tracker)
+        self._summaries: Memo[Summary] = Memo(program.tracker)
         self._known: dict[Run, Notes | None] = {}
-        self._draws: dict[Run, Draws] = {}
+        self._rests: dict[Run, int] = {}  # what is known rests on these questions
+        self._new: list[Run] = []  # what has become known since the outermost function was begun
+        self._draws: Memo[Draws] = Memo(program.tracker)
         self._open: dict[Run, int] = {}  # those looked into, and how deep
         self._supposed: dict[Run, Notes] = {}  # those that only draw if what is looked into does
         self._lowest = 0  # the outermost of those that something rests on
         self._is_cut = False
-        self._plain: dict[tuple[str | None, str], bool] = {}
+        self._plain: Memo[bool] = Memo(program.tracker)
 
     def of(self, run: Run) -> Summary:
         """The summary of a function as a method of a class, or of a module. Not to be asked while one is built."""
-        if run not in self._summaries:
-            notes = self.only_draws(run) if run[0].kind != "module" else None
-            is_idle = notes is not None and not self.draws_of(run)
-            self._summaries[run] = Summary(NOTHING, notes) if notes is not None and is_idle else self._build(run)
-        return self._summaries[run]
+        return self._summaries.get(run, lambda: self._summary(run))
+
+    def _summary(self, run: Run) -> Summary:
+        notes = self.only_draws(run) if run[0].kind != "module" else None
+        is_idle = notes is not None and not self.draws_of(run)
+        return Summary(NOTHING, notes) if notes is not None and is_idle else self._build(run)
 
     def _build(self, run: Run) -> Summary:
         function, owner = run
@@ -112,28 +116,42 @@ class Summaries:
 
     def draws_of(self, run: Run) -> Draws:
         """What a function that only draws can draw, with all that it runs."""
-        if run not in self._draws:
-            found: set[tuple[str, str]] = set()
-            seen, pending = {run}, [run]
-            while pending:
-                current = pending.pop()
-                if current in self._draws:
-                    found |= self._draws[current]
-                    continue
-                notes = self.only_draws(current)
-                assert notes is not None
-                found |= notes.draws
-                new = [r for r in notes.runs if r not in seen]
-                seen.update(new)
-                pending += new
-            self._draws[run] = frozenset(found)
-        return self._draws[run]
+        return self._draws.get(run, lambda: self._all_draws(run))
+
+    def _all_draws(self, run: Run) -> Draws:
+        found: set[tuple[str, str]] = set()
+        seen, pending = {run}, [run]
+        while pending:
+            current = pending.pop()
+            if current in self._draws:
+                found |= self.draws_of(current)
+                continue
+            notes = self.only_draws(current)
+            assert notes is not None
+            found |= notes.draws
+            new = [r for r in notes.runs if r not in seen]
+            seen.update(new)
+            pending += new
+        return frozenset(found)
 
     # -- code that only draws -------------------------------------------------------------------------------------
     def only_draws(self, run: Run) -> Notes | None:
         """The notes of a function that does nothing to generators but draw; None for any other."""
         if run in self._known:
+            self._program.tracker.current |= self._rests.get(run, 0)
             return self._known[run]
+        return self._looked_into(run) if self._open else self._tracked(run)
+
+    def _tracked(self, run: Run) -> Notes | None:
+        """The same for the outermost function: all that becomes known with it rests on what it rests on."""
+        outer = self._program.tracker.begin()
+        found = self._looked_into(run)
+        rests = self._program.tracker.end(outer)
+        self._rests.update(dict.fromkeys(self._new, rests))
+        self._new.clear()
+        return found
+
+    def _looked_into(self, run: Run) -> Notes | None:
         depth = len(self._open)
         if run in self._open:
             self._lowest = min(self._lowest, self._open[run])
@@ -159,11 +177,13 @@ class Summaries:
             self._supposed[run] = found
         elif not self._is_cut:
             self._known[run] = None
+            self._new.append(run)
         if found is None or not rests_on_outer:
             while len(self._supposed) > before:
                 inner, notes = self._supposed.popitem()
                 if found is not None:
                     self._known[inner] = notes
+                    self._new.append(inner)
 
     # -- one function -------------------------------------------------------------------------------------------
     def _look(self, run: Run) -> Notes | None:
@@ -226,15 +246,16 @@ class Summaries:
         if isinstance(function, ast.Name) and not isinstance(self._program.resolve(function, scope), str):
             return False  # it may be a command of a command line
         name, written = _constructed(callee), last_name(function)
-        key = (name, written)
-        if key not in self._plain:
-            self._plain[key] = not (
+
+        def find() -> bool:
+            return not (
                 may_draw(name, written)
                 or may_seed(self._program, name, written)
                 or _runs_workers(name)
                 or not runs_only_what_it_is_given(name, written)
             )
-        return self._plain[key]
+
+        return self._plain.get((name, written), find)
 
     def _given(self, callees: tuple[str | Scope, ...], call: ast.Call, scope: Scope) -> tuple[Run, ...]:
         name = _constructed(callees[0]) if callees and isinstance(callees[0], str) else None

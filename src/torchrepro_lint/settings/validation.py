@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePath
 from typing import Any
 
 from torchrepro_lint.requirements import is_version
@@ -28,6 +29,7 @@ KEYS = (
     "min-certainty",
     "max-file-size",
     "max-file-seconds",
+    "cache-dir",
     "extend",
 )
 CERTAINTIES = ("certain", "likely", "depends")
@@ -62,6 +64,8 @@ def checked(key: str, value: object, origin: str, known: Mapping[str, str]) -> A
             return _dotted_names(value, origin, "package.jitter:numpy", rf"{_DOTTED}(?::(?:torch|numpy|python))?")
         case "extend" | "evidence" | "baseline":
             return path_text(value, origin)
+        case "cache-dir":
+            return _folder_inside(value, origin)
         case "min-certainty":
             return _certainty(value, origin)
     raise SettingsError(f"{origin}: unknown key{_nearest(key, KEYS)}")
@@ -128,6 +132,15 @@ def _seed(value: object, origin: str) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_SEED:
         return value
     raise SettingsError(f"{origin}: must be a whole number from 0 to {MAX_SEED}, not {_shown(value)}")
+
+
+def _folder_inside(value: object, origin: str) -> str:
+    """A folder of the project: a stranger's settings name no other to be written into."""
+    text = path_text(value, origin)
+    path = PurePath(text)
+    if not path.parts or path.is_absolute() or path.drive or ".." in path.parts:
+        raise SettingsError(f"{origin}: must be a folder within the project, not {quoted(text)}")
+    return text
 
 
 def _certainty(value: object, origin: str) -> str:

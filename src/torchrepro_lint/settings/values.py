@@ -13,8 +13,8 @@ from torchrepro_lint.globs import Globs
 
 DEFAULT_EXCLUDE = (
     ".bzr", ".direnv", ".eggs", "*.egg-info", ".git", ".hg", ".ipynb_checkpoints", ".mypy_cache", ".nox",
-    ".pants.d", ".pyenv", ".pytest_cache", ".pytype", ".ruff_cache", ".svn", ".tox", ".venv", ".vscode",
-    "__pycache__", "__pypackages__", "_build", "buck-out", "build", "dist", "node_modules", "site-packages",
+    ".pants.d", ".pyenv", ".pytest_cache", ".pytype", ".ruff_cache", ".svn", ".torchrepro_cache", ".tox", ".venv",
+    ".vscode", "__pycache__", "__pypackages__", "_build", "buck-out", "build", "dist", "node_modules", "site-packages",
     "venv",
 )  # fmt: skip
 
@@ -43,6 +43,7 @@ class Settings(NamedTuple):
     src: tuple[str, ...] = (".", "src")
     max_file_size: int = 10
     max_file_seconds: int = 60
+    cache_dir: str = ".torchrepro_cache"
     origins: tuple[tuple[str, str], ...] = ()
 
     def origin(self, key: str) -> str:

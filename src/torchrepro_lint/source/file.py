@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import re
 from bisect import bisect_right
+from collections.abc import Callable
 from itertools import accumulate
 from pathlib import Path
 from typing import Literal
@@ -15,6 +16,7 @@ from typing import Literal
 from torchrepro_lint.model import Location, Position, Range, Suppression
 from torchrepro_lint.reading import NotRegularError, read_regular
 from torchrepro_lint.source import decoding
+from torchrepro_lint.source.digests import code_digest, digest
 from torchrepro_lint.source.errors import SourceError
 from torchrepro_lint.source.suppressions import find_suppressions
 
@@ -32,7 +34,9 @@ class SourceFile:
 
     `path` is absolute, `rel` relative to the project root with `/`. The text of a notebook is its Python
     code cells joined in order; `cells` has (first line in `text`, 1-based number among all cells) for each, and
-    `document` is the JSON around them. Otherwise `document` is the text itself.
+    `document` is the JSON around them. Otherwise `document` is the text itself. `digest` names the bytes; `is_read` is
+    told whenever anything is taken from the text, and `is_searched` of what it is asked for; `whole` is the text too,
+    unobserved.
     """
 
     __slots__ = (
@@ -42,12 +46,15 @@ class SourceFile:
         "_suppressions",
         "bom",
         "cells",
+        "digest",
         "document",
         "encoding",
+        "is_read",
+        "is_searched",
         "kind",
         "path",
         "rel",
-        "text",
+        "whole",
     )
 
     def __init__(
@@ -60,10 +67,14 @@ class SourceFile:
         bom: bool = False,
         cells: tuple[tuple[int, int], ...] = (),
         document: str | None = None,
+        digest: str = "",
     ) -> None:
         self.path = path
         self.rel = rel
-        self.text = text
+        self.whole = text
+        self.digest = digest
+        self.is_read: Callable[[], None] | None = None
+        self.is_searched: Callable[[str, bool], None] | None = None
         self.encoding = encoding
         self.bom = bom
         self.kind: Kind = _KINDS.get(path.suffix, "python")
@@ -75,35 +86,58 @@ class SourceFile:
         self._suppressions: tuple[Suppression, ...] | None = None
 
     def __repr__(self) -> str:
-        return f"SourceFile({self.rel!r}, {len(self.text)} characters)"
+        return f"SourceFile({self.rel!r}, {len(self.whole)} characters)"
+
+    @property
+    def text(self) -> str:
+        """All of the text."""
+        if self.is_read is not None:
+            self.is_read()
+        return self.whole
+
+    def matches(self, pattern: str) -> bool:
+        """Whether a regular expression is found anywhere in the text: all that some files are asked for."""
+        found = re.search(pattern, self.whole) is not None
+        if self.is_searched is not None:
+            self.is_searched(pattern, found)
+        return found
+
+    @property
+    def code_digest(self) -> str:
+        """A name for the code in the file, whatever comments and empty lines are between it."""
+        return (code_digest(self.whole) if self.kind == "python" else None) or self.digest
 
     @property
     def line_starts(self) -> list[int]:
         """The offset of each line's first character; a final newline starts one more, empty, line."""
+        text = self.text
         if self._line_starts is None:
-            self._line_starts = _line_starts(self.text)
+            self._line_starts = _line_starts(text)
         return self._line_starts
 
     @property
     def longest_line(self) -> int:
         """The number of characters of the longest line."""
+        text = self.text
         if self._longest_line is None:
-            self._longest_line = max(map(len, self.text.splitlines()), default=0)
+            self._longest_line = max(map(len, text.splitlines()), default=0)
         return self._longest_line
 
     @property
     def newline(self) -> str:
         """The newline that most lines of the file end with; of equals, the first in CRLF, LF, CR."""
+        text = self.text
         if self._newline is None:
-            self._newline = _dominant_newline(self.text)
+            self._newline = _dominant_newline(text)
         return self._newline
 
     @property
     def suppressions(self) -> tuple[Suppression, ...]:
         """The comments that silence rules, in order."""
+        text = self.text
         if self._suppressions is None:
             plain = self.kind == "configuration"
-            self._suppressions = find_suppressions(self.text, lambda: self.line_starts, plain=plain)
+            self._suppressions = find_suppressions(text, lambda: self.line_starts, plain=plain)
         return self._suppressions
 
     def position(self, offset: int) -> Position:
@@ -172,27 +206,30 @@ def read_source(path: Path, rel: str, limit: int = MAX_SIZE) -> SourceFile:
 
 def source_from_bytes(data: bytes, path: Path, rel: str) -> SourceFile:
     """The same for bytes that came another way, such as stdin."""
+    name = digest(data)
     if path.suffix == ".ipynb":
-        return _notebook(decoding.decode_utf8(data), path, rel)
+        return _notebook(decoding.decode_utf8(data), path, rel, name)
     decoded = decoding.decode(data)
-    return SourceFile(path, rel, decoded.text, encoding=decoded.encoding, bom=decoded.bom)
+    return SourceFile(path, rel, decoded.text, encoding=decoded.encoding, bom=decoded.bom, digest=name)
 
 
 def source_from_text(text: str, path: Path, rel: str) -> SourceFile:
     """The same for text that is decoded already; written back, it is UTF-8."""
     bom = text.startswith("\ufeff")
     decoded = decoding.Decoded(text.removeprefix("\ufeff"), "utf-8", bom)
+    name = digest(text.encode(errors="surrogatepass"))
     if path.suffix == ".ipynb":
-        return _notebook(decoded, path, rel)
+        return _notebook(decoded, path, rel, name)
     decoding.refuse_null(decoded.text)
-    return SourceFile(path, rel, decoded.text, bom=bom)
+    return SourceFile(path, rel, decoded.text, bom=bom, digest=name)
 
 
-def _notebook(decoded: decoding.Decoded, path: Path, rel: str) -> SourceFile:
+def _notebook(decoded: decoding.Decoded, path: Path, rel: str, name: str) -> SourceFile:
     from torchrepro_lint.source.notebook import join_cells
 
     joined = join_cells(decoded.text)
-    return SourceFile(path, rel, joined.text, bom=decoded.bom, cells=joined.cells, document=decoded.text)
+    cells, document = joined.cells, decoded.text
+    return SourceFile(path, rel, joined.text, bom=decoded.bom, cells=cells, document=document, digest=name)
 
 
 def _line_starts(text: str) -> list[int]:

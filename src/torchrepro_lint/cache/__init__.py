@@ -1,0 +1,170 @@
+"""What an earlier run found, for as long as it holds: each answer is kept with the questions that it rests on, and
+these with their answers. An answer is given again where each of its questions would be answered as it was.
+
+Nothing that is kept decides what is right: whatever cannot be read, or is not in form, is worked out anew.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from torchrepro_lint.cache import storage
+from torchrepro_lint.cache.states import State, States
+from torchrepro_lint.cache.validity import SEARCHES, Listing, Validity, plain
+from torchrepro_lint.project.files import CODE, MATCHES, OUTLINE, SEARCH_PATH, TEXT
+from torchrepro_lint.project.project import Project
+from torchrepro_lint.tracking import Question, Tracker, numbers
+
+FORMAT = 1
+_OF_FILES = (CODE, TEXT, OUTLINE, SEARCH_PATH, MATCHES)
+_IDLE = 3  # times as many questions as are of use: then the others are left out
+
+
+class _Kept(NamedTuple):
+    """What an earlier run kept."""
+
+    states: dict[str, State]
+    listing: list[str]
+    questions: list[Question]
+    answers: list[Any]
+    entries: dict[str, tuple[str, str]]  # a set of questions as a hexadecimal number, and an answer as JSON
+
+
+class Cache:
+    """The answers of one project under one `context`, which names all that they rest on besides files. `listing` gives
+    the project's Python files, `read` a file's bytes if it may be read."""
+
+    def __init__(
+        self,
+        folder: Path,
+        context: str,
+        tracker: Tracker,
+        *,
+        listing: Callable[[], Collection[Path]],
+        read: Callable[[str], bytes | None],
+        project: Callable[[], Project],
+    ) -> None:
+        self.hits = 0
+        self.misses = 0
+        self._folder = folder
+        self._context = context
+        self._tracker = tracker
+        self._kept = _kept(storage.read(folder, context), context)
+        self._new: dict[str, tuple[int, Any]] = {}
+        self._states = States(self._kept.states, read)
+        self._listing = Listing(map(str, listing()), self._kept.listing, self._states)
+        self._validity = Validity(self._kept.questions, self._kept.answers, self._listing, project)
+        tracker.expect(self._kept.questions)
+        for path in self._listing.now:  # before anything is read: what changes from now on shows
+            self._states.of(path)
+
+    def answer(self, key: str) -> Any:
+        """The answer that was kept under a key and holds; None for none. Whoever asks rests on what it rests on."""
+        if key in self._kept.entries:
+            rests, answer = self._kept.entries[key]
+            try:
+                questions = int(rests, 16)
+                if questions.bit_length() <= len(self._kept.questions) and not self._validity.broken(questions):
+                    found = json.loads(answer)
+                    self.hits += 1
+                    self._tracker.current |= questions
+                    return found
+            except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
+                pass
+        self.misses += 1
+        return None
+
+    def keep(self, key: str, rests: int, answer: Any) -> None:
+        """Keep an answer, which JSON can hold."""
+        self._new[key] = (rests, answer)
+
+    def save(self) -> None:
+        """Write what is new to the disk, unless a file has changed while it was worked out."""
+        if not self._new and not self._states.is_news:
+            return
+        try:
+            lines = list(self._lines())
+        except (KeyError, ValueError):  # a file has come or gone meanwhile
+            return
+        if self._states.hold():
+            storage.write(self._folder, self._context, lines)
+
+    # -- what is written --------------------------------------------------------------------------------------------
+    def _lines(self) -> Iterator[str]:
+        entries = {key: (rests, json.dumps(answer)) for key, (rests, answer) in self._new.items()}
+        broken = self._validity.broken((1 << len(self._kept.questions)) - 1)
+        for key, (bits, answer) in self._kept.entries.items():
+            if key not in entries and not int(bits, 16) & broken:
+                entries[key] = (int(bits, 16), answer)
+        entries, order = self._without_idle(entries)
+        kept = dict(zip(self._kept.questions, self._kept.answers, strict=True))
+        asked = self._tracker.answers
+        answers = [asked[q] if q in asked else self._validity.renewed(q, kept[q]) for q in order]
+        files = sorted({*self._listing.now, *(q[1] for q in order if q[0] in _OF_FILES)})
+        numbered = {path: number for number, path in enumerate(files)}
+        yield json.dumps([FORMAT, self._context])
+        yield json.dumps([[path, *self._row(path)] for path in files])
+        yield json.dumps(sorted(numbered[path] for path in self._listing.now))
+        yield json.dumps([_question(q, answer, numbered) for q, answer in zip(order, answers, strict=True)])
+        for key, (rests, answer) in entries.items():
+            yield f"{json.dumps(key)}\t{rests:x}\t{answer}"
+
+    def _row(self, path: str) -> tuple[str, Any, int]:
+        """A file's state. One that is no part of the listing was looked at after it was read: it must be old, or the
+        same."""
+        state = self._states.of(path)
+        is_young = state.digest and state.signature is None
+        if is_young and path not in self._listing.now and state.digest not in self._read(path):
+            raise ValueError(path)
+        return (state.digest, state.signature, state.size)
+
+    def _read(self, path: str) -> list[Any]:
+        """The names of what was read of a file, as far as it is named by its bytes."""
+        return [self._tracker.answers.get((kind, path)) for kind in (CODE, TEXT)]
+
+    def _without_idle(self, entries: dict[str, tuple[int, str]]) -> tuple[dict[str, tuple[int, str]], list[Question]]:
+        """The entries with their questions numbered anew, where most questions are of no use any more."""
+        order, used = self._tracker.order, 0
+        for rests, _ in entries.values():
+            used |= rests
+        if len(order) < _IDLE * used.bit_count() + 100:
+            return entries, order
+        places = {old: new for new, old in enumerate(numbers(used))}
+        renumbered = {
+            key: (sum(1 << places[number] for number in numbers(rests)), answer)
+            for key, (rests, answer) in entries.items()
+        }
+        return renumbered, [order[number] for number in places]
+
+
+def _question(question: Question, answer: Any, numbered: dict[str, int]) -> list[Any]:
+    if question[0] in SEARCHES:
+        return [*question, [numbered[str(path)] for path in answer]]
+    return [*question, plain(answer)]
+
+
+def _kept(lines: list[str] | None, context: str) -> _Kept:
+    """What was written; nothing where it is not in form."""
+    try:
+        if lines is not None and json.loads(lines[0]) == [FORMAT, context]:
+            return _parsed(lines)
+    except (ValueError, TypeError, IndexError, KeyError, AttributeError, RecursionError):
+        pass
+    return _Kept({}, [], [], [], {})
+
+
+def _parsed(lines: list[str]) -> _Kept:
+    rows, listing, questions = (json.loads(line) for line in lines[1:4])
+    files = [path for path, *_ in rows]
+    states = {
+        path: State(digest, tuple(signature) if signature else None, size) for path, digest, signature, size in rows
+    }
+    entries = {}
+    for line in lines[4:]:
+        key, rests, answer = line.split("\t", 2)
+        entries[json.loads(key)] = (rests, answer)
+    answers = [[files[number] for number in a] if q[0] in SEARCHES else a for *q, a in questions]
+    return _Kept(states, [files[number] for number in listing], [tuple(q) for *q, _ in questions], answers, entries)

@@ -1,0 +1,43 @@
+"""What tells whether a file is still the same: all of its bytes, or only its code.
+
+Two texts with the same code differ in comments and empty lines alone, so that their syntax trees are the same but for
+the numbers of the lines, which keep their order. Where strings cannot be told from comments for certain, all of the
+text is its code.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+
+from torchrepro_lint.source.lexemes import COMMENT, STRING
+
+_SIZE = 16  # bytes: nobody makes two files with one digest by chance
+# An empty line behind a backslash ends the statement, and stays.
+_BEHIND = r"(?:(?<=\n)(?<!\\\n)|\A)"
+_LAYOUT = re.compile(rf"({STRING})|{_BEHIND}[ \t\f]*(?:{COMMENT})?\n|[ \t\f]*{COMMENT}")
+_F_STRING = re.compile(rf"(?<!\w)(?:[ft]r?|r[ft])({STRING})", re.IGNORECASE)
+_REUSES_QUOTES = sys.version_info >= (3, 12)
+
+
+def digest(data: bytes) -> str:
+    """A name for these bytes, and no others."""
+    from hashlib import blake2b
+
+    return blake2b(data, digest_size=_SIZE).hexdigest()
+
+
+def code_digest(text: str) -> str | None:
+    """The same for what is left of a file without comments and empty lines; None where that cannot be told."""
+    if "\r" in text or not _is_plain(text):
+        return None
+    return digest(_LAYOUT.sub(r"\1", text).encode(errors="surrogatepass"))
+
+
+def _is_plain(text: str) -> bool:
+    """Whether no replacement field of an f-string has quotes like those around it: the string would seem to end there,
+    within braces."""
+    if not _REUSES_QUOTES:
+        return True
+    inner = (match[1].replace("{{", "").replace("}}", "") for match in _F_STRING.finditer(text))
+    return all(string.count("{") == string.count("}") for string in inner)

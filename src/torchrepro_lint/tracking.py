@@ -1,0 +1,129 @@
+"""What an answer rests on: each question that was asked of the project while it was worked out.
+
+The doors of a project (its files, its text, its folders) note each question with the answer that they gave. A memo
+keeps with an answer the questions that it rests on, and passes them to whoever uses it again. So what a file's findings
+rest on is known exactly, and they hold for as long as these questions have the same answers. Knows no question's
+meaning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import Any, Generic, TypeAlias, TypeVar
+
+V = TypeVar("V")
+Question: TypeAlias = "tuple[str, ...]"
+"""A kind, and what it is asked about."""
+
+
+class Tracker:
+    """The questions that were asked so far. A set of them is a number with one bit for each: `current` has those that
+    the work at hand rests on."""
+
+    is_on = True
+
+    def __init__(self) -> None:
+        self.current = 0
+        self.answers: dict[Question, Any] = {}
+        self.order: list[Question] = []  # by their bits
+        self._bits: dict[Question, int] = {}
+        self._numbered: dict[Question, int] = {}  # those that have a bit before they are asked
+        self._sets: dict[int, int] = {}  # so that equal sets are kept once
+
+    def note(self, question: Question, answer: Any) -> None:
+        """Take down that the work at hand has asked this, which has one answer as long as no file changes."""
+        bit = self._bits.get(question)
+        if bit is None:
+            bit = self._bits[question] = self._number(question)
+            self.answers[question] = answer
+        self.current |= bit
+
+    def expect(self, questions: Iterable[Question]) -> None:
+        """Give these questions the first bits, in this order: sets of them have been kept."""
+        for question in questions:
+            self._numbered[question] = self._number(question)
+
+    def _number(self, question: Question) -> int:
+        bit = self._numbered.pop(question, None)
+        if bit is None:
+            bit = 1 << len(self.order)
+            self.order.append(question)
+        return bit
+
+    def knows(self, question: Question) -> bool:
+        """Take down a question whose answer is known; whether it is."""
+        bit = self._bits.get(question, 0)
+        self.current |= bit
+        return bit != 0
+
+    def begin(self) -> int:
+        """Begin to work out something; give the result to `end`."""
+        outer, self.current = self.current, 0
+        return outer
+
+    def end(self, outer: int) -> int:
+        """What the work since `begin` rests on: so does the work around it."""
+        own = self.current
+        self.current = outer | own
+        return self._sets.setdefault(own, own) if own else 0
+
+    def forget(self, outer: int) -> None:
+        """End work of which another question keeps the answer."""
+        self.current = outer
+
+    def questions(self, rests: int) -> list[Question]:
+        """The questions in a set."""
+        return [self.order[number] for number in numbers(rests)]
+
+
+def numbers(bits: int) -> Iterator[int]:
+    """Which bits a number has."""
+    while bits:
+        lowest = bits & -bits
+        yield lowest.bit_length() - 1
+        bits ^= lowest
+
+
+class Untracked(Tracker):
+    """Takes nothing down, for a run that keeps no answers."""
+
+    is_on = False
+
+    def note(self, question: Question, answer: Any) -> None:  # noqa: ARG002
+        return
+
+    def knows(self, question: Question) -> bool:  # noqa: ARG002
+        return True
+
+
+class Memo(Generic[V]):
+    """Answers, each with what it rests on."""
+
+    def __init__(self, tracker: Tracker) -> None:
+        self._tracker = tracker
+        self._answers: dict[Hashable, V] = {}
+        self._rests: dict[Hashable, int] = {}  # none for what rests on nothing
+
+    def __contains__(self, key: Hashable) -> bool:
+        return key in self._answers
+
+    def get(self, key: Hashable, work: Callable[[], V]) -> V:
+        """The answer, worked out when it is first asked for."""
+        if key in self._answers:
+            self._tracker.current |= self._rests.get(key, 0)
+            return self._answers[key]
+        outer = self._tracker.begin()
+        try:
+            found = self._answers[key] = work()
+        finally:
+            rests = self._tracker.end(outer)
+        if rests:
+            self._rests[key] = rests
+        return found
+
+    def clear(self) -> None:
+        self._answers.clear()
+        self._rests.clear()
+
+
+__all__ = ["Memo", "Question", "Tracker", "Untracked"]

@@ -1,0 +1,67 @@
+"""A run with a cache prints what a run without one prints, to the byte, whatever was edited since the last one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from incremental.comparing import differences, lint
+from incremental.edits import CONFIGURED
+from incremental.projects import CONFIGURED_FILES, FILES, write_project
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_is_no_python_edited_at_random(tmp_path: Path, seed: int) -> None:
+    root = write_project(tmp_path / "project", FILES | CONFIGURED_FILES)
+    assert not list(differences(root, 20, seed, edits=CONFIGURED))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_edited_at_random(tmp_path: Path, seed: int) -> None:
+    root = write_project(tmp_path / "project")
+    assert not list(differences(root, 20, seed))
+
+
+def test_what_has_not_changed_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = write_project(tmp_path / "project")
+    expected = lint(root, "--no-cache")
+    assert lint(root) == expected
+
+    def forbidden(*_: object) -> None:
+        raise AssertionError("a file was parsed")
+
+    monkeypatch.setattr("torchrepro_lint.engine.build", forbidden)
+    assert lint(root) == expected
+
+
+def test_a_comment_in_what_all_import_leaves_the_others_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = write_project(tmp_path / "project")
+    lint(root)
+    shared = root / "utils.py"
+    shared.write_text("# a word about this\n\n" + shared.read_text().replace("def ", "# and of this\ndef ", 1))
+    checked: list[str] = []
+    from torchrepro_lint.engine import Run
+
+    whole = Run.check_file
+    monkeypatch.setattr(Run, "check_file", lambda run, path: checked.append(path.name) or whole(run, path))
+    expected = lint(root, "--no-cache")
+    checked.clear()
+    assert lint(root, "--jobs", "1") == expected
+    assert "utils.py" in checked
+    assert "model.py" not in checked
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_fixes_are_those_of_a_run_without(tmp_path: Path, jobs: str) -> None:
+    plain, cached = write_project(tmp_path / "plain"), write_project(tmp_path / "cached")
+    lint(cached)
+    fix = ("--fix", "--unsafe-fixes", "--output-format", "concise", "--jobs", jobs)
+    assert lint(cached, *fix) == lint(plain, *fix, "--no-cache")
+    assert texts(cached) == texts(plain)
+    assert lint(cached, "--jobs", jobs) == lint(plain, "--no-cache")
+
+
+def texts(root: Path) -> dict[str, bytes]:
+    """What is in the project's files."""
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in sorted(root.rglob("*.py"))}

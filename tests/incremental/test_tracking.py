@@ -1,0 +1,88 @@
+"""What a file's findings are said to rest on is all that they do: a fresh look at the file asks nothing else."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from incremental.projects import write_project
+from torchrepro_lint import cards
+from torchrepro_lint.engine import Request, Run
+from torchrepro_lint.settings import SettingsResolver
+from torchrepro_lint.source import source_from_text
+from torchrepro_lint.tracking import Memo, Question, Tracker
+
+
+def tracked(root: Path) -> Run:
+    return Run(Request((root,), SettingsResolver(cards.codes(), isolated=True), root=root, jobs=None))
+
+
+def asked(run: Run, path: Path) -> set[Question]:
+    outer = run.tracker.begin()
+    run.check_file(path)
+    return set(run.tracker.questions(run.tracker.end(outer)))
+
+
+def test_a_file_that_is_looked_at_alone_asks_nothing_else(tmp_path: Path) -> None:
+    root = write_project(tmp_path / "project")
+    together = tracked(root)
+    for path in together.files:
+        rests = asked(together, path)
+        alone = tracked(root)
+        assert asked(alone, path) <= rests
+        assert all(alone.tracker.answers[question] == together.tracker.answers[question] for question in rests)
+
+
+def test_an_answer_passes_on_what_it_rests_on() -> None:
+    tracker = Tracker()
+    memo: Memo[int] = Memo(tracker)
+
+    def inner() -> int:
+        tracker.note(("code", "a"), "1")
+        return 1
+
+    outer = tracker.begin()
+    memo.get("x", inner)
+    first = tracker.end(outer)
+    outer = tracker.begin()
+    memo.get("x", inner)
+    assert tracker.end(outer) == first
+    assert tracker.questions(first) == [("code", "a")]
+
+
+SAME = [
+    ("x = 1\n", "# why\nx = 1  # because\n\n"),
+    ("def f():\n    return '#1'\n", "def f():\n\n    # of it\n    return '#1'  # no\n"),
+    ('x = """\n# in\n\n"""\n', '# out\nx = """\n# in\n\n"""\n'),
+]
+OTHER = [
+    ("x = 1\n", "x = 2\n"),
+    ("x = '# a'\n", "x = '# b'\n"),
+    ('x = """\n# a\n"""\n', 'x = """\n# b\n"""\n'),
+    ('x = """\n\n"""\n', 'x = """\n"""\n'),
+    ("x = 1 \\\n\n-1\n", "x = 1 \\\n-1\n"),
+    ("x = 1\n", "x =  1\n"),
+    ("f'{d[\"#a\"]}'\n", "f'{d[\"#b\"]}'\n"),
+    ('f"{d["#a"]}"\n', 'f"{d["#b"]}"\n'),
+    ("f\"{d['''#a''']}\" # '''\ny = '#1'\n", "f\"{d['''#a''']}\" # '''\ny = '#2'\n"),
+]
+
+
+def code(text: str) -> str:
+    return source_from_text(text, Path("/a.py"), "a.py").code_digest
+
+
+@pytest.mark.parametrize("one, other", SAME)
+def test_comments_and_empty_lines_are_no_code(one: str, other: str) -> None:
+    assert code(one) == code(other)
+
+
+if sys.version_info < (3, 12):  # no Python before
+    OTHER = [pair for pair in OTHER if pair[0] != 'f"{d["#a"]}"\n']
+
+
+@pytest.mark.parametrize("one, other", OTHER)
+def test_all_else_is(one: str, other: str) -> None:
+    assert code(one) != code(other)
