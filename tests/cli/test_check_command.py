@@ -146,11 +146,11 @@ def test_diff_in_color_is_the_same_text(run: Run) -> None:
 def test_a_fix_goes_above_a_comment_that_silences_the_line_below(run: Run, project: Path) -> None:
     text = (
         'import torch\n\nif __name__ == "__main__":\n{}    # torchrepro: ignore[TRP401] timed on purpose\n'
-        "    torch.backends.cudnn.benchmark = True\n    torch.rand(2, requires_grad=True).sum().backward()\n"
+        "    x = torch.rand(2, requires_grad=True); torch.backends.cudnn.benchmark = True\n    x.sum().backward()\n"
     )
     (project / "train.py").write_text(text.format(""))
     assert run("train.py", "--fix").exit_code == 0
-    seeded = text.format("    random.seed(0)\n    torch.manual_seed(0)\n")
+    seeded = text.format("    random.seed(0)\n    torch.manual_seed(0)\n\n")
     assert (project / "train.py").read_text() == "import random\n\n" + seeded
 
 

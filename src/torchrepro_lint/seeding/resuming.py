@@ -77,7 +77,7 @@ def resuming(families: Sequence[str], seeding: Seeding, program: Program) -> Res
 
 def _not_kept(families: Sequence[str], files: Sequence[ModuleFacts], program: Program) -> tuple[str, ...]:
     """All, where nothing speaks of states; else those whose state is taken and never put back, or the other way."""
-    if not _keeps_states([line for facts in files for line in _lines_on_states(facts, program)]):
+    if not _keeps_states([line for facts in files for line in _lines_on_states(facts, program).values()]):
         return tuple(families)
     taken, put_back = (_moved(*half, files, program) for half in ((_TAKES, _GETTERS), (_PUTS, _SETTERS)))
     return tuple(family for family in families if (family in taken) is not (family in put_back))
@@ -87,9 +87,13 @@ def _moved(
     sign: str, functions: Mapping[str, Mapping[str, str]], files: Sequence[ModuleFacts], program: Program
 ) -> frozenset[str]:
     """The families of generators whose states are taken, or put back; all, where a line of it is no plain call."""
-    calls = [family for facts in files for family in _of_calls(facts, program, functions)]
-    lines = [line for facts in files for line in _lines_on_states(facts, program) if re.search(sign, line)]
-    return frozenset(calls if len(calls) >= len(lines) else FAMILIES)
+    for facts in files:
+        called = {call.lineno for last in functions for call, _ in facts.calls.get(last, ())}
+        if any(
+            number not in called and re.search(sign, line) for number, line in _lines_on_states(facts, program).items()
+        ):
+            return frozenset(FAMILIES)
+    return frozenset(family for facts in files for family in _of_calls(facts, program, functions))
 
 
 def _of_calls(facts: ModuleFacts, program: Program, functions: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
@@ -107,16 +111,16 @@ def _keeps_states(lines: Sequence[str]) -> bool:
 
 
 @remembered
-def _lines_on_states(facts: ModuleFacts, _: Program) -> tuple[str, ...]:
+def _lines_on_states(facts: ModuleFacts, _: Program) -> Mapping[int, str]:
     """The lines of a file that speak of RNG states, but for functions that take one, draw, and put it back."""
     text = facts.source.text
     if not re.search(_RNG_STATE, text):
-        return ()
+        return {}
     lines = {n: line for n, line in enumerate(text.split("\n"), 1) if re.search(_RNG_STATE, line.partition("#")[0])}
     functions = (node for node in ast.walk(facts.tree) if isinstance(node, FunctionNode))
     for number in {line for function in functions for line in _set_aside(function)}:
         lines.pop(number, None)
-    return tuple(lines.values())
+    return lines
 
 
 def _set_aside(function: ast.AST) -> Iterator[int]:
