@@ -100,7 +100,8 @@ def test_each_probe_belongs_to_a_row() -> None:
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", NAMES)
 def test_it_runs_on_a_cpu(name: str) -> None:
-    directions = {row["direction"] for row in PROBED if row["probe"] == name}
+    of_its_own = [row for row in PROBED if row["probe"] == name and not row["id"].endswith("-backward")]
+    directions = {row["direction"] for row in of_its_own}  # the others name what runs in the backward pass of these
     try:
         found = experiments(name)
     except Missing as absent:

@@ -10,7 +10,9 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -92,11 +94,13 @@ def _stop_the_clock() -> None:
 
 
 def _known_entropy() -> None:
-    count = [0]
+    """Each thread gets numbers of its own: multiprocessing's threads draw whenever another process connects."""
+    counts: Counter[str] = Counter()
 
     def urandom(size: int, /) -> bytes:
-        count[0] += 1
-        return hashlib.shake_128(f"{count[0]}".encode()).digest(size)
+        thread = threading.current_thread().name
+        counts[thread] += 1
+        return hashlib.shake_128(f"{thread} {counts[thread]}".encode()).digest(size)
 
     os.urandom = urandom
     for name in ("random", "secrets"):
