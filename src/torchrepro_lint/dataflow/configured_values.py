@@ -82,18 +82,23 @@ class ConfiguredValues:
         """Whether the program itself may set an entry of what `holder` holds: then the file does not say what it is."""
         if not _KEY.fullmatch(key):
             return True
-        names = "|".join(dict.fromkeys([_USUAL, *map(re.escape, _names_of(holder))]))
-        return self._project.text.any_match(_set_to(names, key), (key.lower().encode(),)) is not False or (
+        own = [re.escape(name) for name in _names_of(holder)]
+        names = "|".join(dict.fromkeys([_USUAL, *own]))
+        return self._project.text.any_match(
+            _set_to(names, "|".join(own), key), (key.lower().encode(),)
+        ) is not False or (
             self._project.text.any_match(_filled(names), (b"update", b"merge", b"setattr", b"override")) is not False
         )
 
 
 @cache
-def _set_to(names: str, key: str) -> re.Pattern[bytes]:
-    """`config["key"] = ...`, `cfg.train.key = ...`"""
-    item = rf"\[\s*[\"']{key}[\"']\s*\]\s*(?:[-+*/|]?=)(?!=)"
+def _set_to(names: str, own: str, key: str) -> re.Pattern[bytes]:
+    """`config["key"] = ...`, `cfg.train.key = ...`; not `logged["key"] = config.get("key")`, which only copies it"""
+    quoted = rf"\s*[\"']{key}[\"']\s*"
+    copied = rf"[ \t]*(?:self\.)?(?:{own})(?:\.get\({quoted}\)|\[{quoted}\]|\.{key})[ \t]*\r?$"
+    item = rf"\[{quoted}\]\s*(?:[-+*/|]?=)(?!=)(?!{copied})"
     attribute = rf"(?<![\w.])(?:self\.)?(?:{names})(?:\.\w+)*\.{key}\s*(?:[-+*/|]?=)(?!=)"
-    return re.compile(rf"{item}|{attribute}".encode())
+    return re.compile(rf"(?m:{item}|{attribute})".encode())
 
 
 @cache

@@ -12,19 +12,25 @@ from pathlib import Path
 
 from torchrepro_lint.dataflow.abstract_values import Display, Origin, is_configured
 from torchrepro_lint.dataflow.configured_values import ConfiguredValues, rows
-from torchrepro_lint.dataflow.evaluate import Evaluation, Values
+from torchrepro_lint.dataflow.evaluate import CallersOf, Evaluation, Values
 from torchrepro_lint.dataflow.grafts import Graft, Tree, built, merge, written_entries
 from torchrepro_lint.dataflow.hydra import composed
 from torchrepro_lint.dataflow.paths import Paths
-from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, Scope
+from torchrepro_lint.project.entries import is_test
+from torchrepro_lint.project.project import Project
 
 SUFFIXES = (".yaml", ".yml")
 TARGETS = ("_target_", "target", "cls", "class")  # the others until Hydra 1.0
 
 
 class Defaults(Values):
-    """Values by default. Where they are known, the user can still choose others."""
+    """Values by default. Where they are known, the user can still choose others. What tests of the project pass is no
+    default."""
+
+    def __init__(self, project: Project, callers_of: CallersOf) -> None:
+        super().__init__(project, lambda function: _outside_tests(callers_of(function)))
 
     def __call__(self, expr: ast.expr, scope: Scope) -> list[Origin]:
         return super().__call__(*expr.site) if isinstance(expr, Graft) else super().__call__(expr, scope)
@@ -122,6 +128,11 @@ class Defaults(Values):
     def _configuration(self, folder: Path, name: str) -> ModuleFacts | None:
         found = (self._project.configurations.read(str(folder / f"{name}{suffix}")) for suffix in SUFFIXES)
         return next((facts for facts in found if facts is not None), None)
+
+
+def _outside_tests(calls: list[CallSite] | None) -> list[CallSite] | None:
+    """The calls that are not in tests, if there are any."""
+    return [site for site in calls or () if not is_test(site[1].facts)] or calls
 
 
 def _without_suffix(name: str) -> str:

@@ -76,11 +76,10 @@ class _Composer:
     def _layers(self, top: ast.Dict, group: str, package: tuple[str, ...]) -> Iterator[Tree | None]:
         """What the defaults list names, in order; None for the file itself."""
         for item in _listed(top):
-            choices = list(_choices(item))
-            for choice in choices:
+            for choice in _choices(item, group):
                 if choice.option == _SELF:
                     yield None
-                elif not choice.group.startswith("hydra/"):
+                elif not _is_of_hydra(choice.group, group):
                     yield self._chosen(choice, group, package)
 
     def _chosen(self, choice: _Choice, group: str, package: tuple[str, ...]) -> Tree:
@@ -106,7 +105,13 @@ def _listed(top: ast.Dict) -> list[ast.expr]:
     return []
 
 
-def _choices(item: ast.expr) -> Iterator[_Choice]:
+def _is_of_hydra(chosen: str, group: str) -> bool:
+    """Whether what is chosen from a group, in a file of another, is about Hydra itself."""
+    inside = bool(chosen) and not chosen.startswith("/") and f"{group}/".startswith("hydra/")
+    return inside or chosen.removeprefix("/").startswith("hydra/")
+
+
+def _choices(item: ast.expr, outer: str) -> Iterator[_Choice]:
     match item:
         case ast.Constant(value=str(name)):
             name, _, package = name.partition("@")
@@ -114,15 +119,16 @@ def _choices(item: ast.expr) -> Iterator[_Choice]:
         case ast.Dict(keys=[ast.Constant(value=str(key))], values=[value]):
             words = key.split()
             group, _, package = words[-1].partition("@")
-            if "override" in words[:-1] and not group.startswith("hydra/"):
+            is_of_hydra = _is_of_hydra(group, outer)
+            if "override" in words[:-1] and not is_of_hydra:
                 raise _Unknown
-            for option in _options(value, group):
+            for option in _options(value, is_of_hydra=is_of_hydra):
                 yield _Choice(group, option, package or None, "optional" in words[:-1])
         case _:
             raise _Unknown
 
 
-def _options(value: ast.expr, group: str) -> list[str]:
+def _options(value: ast.expr, *, is_of_hydra: bool) -> list[str]:
     match value:
         case ast.Constant(value=None):
             return []
@@ -130,7 +136,7 @@ def _options(value: ast.expr, group: str) -> list[str]:
             return [str(option)]
         case ast.List(elts=items) if all(isinstance(i, ast.Constant) for i in items):
             return [str(i.value) for i in items if isinstance(i, ast.Constant)]
-    if group.startswith("hydra/"):
+    if is_of_hydra:
         return []
     raise _Unknown
 

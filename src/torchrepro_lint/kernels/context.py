@@ -117,9 +117,18 @@ def _is_without_gradient(node: ast.AST, scope: Scope, program: Program) -> bool:
                     return True
             case ast.Compare():
                 return True
+            case ast.Lambda() if _is_transform(block, scope, program):
+                return True
             case ast.Attribute(attr=name) if name in _without_gradient() and _is_called(block, scope):
                 return True
     return False
+
+
+def _is_transform(function: ast.Lambda, scope: Scope, program: Program) -> bool:
+    """`transforms.Lambda(lambda image: ...)` is run on data, which need no gradient."""
+    given = scope.facts.parents.get(function)
+    name = program.qualified(given.func, scope) if isinstance(given, ast.Call) else None
+    return name is not None and name.startswith("torchvision.transforms.")
 
 
 def _switches_off(expr: ast.expr, scope: Scope, program: Program) -> bool:

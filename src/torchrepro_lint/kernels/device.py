@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.kernels.environment import sets
 from torchrepro_lint.project.entries import entries
 
 _GPU = re.compile(r"(?i)cuda|accelerat|gpu")
@@ -18,8 +20,16 @@ _WORDS = ("cuda", "CUDA", "gpu", "GPU", "accelerat", "lightning", "transformers"
 
 
 def uses_gpu(files: Iterable[ModuleFacts], program: Program) -> bool:
-    """Whether any of the files speaks of a GPU."""
-    return any(_speaks_of_gpu(facts, program) for facts in files)
+    """Whether any of the files speaks of a GPU, and none hides all of them from the program."""
+    files = tuple(files)
+    return any(_speaks_of_gpu(f, program) for f in files) and not any(_hides_gpus(f, program) for f in files)
+
+
+@remembered
+def _hides_gpus(facts: ModuleFacts, program: Program) -> bool:
+    """Whether a file leaves the program no device, whatever its options: `os.environ["CUDA_VISIBLE_DEVICES"] = ""`."""
+    found = sets(program, facts, "CUDA_VISIBLE_DEVICES")
+    return bool(found) and all(s.value in ("", "-1") and not conditions(s.node, s.scope) for s in found)
 
 
 @remembered

@@ -200,10 +200,26 @@ class Names:
         if found is None:
             return self._canonical(full) if not binding.level else None
         path, remaining = found
+        count = full.count(".") + 1 - (remaining.count(".") + 1 if remaining else 0)
+        hiding = self._hiding(full.split(".")[:count], binding, facts)
+        if hiding is not None:
+            package, at = hiding
+            return self.members(package, tuple(full.split(".")[at:]), depth + 1)
         module = self._load(path)
         if module is None:
             return None
         return self.members(module.scope, tuple(remaining.split(".")) if remaining else (), depth + 1)
+
+    def _hiding(self, parts: list[str], binding: Binding, facts: ModuleFacts) -> tuple[Scope, int] | None:
+        """The package that has something else under the name of its submodule, and where in `parts` that name is:
+        after `from .launch import launch` in a package, `package.launch` is the function."""
+        named = binding.target.count(".") + 1 - isinstance(binding.node, ast.ImportFrom) if binding.target else 0
+        for at in range(named, len(parts)):
+            found = self._finder.find(".".join(parts[:at]), binding.level, str(facts.source.path))
+            package = self._load(found[0]) if found is not None and not found[1] else None
+            if package is not None and package is not facts and parts[at] in package.scope.bindings:
+                return package.scope, at
+        return None
 
     def _unbound(self, name: str, facts: ModuleFacts, rest: tuple[str, ...], depth: int) -> Target | None:
         if facts.star_imports and (target := self._starred(name, facts, rest, depth)) is not None:

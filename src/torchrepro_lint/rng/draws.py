@@ -11,6 +11,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import Scope
 from torchrepro_lint.project.unknown import UNKNOWN
 from torchrepro_lint.rng.data_sets import data_set_draw, data_set_methods
@@ -132,7 +133,19 @@ def _object_row(call: ast.Call, scope: Scope, program: Program) -> Mapping[str, 
 
 
 def _has_what_it_needs(row: Mapping[str, Any], site: Call) -> bool:
-    return all(site.literal(argument) == value for argument, value in row.get("needs", {}).items())
+    return all(_given(site, argument, row) == value for argument, value in row.get("needs", {}).items())
+
+
+def _given(site: Call, argument: str, row: Mapping[str, Any]) -> object:
+    """An argument of a call; if it has none, of what makes the configuration that is passed."""
+    is_written = any(k.arg == argument for k in site.node.keywords)
+    held = site.argument(row["within"]) if "within" in row and not is_written else None
+    if not isinstance(held, Site):
+        return site.literal(argument)
+    made = site.program.origins(held.node, held.scope)
+    calls = [Call(o.node, o.scope, "", site.program) for o in made if isinstance(o, Result)]
+    values = {call.literal(argument) for call in calls}
+    return values.pop() if len(values) == 1 and len(calls) == len(made) else UNKNOWN
 
 
 def _distribution_row(name: str | None, call: ast.Call, scope: Scope, program: Program) -> Mapping[str, Any] | None:
@@ -151,7 +164,7 @@ def _asked_row(name: str | None, call: ast.Call, scope: Scope, program: Program)
         package, _, last = (name or "").rpartition(".")
         if name is not None and (package.partition(".")[0] != row["package"] or last not in row["names"]):
             continue  # a configuration, or an object that is only made
-        if any(k.arg == row["argument"] and program.literal(k.value, scope) is True for k in call.keywords):
+        if _given(Call(call, scope, "", program), row["argument"], row) is True:
             found: Mapping[str, Any] = row
             return found
     return None

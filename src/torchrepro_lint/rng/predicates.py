@@ -115,7 +115,7 @@ def determinism(test: ast.expr) -> bool | Literal["unclear"] | None:
 
 def about_seed(test: ast.expr) -> bool:
     """Whether a test mentions a seed."""
-    return any(_SEED.search(last_name(n)) for n in ast.walk(test))
+    return any(_SEED.search(str(n.value) if isinstance(n, ast.Constant) else last_name(n)) for n in ast.walk(test))
 
 
 def mentions_request(expr: ast.expr) -> bool:

@@ -37,7 +37,7 @@ class RankSeed(NamedTuple):
 
 def rank_seed(seeding: Seeding, process: Scope | None, program: Program) -> RankSeed | None:
     """How the seed of a process depends on its rank; None where a person has to decide."""
-    rank = _rank_of_process(seeding, process, program) if process is not None else _rank_in_group(seeding)
+    rank = _rank_of_process(seeding, process, program) if process is not None else _rank_in_group(seeding, program)
     if rank is None or not _draws_apart(seeding, program):
         return RankSeed()
     return None if not rank.added or _agrees(seeding, program) else rank
@@ -54,11 +54,15 @@ def _rank_of_process(seeding: Seeding, process: Scope, program: Program) -> Rank
     return RankSeed(arguments[0].arg) if spawned and arguments else RankSeed()
 
 
-def _rank_in_group(seeding: Seeding) -> RankSeed | None:
-    """The rank that a launcher puts into the environment; None for a program by itself."""
+def _rank_in_group(seeding: Seeding, program: Program) -> RankSeed | None:
+    """The rank that a launcher puts into the environment; None for a program by itself. A library that joins the
+    processes has rules of its own for what they share."""
     joins = list(_calls(seeding, "init_process_group"))
     if not joins:
-        return None
+        joining = {name for key in ("accelerators", "fabrics") for name in catalogue.names("frameworks", key)}
+        names = {name.rpartition(".")[2] for name in joining}
+        calls = (site for name in sorted(names) for site in _calls(seeding, name))
+        return RankSeed() if any(program.callee(*site) in joining for site in calls) else None
     numbered = any(k.arg == "rank" or k.arg is None for call, _ in joins for k in call.keywords)
     return RankSeed() if numbered else RankSeed("rank", is_in_environment=True)
 

@@ -95,6 +95,8 @@ class Summaries:
         runs: dict[Run, None] = {}
 
         def has_effect(call: ast.Call, scope: Scope) -> bool:
+            if _is_guarded(call, scope):
+                return True  # it is to be noted only where it runs
             found = self._look_at(call, scope, frame)
             if found is None or found.draws or any(self.draws_of(run) for run in found.runs):
                 return True
@@ -305,6 +307,12 @@ class Summaries:
 _NOTES_OF_NOTHING = Notes()
 _FOLLOWED = {is_followed: _OnlyDraws((), frozenset(), is_followed) for is_followed in (False, True)}
 _TELLING = frozenset((*TRAINS, *LOADS))  # calls that tell what a program is for: noted only where they are reached
+
+
+def _is_guarded(call: ast.Call, scope: Scope) -> bool:
+    """Whether a call is made by the guard of a file, which only the program's own file runs."""
+    guard = scope.facts.guard
+    return guard is not None and scope.function.kind == "module" and guard in scope.facts.ancestors(call)
 
 
 def _constructed(callee: str | None) -> str | None:
