@@ -15,7 +15,7 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reads
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.dataflow.store import remembered
-from torchrepro_lint.index import ITEM, Binding, FunctionNode, ModuleFacts, Scope
+from torchrepro_lint.index import ITEM, Binding, FunctionNode, ModuleFacts, Scope, last_name
 
 Entries: TypeAlias = "dict[str, Site] | None"
 
@@ -55,6 +55,10 @@ class Mappings(Domain[Entries]):
                 return of(value, scope)
         return None
 
+    def known_call(self, call: ast.Call, scope: Scope, of: Of[Entries]) -> Entries:
+        is_update = isinstance(scope.facts.parents[call], ast.Expr) and last_name(call.func) == "update"
+        return self._given(call, scope, of) if is_update else None
+
     def result(self, callee: str | Scope | None, call: ast.Call, scope: Scope, of: Of[Entries]) -> Entries:
         return self._given(call, scope, of) if callee == "builtins.dict" else None
 
@@ -76,7 +80,7 @@ class Mappings(Domain[Entries]):
         for key, value, where in items.get((owner, name), ()):
             yield {key: Site(value, where)} if value is not None else None
         for call, where in calls.get((owner, name), ()):
-            yield self._given(call, where, lambda node, at: self.program.evaluate(node, at, self))
+            yield self.program.evaluate(call, where, self)
 
     # -- `**kwargs` of a function -------------------------------------------------------------------------------
     def gathered(self, binding: Binding, function: Scope, of: Of[Entries]) -> Entries:
