@@ -155,5 +155,7 @@ def test_a_smaller_budget_adds_no_finding(bound: str, tmp_path: Path, monkeypatc
         whole = check(request(folder))
         cut += len(whole.findings) - len(result.findings)
         more = counted(result.findings) - counted(whole.findings)
-        assert not {code for code, *_ in more} - {"TRP111"}, name  # which TRP101 reports for the whole program
+        # TRP101 reports TRP111's for the whole program, and judges by its project one that is not followed to its end.
+        told = {"TRP111", *({finding.code for finding in whole.findings} & {"TRP101"})}
+        assert not {code for code, *_ in more} - told, name
     assert cut > 0  # the bound was met

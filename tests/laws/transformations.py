@@ -99,7 +99,7 @@ def extract(files: Files, choose: random.Random) -> dict[str, str] | None:
     part = function.body[first:last]
     arguments = {a.arg for a in ast.walk(function.args) if isinstance(a, ast.arg)}
     reads, writes = _names(part, ast.Load) | _augmented(part), _names(part, ast.Store)
-    before = arguments | _names(function.body[:first], ast.Store)
+    before = arguments | _names(function.body[:first], ast.Store) | _imported(function.body[:first])
     taken = sorted(reads & before)
     given = sorted(writes & _names(function.body[last:], ast.Load))
     helper = f"{_FREE}_part{choose.randrange(100)}"
@@ -110,6 +110,11 @@ def extract(files: Files, choose: random.Random) -> dict[str, str] | None:
     function.body[first:last] = [ast.Assign([result], call) if result is not None else ast.Expr(call)]
     tree.body.insert(tree.body.index(function), made)
     return {**files, name: ast.unparse(ast.fix_missing_locations(tree)) + "\n"}
+
+
+def _imported(body: list[ast.stmt]) -> set[str]:
+    imports = (n for s in body for n in ast.walk(s) if isinstance(n, ast.Import | ast.ImportFrom))
+    return {(alias.asname or alias.name).partition(".")[0] for node in imports for alias in node.names}
 
 
 def _extractable(function: ast.FunctionDef) -> Iterator[tuple[int, int]]:
