@@ -16,7 +16,7 @@ from torchrepro_lint.dataflow.abstract_values import Constant, Result
 from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.enclosing import ancestors
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.index import Scope
+from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.loading.decisions import Decision
 from torchrepro_lint.loading.loops import nodes
 from torchrepro_lint.loading.order import decided_by, decided_in
@@ -66,7 +66,7 @@ def _arrival(call: ast.Call, scope: Scope, part: int | None, program: Program) -
 def _last_name(argument: object) -> str:
     """The last part of a name that is passed, or the text: `concurrent.futures.FIRST_COMPLETED`."""
     node = getattr(argument, "node", None)
-    return getattr(node, "attr", getattr(node, "id", getattr(node, "value", "")))
+    return str(node.value) if isinstance(node, ast.Constant) else last_name(node)
 
 
 def _has_one_worker(call: ast.Call, scope: Scope, program: Program) -> bool:
@@ -111,7 +111,7 @@ def _is_kept(call: ast.Call, loop: ast.AST) -> bool:
     body = list(nodes(getattr(loop, "body", [])))
     assigned = [n for n in body if isinstance(n, ast.Assign) and any(call is inner for inner in ast.walk(n.value))]
     names = {n.id for a in assigned for t in a.targets for n in ast.walk(t) if isinstance(n, ast.Name)}
-    fills = [n for n in body if isinstance(n, ast.Call) and getattr(n.func, "attr", "") in ("append", "extend")]
+    fills = [n for n in body if isinstance(n, ast.Call) and last_name(n.func) in ("append", "extend")]
     inside = [inner for fill in fills for a in fill.args for inner in ast.walk(a)]
     return any(i is call or (isinstance(i, ast.Name) and i.id in names) for i in inside)
 
@@ -182,7 +182,8 @@ def _sum_in(loop: ast.AST, scope: Scope, program: Program) -> Decision | None:
 
 
 def _varies(value: ast.expr) -> bool:
-    return not isinstance(value, ast.Constant) and getattr(getattr(value, "func", None), "id", "") not in ("len", "int")
+    is_count = isinstance(value, ast.Call) and last_name(value.func) in ("len", "int")
+    return not isinstance(value, ast.Constant) and not is_count
 
 
 def _is_float(value: ast.expr | None, scope: Scope, program: Program) -> bool:

@@ -11,7 +11,7 @@ from torchrepro_lint.dataflow.enclosing import inside
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.dataflow.store import remembered
-from torchrepro_lint.index import Scope
+from torchrepro_lint.index import Scope, last_name
 
 MAX_FUNCTIONS = 24  # that lead from a call to a step
 _OPTIMIZER = re.compile(r"(?:^|_)opt(?:im|imizer|imiser|s)?(?:_|$|\d)", re.IGNORECASE)
@@ -55,6 +55,5 @@ def _is_step(call: ast.Call, scope: Scope, program: Program) -> bool:
             made = [o.callee for o in program.origins(holder, scope) if isinstance(o, Result)]
             if any(isinstance(m, str) and m.startswith("torch.optim.") for m in made):
                 return not any("lr_scheduler" in str(m) for m in made)
-            last = getattr(holder, "attr", getattr(holder, "id", ""))
-            return _OPTIMIZER.search(last) is not None
+            return _OPTIMIZER.search(last_name(holder)) is not None
     return False

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.execution_count import is_called_in_a_loop
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.index import Scope
+from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.rng.draws import Draw, draw_of
 from torchrepro_lint.seeding.seeding import TRAINS, Seeding
 from torchrepro_lint.seeding.transfer import is_besides
@@ -112,7 +112,7 @@ def _is_repeated(node: ast.AST, scope: Scope, program: Program) -> bool:
 
 def _trains(loop: ast.For | ast.While) -> bool:
     called = (n.func for n in ast.walk(loop) if isinstance(n, ast.Call))
-    return any(getattr(f, "attr", getattr(f, "id", "")) in (*TRAINS, "step") for f in called)
+    return any(last_name(f) in (*TRAINS, "step") for f in called)
 
 
 def _calls(seeding: Seeding, name: str) -> Iterator[tuple[ast.Call, Scope]]:

@@ -14,7 +14,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Constant, Display, Result
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.project.entries import is_test
 from torchrepro_lint.seeding.seeding import TRAINS, Seeding, Step
 from torchrepro_lint.seeding.transfer import seeds
@@ -187,8 +187,7 @@ def _chooses(seeding: Seeding, program: Program) -> bool:
 
 
 def _last(step: Step) -> str:
-    function = step.node.func if isinstance(step.node, ast.Call) else step.node
-    return str(getattr(function, "attr", getattr(function, "id", "")))
+    return last_name(step.node.func if isinstance(step.node, ast.Call) else step.node)
 
 
 def _trains_by_name(names: Iterable[str], program: Program) -> bool:
