@@ -112,6 +112,10 @@ DECIDES = {
         "class A(Base):\n    def __init__(self):\n        self.x = os.listdir(d)",
         "decides which item each index refers to",
     ),
+    "attribute of an object": (
+        "class A:\n    def __init__(self):\n        self.x = os.listdir(d)\na = A()\ny = a.x[0]",
+        "decides which item is taken",
+    ),
     "worked off": (
         "x = os.listdir(d)\ny = []\nwhile len(x) > 0:\n    y.append(x.pop())\nz = y[0]",
         "decides which item is taken",
@@ -128,6 +132,24 @@ DECIDES = {
     "more than one": (
         "x = os.listdir(d)\nif len(x) == 1:\n    y = 1\nelse:\n    y = x[0]",
         "decides which item is taken",
+    ),
+    "numbered files": (
+        "for i, f in enumerate(os.listdir(d)):\n    np.save('part%d.npy' % i, read(f))",
+        "decides the number of each item",
+    ),
+    "numbered files of a list at the top": (
+        "x = os.listdir(d)\ndef write():\n    for i, f in enumerate(x):\n        torch.save(read(f), f'{i}.pt')\nwrite()",
+        "decides the number of each item",
+    ),
+    "in parts": (
+        "x = []\nfor i, f in enumerate(os.listdir(d)):\n    x.append(read(f))\n    if i % 9 == 0:\n        np.save(f, x)\n"
+        "        x = []",
+        "is saved",
+    ),
+    "tensor": ("x = torch.LongTensor(list(map(int, os.listdir(d))))\ny = x[3:]", "decides which items each part gets"),
+    "narrowed tensor": (
+        "x = torch.tensor([read(f) for f in os.listdir(d)]).cuda()\ny = x.narrow(0, 0, 9)",
+        "decides which items each part gets",
     ),
     "data frame": (
         "import pandas as pd\nx = pd.DataFrame(os.listdir(d))\ny = x.iloc[i]",
@@ -188,6 +210,13 @@ FREE = {
     "another caller": "def same(x):\n    return x\na = same(os.listdir(d))\nb = same(read())[0]\nprint(a)",
     "worked off": "x = os.listdir(d)\nwhile x:\n    os.remove(x.pop())",
     "unknown": "convert(os.listdir(d))",
+    "own list, however it begins": (
+        "for f in os.listdir(d):\n    if f:\n        x = []\n    else:\n        x = [1]\n    x.append(f)\n    np.save(f, x)"
+    ),
+    "counted in each": (
+        "for f in os.listdir(d):\n    n = 0\n    for g in read(f):\n        n += 1\n        np.save(f'{f}{n}', g)"
+    ),
+    "saved with a length": "for f in os.listdir(d):\n    torch.save({'n': len(classes)}, f)",
     "other half of a branch": "if a:\n    x = os.listdir(d)\n    print(x)\nelse:\n    x = read()\n    y = x[0]",
 }
 

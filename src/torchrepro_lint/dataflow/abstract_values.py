@@ -142,6 +142,21 @@ def display_item(origin: Origin, key: ast.Constant) -> ast.expr | None:
     return None
 
 
+def put_items(origin: Origin, key: ast.expr) -> list[tuple[ast.expr | None, Scope]]:
+    """What is put under a literal key into a dict that begins as `name = {...}`: `name["key"] = value` in its file."""
+    is_dict = isinstance(origin, Display) and isinstance(origin.node, ast.Dict)
+    if not is_dict or not isinstance(key, ast.Constant) or not isinstance(key.value, str) or is_configured(origin):
+        return []
+    facts, begins = origin.scope.facts, origin.scope.facts.parents.get(origin.node)
+    names = {t.id for t in begins.targets if isinstance(t, ast.Name)} if isinstance(begins, ast.Assign) else set()
+    return [
+        (item.value, item.scope)
+        for item in facts.subscript_sets.get(key.value, ()) if names
+        if isinstance(holder := item.target.value, ast.Name) and holder.id in names
+        and item.scope.binding_scope(holder.id) is origin.scope.binding_scope(holder.id)
+    ]  # fmt: skip
+
+
 def is_configured(origin: Origin) -> bool:
     """Whether a value is written in a configuration file."""
     scope = getattr(origin, "scope", None)

@@ -25,6 +25,7 @@ from torchrepro_lint.dataflow.abstract_values import (
     display_item,
     display_items,
     is_configured,
+    put_items,
     unpacked,
 )
 from torchrepro_lint.dataflow.binding import argument_for, is_super
@@ -308,10 +309,10 @@ class Evaluation(Generic[V]):
                 item = display_item(origin, key) if not self._is_set_elsewhere(origin, expr.value, key) else None
                 if item is not None:
                     return self(item, origin.scope)
-            case Result(callee=str() | None, node=call, scope=made):
-                keyword = next((k.value for k in call.keywords if k.arg == expr.attr), None)
-                if keyword is not None:  # loader.sampler is what was passed as sampler=
-                    return self(keyword, made)
+            case Result(callee=str() | None as callee, node=call, scope=made):
+                passed = next((k.value for k in call.keywords if k.arg == expr.attr), None) or _kept(callee, call, expr)
+                if passed is not None:  # loader.sampler is what was passed as sampler=
+                    return self(passed, made)
             case Reference(target=str() as name):
                 return self._domain.reference(f"{name}.{expr.attr}", expr, scope)
             case Reference(target=Scope(kind="module") as module):
@@ -343,9 +344,9 @@ class Evaluation(Generic[V]):
         found: list[V] = []
         for origin in self._origins(value, scope):
             items = display_items(origin, key) if not self._is_set_elsewhere(origin, value, key) else []
-            if items and isinstance(origin, Display):
-                found += [self(item, origin.scope) for item in items]
-            else:
+            sites = [(item, origin.scope) for item in items if isinstance(origin, Display)] + put_items(origin, key)
+            found += [self(item, at) if item is not None else self._unknown(key, at) for item, at in sites]
+            if not sites:
                 found.append(self._domain.item(value, key, scope, self))
         return self._join(found)
 
@@ -536,6 +537,15 @@ def _configuring() -> frozenset[str]:
 def _parsing() -> frozenset[str]:
     """The methods that read options from a file."""
     return frozenset(catalogue.names("configurations", "parsers"))
+
+
+def _kept(callee: str | None, call: ast.Call, expr: ast.Attribute) -> ast.expr | None:
+    """The argument, passed by its place, that an object keeps as an attribute of the same name."""
+    row = catalogue.names("callables", "keeps").get(callee) if callee is not None else None
+    place = row["positions"].get(expr.attr) if row is not None else None
+    if place is None or any(isinstance(a, ast.Starred) for a in call.args[: place + 1]):
+        return None
+    return call.args[place] if place < len(call.args) else None
 
 
 def _runs_in(scope: Scope, owner: Scope) -> bool:

@@ -63,7 +63,8 @@ def _end(node: ast.AST) -> tuple[int, int]:
 
 @remembered
 def self_reads(owner: Scope, attr: str, program: Program) -> Sequence[Site]:
-    """Where methods of the class, its bases and its subclasses in the same file read `self.attr`."""
+    """Where methods of the class, its bases and its subclasses in the same file read `self.attr`; in these files also
+    where `obj.attr` is read of an `obj` that is known to be one."""
     classes = [c for c in program.names.bases(owner) if isinstance(c, Scope)]
     nearby = (c for c in owner.facts.scope.children.values() if c.kind == "class" and c not in classes)
     classes += [c for c in nearby if owner in program.names.bases(c)]
@@ -71,7 +72,11 @@ def self_reads(owner: Scope, attr: str, program: Program) -> Sequence[Site]:
     for facts in {id(c.facts): c.facts for c in classes}.values():
         for node in facts.reads(facts.tree).of_attribute(attr):
             scope = facts.scope_of(node)
-            if scope.method_class in classes and scope.is_self(node.value):
+            if scope.is_self(node.value):
+                is_one = scope.method_class in classes
+            else:
+                is_one = any(made in classes for made in program.instance_of(node.value, scope) or ())
+            if is_one:
                 found.append(Site(node, scope))
     return found
 

@@ -5,12 +5,17 @@ from __future__ import annotations
 import ast
 from typing import Literal, NamedTuple, TypeAlias
 
+from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.edges import Edges
+from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.use import STOP, Sink, Step, Steps, Use
-from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.index import ModuleFacts, Scope
 
 # What shows the order of the items: a list or iterator, a dict whose keys are in that order, or a text.
 Shown: TypeAlias = Literal["sequence", "mapping", "text"]
+
+
+SAVED = "is saved"
 
 
 class Decision(NamedTuple):
@@ -35,6 +40,12 @@ def stored(target: ast.expr, node: ast.AST, use: Use[Shown], edges: Edges) -> St
         return STOP  # `results[key][i] = x`: each round may have a dict of its own
     steps = list(edges.into(target, node, use))
     return STOP if any(map(_is_sorted, steps)) else steps
+
+
+def saves(call: ast.Call, scope: Scope, program: Program) -> bool:
+    """Whether a function of the catalogue writes its argument to a file."""
+    name = program.qualified(call.func, scope) or ""
+    return catalogue.table("order")["functions"]["decides"].get(name) == SAVED
 
 
 def _is_sorted(step: Step) -> bool:

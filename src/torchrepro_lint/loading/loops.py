@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from torchrepro_lint.dataflow.conditions import conditions
+from torchrepro_lint.dataflow.reaching_definitions import reaching
 from torchrepro_lint.index import ModuleFacts
 
 Kind = Literal["decides", "sequence", "mapping", "lists", "last", "yield", "call"]
@@ -21,7 +22,7 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 class Effect(NamedTuple):
     """`target` is filled in the order of the rounds as `kind` says; or it matters at once, as `why` says; or a call
-    is to be looked into."""
+    is to be looked into, whose arguments have the number of the round if there is a `why`."""
 
     kind: Kind
     node: ast.AST
@@ -93,6 +94,7 @@ class _Body:
         self.counters = {
             n.target.id for n in body
             if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name) and isinstance(n.value, ast.Constant)
+            and not self._is_made_here(n.target)
         }  # fmt: skip
         self.items: set[str] = set()
         if isinstance(owner, Loop):
@@ -117,7 +119,17 @@ class _Body:
         """Whether the object is one that each round makes for itself."""
         while isinstance(node, ast.Attribute | ast.Subscript):
             node = node.value
-        return isinstance(node, ast.Name) and node.id in self.local
+        if not isinstance(node, ast.Name) or node.id not in self.local:
+            return False
+        return node.id in self.items or self._is_made_here(node)
+
+    def _is_made_here(self, name: ast.Name) -> bool:
+        """Whether all that a name can stand for is bound in the body, and not before it."""
+        scope = self.facts.scope_of(name)
+        owner = scope.binding_scope(name.id)
+        if owner is None or owner.function is not scope.function:
+            return owner is None
+        return all(b.node in self.inside for b in reaching(owner.bindings[name.id], name, owner, scope))
 
     def call(self, call: ast.Call) -> Iterator[Effect]:
         function = call.func
@@ -131,6 +143,8 @@ class _Body:
         elif isinstance(function, ast.Attribute) and function.attr in _WRITES:
             if self.is_file(function.value):
                 yield Effect("decides", call, why="becomes the order in which the items are written")
+        elif any(_mentions(a, self.counters) for a in (*call.args, *(k.value for k in call.keywords))):
+            yield Effect("call", call, why="decides the number of each item")
         else:
             yield Effect("call", call)
 

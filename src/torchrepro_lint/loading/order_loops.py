@@ -10,7 +10,7 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reads_of_binding
 from torchrepro_lint.dataflow.use import ANY, STOP, Sink, Step, Steps, Use
 from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.loading.decisions import Decision, Shown, decided, stored
+from torchrepro_lint.loading.decisions import Decision, Shown, decided, saves, stored
 from torchrepro_lint.loading.loops import Effect, Loop, effects, index_name, nodes
 from torchrepro_lint.rng.draws import draw_of
 
@@ -43,6 +43,8 @@ def rounds(node: Loop | ast.While, use: Use[Shown], edges: Edges) -> Iterator[St
     called: set[Scope] = set()
     for effect in effects(facts, node):
         if effect.kind == "call" and isinstance(effect.node, ast.Call):
+            if effect.why and saves(effect.node, use.scope, edges.program):
+                yield from decided(use, effect.node, effect.why)
             callee = _callee(effect.node, facts, edges.program)
             if callee is not None and callee not in called:
                 called.add(callee)

@@ -13,12 +13,11 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.use import STOP, Steps, Use
 from torchrepro_lint.index import Scope
 from torchrepro_lint.loading import order_loops
-from torchrepro_lint.loading.decisions import Shown, decided, sorts, stored
+from torchrepro_lint.loading.decisions import SAVED, Shown, decided, saves, sorts, stored
 from torchrepro_lint.loading.loops import names_a_file
 from torchrepro_lint.loading.singles import is_shared, is_single, unwrapped
 
 _COUNTING = frozenset({"range", "count"})
-_SAVED = "is saved"
 _WRITTEN = "becomes the order in which the items are written"
 
 
@@ -32,8 +31,8 @@ def within(use: Use[Shown], edges: Edges) -> Steps | None:
     if use.call is None:
         return None
     name = edges.program.qualified(use.call.func, use.scope) or ""
-    if _table()["decides"].get(name) == _SAVED:
-        return decided(use, use.call, _SAVED)
+    if saves(use.call, use.scope, edges.program):
+        return decided(use, use.call, SAVED)
     return (use.become("text").at(use.call, ()),) if name in _table()["texts"] else None
 
 
@@ -75,8 +74,8 @@ def method(parent: ast.Attribute, use: Use[Shown], edges: Edges) -> Steps:
             return (use.become("sequence").at(call),) if name in ("items", "keys", "values") else STOP
         case name, call if name in _table()["keeps_methods"]:
             return (use.at(call),)
-        case "index", call:
-            return decided(use, call, "decides the number of each item")
+        case name, call if name in _table()["decides_methods"]:
+            return decided(use, call, _table()["decides_methods"][name])
         case "pop" | "popleft", call if not is_single(parent.value, use.scope):
             emptied = _emptied_by(parent, use.scope)
             if emptied is not None:
