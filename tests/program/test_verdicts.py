@@ -385,6 +385,34 @@ def test_what_augments_raw_observations_has_no_gradient(tmp_path: Path, shifted:
     assert [v.operation.id for v in found] == wanted
 
 
+PADDED = """
+class Replay:
+    def __init__(self):
+        self.frames = np.empty((9, 3, 84, 84))
+        self.pad = {pad}
+
+    def sample(self):
+        return self.pad(torch.as_tensor(self.frames, device="cuda").float())
+
+class Agent:
+    def update(self, replay: Replay):
+        self.encoder(replay.sample()).mean().backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("pad", "wanted"),
+    [
+        ("nn.ReplicationPad2d(4)", []),
+        ("nn.Sequential(nn.ReplicationPad2d(4), nn.Conv2d(3, 8, 3))", []),
+        ("nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReplicationPad2d(4))", ["replication-pad2d-module"]),
+    ],
+)
+def test_a_module_whose_input_has_no_gradient(tmp_path: Path, pad: str, wanted: list[str]) -> None:
+    found = judged(tmp_path, PADDED.replace("{pad}", pad))
+    assert [v.operation.id for v in found] == wanted
+
+
 SCORED = """
 class Features(nn.Module):
     def __init__(self):

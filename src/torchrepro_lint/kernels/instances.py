@@ -9,7 +9,9 @@ from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.follow import Follow, Policy
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import CallSite
-from torchrepro_lint.dataflow.use import STOP, Sink, Steps, Use
+from torchrepro_lint.dataflow.use import STOP, Argument, Sink, Steps, Use
+from torchrepro_lint.index import Scope
+from torchrepro_lint.kernels.layers import SEQUENCE
 
 _SAME_OBJECT = frozenset({"to", "cuda", "cpu", "train", "float", "half", "double"})  # methods that give it back
 
@@ -29,4 +31,9 @@ def _judge(use: Use[None], _: Edges) -> Steps | None:
     return None
 
 
-_POLICY: Policy[None, CallSite] = Policy("calls of an object", _judge, bound=64)
+def _passed(use: Use[None], argument: Argument, callee: str | Scope | None, _: Edges) -> Steps | None:
+    """The first layer of a sequence is called with what the sequence is called with."""
+    return (use.at(argument.call),) if callee == SEQUENCE and argument.position == 0 else None
+
+
+_POLICY: Policy[None, CallSite] = Policy("calls of an object", _judge, passed=_passed, bound=64)

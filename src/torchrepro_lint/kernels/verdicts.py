@@ -26,6 +26,7 @@ from torchrepro_lint.kernels.device import goes_to_gpu
 from torchrepro_lint.kernels.evaluated import only_evaluated
 from torchrepro_lint.kernels.instances import calls_of
 from torchrepro_lint.kernels.operations import Behaviour, Operation, rows, signature
+from torchrepro_lint.kernels.signatures import listed
 from torchrepro_lint.kernels.tensors import Tensors
 from torchrepro_lint.kernels.triggers import METHOD, derives, function_calls, mentioned, method_calls, operator_calls
 from torchrepro_lint.model import Certainty
@@ -199,8 +200,8 @@ class _Reader:
         call, row = site.call, fit.operation
         gradient: bool | None
         is_module = _is_module(call)
-        if is_module:  # its gradient flows wherever it is used
-            where, gradient = self._used(site), True
+        if is_module:
+            where, gradient = self._used(site), self._reaches_back(site)
         else:
             where = context(call.node, call.scope, self.program)
             gradient = self._gradient(row, site)
@@ -241,6 +242,14 @@ class _Reader:
             return True
         whole = bool(known) and known[0].floating is False
         return False if whole or (known and all(t.gradient is False for t in known)) else None
+
+    def _reaches_back(self, site: CallSite) -> bool:
+        """Whether a gradient flows through a constructed module: into its parameters, or into what it is called with,
+        wherever that cannot be seen to have none."""
+        if site.call.name not in listed("modules", "without_parameters"):
+            return True
+        given = [self.tensors.traits(use.args[0], scope).gradient for use, scope in site.uses() if use.args]
+        return not given or any(gradient is not False for gradient in given)
 
     def _used(self, site: CallSite) -> Context:
         """The context of a constructed module: of its construction, or of all the calls of it."""
