@@ -138,12 +138,12 @@ DECIDES = {
         "decides the number of each item",
     ),
     "numbered files of a list at the top": (
-        "x = os.listdir(d)\ndef write():\n    for i, f in enumerate(x):\n        torch.save(read(f), f'{i}.pt')\nwrite()",
+        "x = os.listdir(d)\ndef write():\n    for i, f in enumerate(x):\n        torch.save(read(f), f'{i}.pt')",
         "decides the number of each item",
     ),
     "in parts": (
-        "x = []\nfor i, f in enumerate(os.listdir(d)):\n    x.append(read(f))\n    if i % 9 == 0:\n        np.save(f, x)\n"
-        "        x = []",
+        "x = []\nfor i, f in enumerate(os.listdir(d)):\n    x.append(read(f))\n"
+        "    if i % 9 == 0:\n        np.save(f, x)\n        x = []",
         "is saved",
     ),
     "tensor": ("x = torch.LongTensor(list(map(int, os.listdir(d))))\ny = x[3:]", "decides which items each part gets"),
@@ -211,7 +211,8 @@ FREE = {
     "worked off": "x = os.listdir(d)\nwhile x:\n    os.remove(x.pop())",
     "unknown": "convert(os.listdir(d))",
     "own list, however it begins": (
-        "for f in os.listdir(d):\n    if f:\n        x = []\n    else:\n        x = [1]\n    x.append(f)\n    np.save(f, x)"
+        "for f in os.listdir(d):\n    if f:\n        x = []\n    else:\n        x = [1]\n"
+        "    x.append(f)\n    np.save(f, x)"
     ),
     "counted in each": (
         "for f in os.listdir(d):\n    n = 0\n    for g in read(f):\n        n += 1\n        np.save(f'{f}{n}', g)"

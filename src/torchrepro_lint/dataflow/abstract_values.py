@@ -144,16 +144,17 @@ def display_item(origin: Origin, key: ast.Constant) -> ast.expr | None:
 
 def put_items(origin: Origin, key: ast.expr) -> list[tuple[ast.expr | None, Scope]]:
     """What is put under a literal key into a dict that begins as `name = {...}`: `name["key"] = value` in its file."""
-    is_dict = isinstance(origin, Display) and isinstance(origin.node, ast.Dict)
-    if not is_dict or not isinstance(key, ast.Constant) or not isinstance(key.value, str) or is_configured(origin):
-        return []
-    facts, begins = origin.scope.facts, origin.scope.facts.parents.get(origin.node)
+    match origin, key:
+        case Display(node=ast.Dict() as node, scope=scope), ast.Constant(value=str(text)) if not is_configured(origin):
+            begins = scope.facts.parents.get(node)
+        case _:
+            return []
     names = {t.id for t in begins.targets if isinstance(t, ast.Name)} if isinstance(begins, ast.Assign) else set()
     return [
         (item.value, item.scope)
-        for item in facts.subscript_sets.get(key.value, ()) if names
+        for item in (scope.facts.subscript_sets.get(text, ()) if names else ())
         if isinstance(holder := item.target.value, ast.Name) and holder.id in names
-        and item.scope.binding_scope(holder.id) is origin.scope.binding_scope(holder.id)
+        and item.scope.binding_scope(holder.id) is scope.binding_scope(holder.id)
     ]  # fmt: skip
 
 

@@ -45,7 +45,7 @@ def stored(target: ast.expr, node: ast.AST, use: Use[Shown], edges: Edges) -> St
 def saves(call: ast.Call, scope: Scope, program: Program) -> bool:
     """Whether a function of the catalogue writes its argument to a file."""
     name = program.qualified(call.func, scope) or ""
-    return catalogue.table("order")["functions"]["decides"].get(name) == SAVED
+    return bool(catalogue.table("order")["functions"]["decides"].get(name) == SAVED)
 
 
 def _is_sorted(step: Step) -> bool:
