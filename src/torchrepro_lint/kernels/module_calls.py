@@ -7,7 +7,6 @@ Knows which calls give a module back, or run it. Judges nothing.
 from __future__ import annotations
 
 import ast
-import re
 
 from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.edges import Edges
@@ -34,7 +33,8 @@ def module_calls(owner: Scope, program: Program) -> tuple[CallSite, ...] | None:
     objects goes where it cannot be followed."""
     constructor = program.names.method(owner, "__init__")
     made = program.callers_of(constructor) if constructor is not None and constructor.parent is owner else None
-    if not made or _is_derived_from(owner, program) or all(_is_tried(scope) for _, scope in made):
+    is_derived_from = program.project.text.derives(owner.name.rpartition(".")[2])
+    if not made or is_derived_from or all(_is_tried(scope) for _, scope in made):
         return None  # what only tests make is made for others
     found: list[CallSite] = []
     for call, scope in made:
@@ -47,12 +47,6 @@ def module_calls(owner: Scope, program: Program) -> tuple[CallSite, ...] | None:
 
 def _is_tried(scope: Scope) -> bool:
     return roles.of_file(scope.facts.source.rel, trains=False) is not None
-
-
-def _is_derived_from(owner: Scope, program: Program) -> bool:
-    name = owner.name.rpartition(".")[2].encode()
-    derived = re.compile(rb"class\s+\w+\s*\([^()]*\b%b\b" % re.escape(name))
-    return program.project.text.any_match(derived, (name.lower(),)) is not False
 
 
 def _judge(use: Use[None], _: Edges) -> Steps | None:
