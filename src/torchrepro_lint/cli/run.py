@@ -33,12 +33,7 @@ def run(options: Options) -> int:
     try:
         if options.torch_version is not None:
             checked("torch", options.torch_version, "--torch-version", {})
-        resolver = SettingsResolver(
-            cards.codes(),
-            isolated=options.isolated,
-            config=options.config,
-            overrides=options.overrides,
-        )
+        resolver = _resolver(options)
         if options.show_settings:
             from torchrepro_lint.cli.show import show_settings
 
@@ -47,15 +42,24 @@ def run(options: Options) -> int:
             from torchrepro_lint.cli.show import show_files
 
             return show_files(options, resolver)
+        if options.watch:
+            from torchrepro_lint.cli.watch import watch
+
+            return watch(options, lambda: narrowed(options, _request(options, _resolver(options), None))[0], _told)
         return _checked(options, resolver)
     except SettingsError as error:
         raise Failure(str(error)) from None
 
 
-def _checked(options: Options, resolver: SettingsResolver) -> int:
-    stdin = _stdin(options)
+def _resolver(options: Options) -> SettingsResolver:
+    return SettingsResolver(
+        cards.codes(), isolated=options.isolated, config=options.config, overrides=options.overrides
+    )
+
+
+def _request(options: Options, resolver: SettingsResolver, stdin: Stdin | None) -> Request:
     formats = {options.output_format, *(output.format for output in options.output_file)}
-    request = Request(
+    return Request(
         paths=() if stdin else options.roots,
         resolver=resolver,
         torch_version=options.torch_version,
@@ -67,6 +71,11 @@ def _checked(options: Options, resolver: SettingsResolver) -> int:
         timings=Timings() if options.timings else None,
         cache=None if options.no_cache or stdin else options.cache_dir or True,
     )
+
+
+def _checked(options: Options, resolver: SettingsResolver) -> int:
+    stdin = _stdin(options)
+    request = _request(options, resolver, stdin)
     request, known = narrowed(options, request)
     result = _result(options, request)
     if known is not None:
@@ -156,6 +165,11 @@ def _tell_of_fixes(options: Options, result: Result) -> None:
     elif result.unsafe_fixable:
         what = counted(result.unsafe_fixable, "problem")
         complain(f"no safe fix; {what} would be mended by unsafe ones, which --diff --unsafe-fixes shows")
+
+
+def _told(options: Options, result: Result) -> int:
+    _tell(options, result)
+    return _exit_code(options, result)
 
 
 def _named(options: Options) -> str:
