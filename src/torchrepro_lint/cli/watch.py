@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from torchrepro_lint.cli import streams
@@ -25,15 +27,17 @@ def watch(options: Options, request: Callable[[], Request], tell: Callable[[Opti
     live = Live(request)
     result = _settled(live)
     code = _report(options, result, tell)
-    for changes in watchfiles.watch(live.run.root, raise_interrupt=False, step=100):
-        try:
-            live.changed_on_disk(Path(name) for _, name in changes)
-        except SettingsError as error:
-            complain(str(error))
-            continue
-        before, result = result, _settled(live)
-        if (result.findings, result.problems) != (before.findings, before.problems):
-            code = _report(options, result, tell)
+    with suppress(KeyboardInterrupt):
+        # An empty set comes each second: what changed before the watch began is seen by looking.
+        for changes in watchfiles.watch(live.run.root, step=100, rust_timeout=1000, yield_on_timeout=True):
+            try:
+                live.changed_on_disk(Path(name) for _, name in changes)
+            except SettingsError as error:
+                complain(str(error))
+                continue
+            before, result = result, _settled(live)
+            if (result.findings, result.problems) != (before.findings, before.problems):
+                code = _report(options, result, tell)
     return code
 
 
@@ -47,6 +51,7 @@ def _report(options: Options, result: Result, tell: Callable[[Options, Result], 
     if streams.is_terminal():
         streams.write([_CLEAR])
     show(options, result)
+    sys.stdout.flush()  # the next report may be hours away
     code = tell(options, result)
     complain("watching for changes; Ctrl-C ends it")
     return code
