@@ -28,11 +28,13 @@ class Extension:
 
     def __init__(self) -> None:
         self._cells: list[str] = []
+        self._counts: list[int] = []  # as `In [3]` shows them
         self._told: set[tuple[str, str]] = set()
 
     def after(self, result: Any) -> None:
         """A cell has run: print what is new."""
         self._cells.append(str(result.info.raw_cell))
+        self._counts.append(int(result.execution_count or len(self._cells)))
         for line in self.news():
             print(line)
 
@@ -46,14 +48,13 @@ class Extension:
             return [f"torchrepro-lint: {error}"]
         new = [f for f in found if (f.code, f.message) not in self._told]
         self._told = {(f.code, f.message) for f in found}
-        return [_line(finding) for finding in new]
+        return [self._line(finding) for finding in new]
 
-
-def _line(finding: Finding) -> str:
-    where = finding.location
-    place = f"cell {where.cell}, line {where.range.start.line}"
-    sure = f"{finding.level.value} ({finding.certainty.value})"
-    return f"torchrepro-lint: {place}: {finding.code} {sure}: {' '.join(finding.message.split())}"
+    def _line(self, finding: Finding) -> str:
+        where = finding.location
+        place = f"In [{self._counts[(where.cell or 1) - 1]}], line {where.range.start.line}"
+        sure = f"{finding.level.value} ({finding.certainty.value})"
+        return f"torchrepro-lint: {place}: {finding.code} {sure}: {' '.join(finding.message.split())}"
 
 
 def load(shell: _Shell) -> None:

@@ -56,6 +56,8 @@ class Live:
         for path in map(Path, listing.moved - set(map(str, changed))):  # nobody has told
             self.run.change(path, self.texts.get(path))
         moved = listing.moved | set(map(str, changed))
+        if not moved:
+            return
         broken = self._broken(listing, moved)
         itself = map(Path, moved & self._listed)  # a text that cannot be parsed has no code that could be another
         self._make_stale((*itself, *(path for path, rests in self._rests.items() if rests & broken)), first=changed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,7 +46,7 @@ def run(options: Options) -> int:
         if options.watch:
             from torchrepro_lint.cli.watch import watch
 
-            return watch(options, lambda: narrowed(options, _request(options, _resolver(options), None))[0], _told)
+            return _exit_code(options, watch(options, partial(_watched, options), _tell))
         return _checked(options, resolver)
     except SettingsError as error:
         raise Failure(str(error)) from None
@@ -71,6 +72,10 @@ def _request(options: Options, resolver: SettingsResolver, stdin: Stdin | None) 
         timings=Timings() if options.timings else None,
         cache=None if options.no_cache or stdin else options.cache_dir or True,
     )
+
+
+def _watched(options: Options) -> Request:
+    return narrowed(options, _request(options, _resolver(options), None))[0]
 
 
 def _checked(options: Options, resolver: SettingsResolver) -> int:
@@ -165,11 +170,6 @@ def _tell_of_fixes(options: Options, result: Result) -> None:
     elif result.unsafe_fixable:
         what = counted(result.unsafe_fixable, "problem")
         complain(f"no safe fix; {what} would be mended by unsafe ones, which --diff --unsafe-fixes shows")
-
-
-def _told(options: Options, result: Result) -> int:
-    _tell(options, result)
-    return _exit_code(options, result)
 
 
 def _named(options: Options) -> str:

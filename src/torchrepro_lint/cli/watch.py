@@ -18,15 +18,15 @@ from torchrepro_lint.settings import SettingsError
 _CLEAR = "\x1b[2J\x1b[3J\x1b[H"
 
 
-def watch(options: Options, request: Callable[[], Request], tell: Callable[[Options, Result], int]) -> int:
-    """Report until Ctrl-C; the exit code of the last report. `tell` says what could not be done."""
+def watch(options: Options, request: Callable[[], Request], tell: Callable[[Options, Result], None]) -> Result:
+    """Report until Ctrl-C; what was found last. `tell` says what could not be done."""
     try:
         import watchfiles
     except ModuleNotFoundError:
         raise Failure("--watch needs watchfiles: pip install 'torchrepro-lint[watch]'") from None
     live = Live(request)
     result = _settled(live)
-    code = _report(options, result, tell)
+    _report(options, result, tell)
     with suppress(KeyboardInterrupt):
         # An empty set comes each second: what changed before the watch began is seen by looking.
         for changes in watchfiles.watch(live.run.root, step=100, rust_timeout=1000, yield_on_timeout=True):
@@ -37,8 +37,8 @@ def watch(options: Options, request: Callable[[], Request], tell: Callable[[Opti
                 continue
             before, result = result, _settled(live)
             if (result.findings, result.problems) != (before.findings, before.problems):
-                code = _report(options, result, tell)
-    return code
+                _report(options, result, tell)
+    return result
 
 
 def _settled(live: Live) -> Result:
@@ -47,11 +47,10 @@ def _settled(live: Live) -> Result:
     return live.result()
 
 
-def _report(options: Options, result: Result, tell: Callable[[Options, Result], int]) -> int:
+def _report(options: Options, result: Result, tell: Callable[[Options, Result], None]) -> None:
     if streams.is_terminal():
         streams.write([_CLEAR])
     show(options, result)
     sys.stdout.flush()  # the next report may be hours away
-    code = tell(options, result)
+    tell(options, result)
     complain("watching for changes; Ctrl-C ends it")
-    return code
