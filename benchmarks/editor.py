@@ -3,8 +3,8 @@
 which is shown is stale.
 
 A generated project is checked, then edited at random; after each edit the edited file's findings are timed in seconds
-of CPU, and the rest is worked out. Every so many edits all findings are compared with those of a run from nothing. Exits 1
-where they differ, or the median is above the target.
+of CPU, and the rest is worked out. Every so many edits all findings are compared with those of a run from nothing.
+Exits 1 where they differ, or the median is above the target.
 
     python benchmarks/editor.py --files 500 --edits 40
     python benchmarks/editor.py --files 60 --edits 1000 --compare 20
