@@ -47,6 +47,16 @@ __all__ = [
 _HOMES = {"Report": "api", "check": "api", "SettingsError": "settings"}
 
 
+def load_ipython_extension(shell: Any) -> None:
+    """`%load_ext torchrepro_lint`: tell after each cell what is wrong in the notebook so far."""
+    import_module(f"{__name__}.jupyter").load(shell)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """`%unload_ext torchrepro_lint`."""
+    import_module(f"{__name__}.jupyter").unload(shell)
+
+
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

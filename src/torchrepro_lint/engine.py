@@ -226,11 +226,11 @@ class Run:
             name_of(folder, (self.root, settings._replace(origins=(), **_OF_FILES), *asked)),
             self.tracker,
             listing=lambda: python_files(self.root, settings),
-            read=self._content,
+            read=self.content,
             project=lambda: self.program.project,
         )
 
-    def _content(self, path: str) -> bytes | None:
+    def content(self, path: str) -> bytes | None:
         """The bytes of a file, None where they are not read."""
         if Path(path) not in self._asked and not self.program.project.reach.includes(path):
             return None

@@ -3,13 +3,14 @@ Reports nothing and prints nothing."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.engine import Request, Run
+from torchrepro_lint.engine import Run
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.loading.worker_draws import unseen_loaders
 from torchrepro_lint.seeding.report import ProgramBelief, Spot, belief, spot
@@ -29,15 +30,14 @@ class Explained(NamedTuple):
     unseen_loaders: tuple[Spot, ...] = ()
 
 
-def explain(request: Request) -> Explained:
-    """Walk every program that starts in a file that the paths name."""
-    run = Run(request)
+def explain(run: Run, files: Iterable[Path]) -> Explained:
+    """Walk every program that starts in one of these files."""
     programs: list[ProgramBelief] = []
     idle: list[str] = []
     loaders: list[Spot] = []
     problems = [f"no such file or folder: {path}" for path in run.missing]
     problems += run.problems
-    for path in run.files:
+    for path in files:
         facts = run.program.load(str(path))
         if facts is None:
             problems.append(f"{run.rel(path)}: {run.failure(path)}")

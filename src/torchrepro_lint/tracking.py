@@ -43,6 +43,13 @@ class Tracker:
         for question in questions:
             self._numbered[question] = self._number(question)
 
+    def reopen(self, questions: Iterable[Question]) -> None:
+        """Take these as not asked yet, since a file has changed. They keep their bits."""
+        for question in questions:
+            if question in self._bits:
+                self._numbered[question] = self._bits.pop(question)
+                del self.answers[question]
+
     def _number(self, question: Question) -> int:
         bit = self._numbered.pop(question, None)
         if bit is None:

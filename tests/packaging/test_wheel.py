@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import venv
 import zipfile
 from email import message_from_bytes
 from pathlib import Path
 
 import pytest
+
+from torchrepro_lint import __version__
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = "torchrepro_lint"
@@ -82,6 +87,32 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
         names = archive.namelist()
     assert {name.split("/")[0].partition("-")[0] for name in names} == {PACKAGE}
     assert f"{PACKAGE}/py.typed" in names
+
+
+def test_its_page_on_pypi_leads_nowhere_that_pypi_does_not_have(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        [name] = [n for n in archive.namelist() if n.endswith(".dist-info/METADATA")]
+        metadata = message_from_bytes(archive.read(name))
+    links = re.findall(r"\]\(([^)\s]+)\)", str(metadata.get_payload()))
+    assert "https://github.com/torchrepro/torchrepro-lint/blob/main/docs/editors.md" in links
+    assert [link for link in links if not link.startswith(("https://", "#"))] == []
+    assert metadata["Version"] == __version__
+
+
+def test_the_sdist_has_all_that_its_tests_read(wheel: Path, tmp_path: Path) -> None:
+    [sdist] = wheel.parent.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(tmp_path, filter="data")
+    [top] = tmp_path.iterdir()
+    some = ("test_readme.py", "test_rules_readme.py", "test_pipelines_page.py", "test_pages.py", "test_exam.py",
+            "test_benchmarks.py", "packaging/test_action.py", "cli/test_add_noqa.py")  # fmt: skip
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-m", "not slow", *(f"tests/{name}" for name in some)]
+    environment = {**os.environ, "PYTHONPATH": str(top / "src")}
+    done = subprocess.run(command, cwd=top, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    collected = [*command[:3], "-q", "-n", "0", "--collect-only", "tests"]
+    done = subprocess.run(collected, cwd=top, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:]
 
 
 def test_torch_is_only_asked_for_by_an_extra(wheel: Path) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple, TypeAlias
 
 from torchrepro_lint.source import digest
@@ -33,12 +33,16 @@ class State(NamedTuple):
 
 
 class States:
-    """The files of a project as they are; `known` are their states in an earlier run. `read` gives a file's bytes."""
+    """The files of a project as they are; `known` are their states in an earlier run. `read` gives a file's bytes, and
+    is asked each time for those `open`, of which the disk knows nothing."""
 
-    def __init__(self, known: Mapping[str, State], read: Callable[[str], bytes | None]) -> None:
+    def __init__(
+        self, known: Mapping[str, State], read: Callable[[str], bytes | None], open: Collection[str] = ()
+    ) -> None:
         self.known = known
         self.found: dict[str, State] = {}
         self.read = read
+        self._open = open
         self._begin = time.time_ns()
 
     def of(self, path: str) -> State:
@@ -62,6 +66,9 @@ class States:
         return all(self._look(path).digest == state.digest for path, state in self.found.items())
 
     def _look(self, path: str) -> State:
+        if path in self._open:
+            text = self.read(path)
+            return State(digest(text), None, len(text)) if text is not None else _NO_FILE
         signature = _signature(path)
         if signature is None:
             return _NO_FILE

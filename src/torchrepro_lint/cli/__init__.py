@@ -34,7 +34,7 @@ def _leave(ended: SystemExit) -> None:
     if not isinstance(ended.code, int):
         raise ended
     for stream in (sys.stdout, sys.stderr):
-        if stream is not None:  # a stream that was closed before the start
+        if stream is not None and not stream.closed:  # before the start, or by an editor's end
             stream.flush()
     os._exit(ended.code)
 

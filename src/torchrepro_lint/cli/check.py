@@ -99,6 +99,11 @@ class _Check(Command):
 @_output("--statistics", is_flag=True, help="Show after the findings how many each rule has.")
 @_output("--timings", is_flag=True, help="Show at the end where the time went: by step, rule and file.")
 @_output("--quiet", "-q", is_flag=True, help="Print findings and failures, and nothing else.")
+@_output(
+    "--watch",
+    is_flag=True,
+    help="Report again whenever a change makes it another report, until Ctrl-C. Needs watchfiles.",
+)
 @color("Output")
 @_known(
     "--baseline",

@@ -41,7 +41,7 @@ def explain(paths: tuple[Path, ...], output_format: str, color: str, config: Pat
         raise click.UsageError("--isolated reads no configuration file, --config names one")
     from torchrepro_lint import cards
     from torchrepro_lint.cli import streams
-    from torchrepro_lint.engine import Request
+    from torchrepro_lint.engine import Request, Run
     from torchrepro_lint.explaining import explain as explained_by
     from torchrepro_lint.report import Context
     from torchrepro_lint.report.explanation import render_json, render_text
@@ -49,7 +49,8 @@ def explain(paths: tuple[Path, ...], output_format: str, color: str, config: Pat
 
     try:
         resolver = SettingsResolver(cards.codes(), isolated=isolated, config=config)
-        explained = explained_by(Request(paths or (Path(),), resolver))
+        run = Run(Request(paths or (Path(),), resolver))
+        explained = explained_by(run, run.files)
     except SettingsError as error:
         raise streams.Failure(str(error)) from None
     if output_format == "json":

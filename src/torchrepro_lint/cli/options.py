@@ -95,6 +95,7 @@ class Options(NamedTuple):
     statistics: bool
     timings: bool
     quiet: bool
+    watch: bool
     color: str
     baseline: Path | None
     no_baseline: bool
@@ -136,8 +137,18 @@ class Options(NamedTuple):
             raise click.UsageError("of several --output-file, all but one need a format: --output-file sarif:FILE")
         if self.no_cache and self.cache_dir:
             raise click.UsageError("--no-cache keeps nothing, --cache-dir says where")
+        self._refuse_beside_watch()
         self._refuse_for_stdin()
         self._refuse_beside_add_noqa()
+
+    def _refuse_beside_watch(self) -> None:
+        for name in ("fix", "fix_only", "diff", "write_baseline", "add_noqa", "show_files", "show_settings"):
+            if self.watch and getattr(self, name) not in (None, False):
+                raise click.UsageError(
+                    f"--watch only reports, again and again: it stands without --{name.replace('_', '-')}"
+                )
+        if self.watch and self.stdin:
+            raise click.UsageError("--watch looks at files, not at the standard input")
 
     def _refuse_for_stdin(self) -> None:
         for name in ("write_baseline", "changed_since", "add_noqa"):

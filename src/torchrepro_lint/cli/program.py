@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 # Each a module beside this one, imported when it is asked for.
-COMMANDS = ("check", "explain", "rule", "ops", "verify", "rerun", "env", "completion")
+COMMANDS = ("check", "explain", "rule", "ops", "verify", "rerun", "env", "lsp", "completion")
 COMPLETE = "_TORCHREPRO_LINT_COMPLETE"  # by which a shell asks for what completes a word
 INTERRUPTED = 130  # as a shell reports a program that Ctrl-C ended
 _OWN = ("--help", "-h", "--version", "-V")

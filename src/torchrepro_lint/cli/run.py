@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,12 +34,7 @@ def run(options: Options) -> int:
     try:
         if options.torch_version is not None:
             checked("torch", options.torch_version, "--torch-version", {})
-        resolver = SettingsResolver(
-            cards.codes(),
-            isolated=options.isolated,
-            config=options.config,
-            overrides=options.overrides,
-        )
+        resolver = _resolver(options)
         if options.show_settings:
             from torchrepro_lint.cli.show import show_settings
 
@@ -47,15 +43,24 @@ def run(options: Options) -> int:
             from torchrepro_lint.cli.show import show_files
 
             return show_files(options, resolver)
+        if options.watch:
+            from torchrepro_lint.cli.watch import watch
+
+            return _exit_code(options, watch(options, partial(_watched, options), _tell))
         return _checked(options, resolver)
     except SettingsError as error:
         raise Failure(str(error)) from None
 
 
-def _checked(options: Options, resolver: SettingsResolver) -> int:
-    stdin = _stdin(options)
+def _resolver(options: Options) -> SettingsResolver:
+    return SettingsResolver(
+        cards.codes(), isolated=options.isolated, config=options.config, overrides=options.overrides
+    )
+
+
+def _request(options: Options, resolver: SettingsResolver, stdin: Stdin | None) -> Request:
     formats = {options.output_format, *(output.format for output in options.output_file)}
-    request = Request(
+    return Request(
         paths=() if stdin else options.roots,
         resolver=resolver,
         torch_version=options.torch_version,
@@ -67,6 +72,15 @@ def _checked(options: Options, resolver: SettingsResolver) -> int:
         timings=Timings() if options.timings else None,
         cache=None if options.no_cache or stdin else options.cache_dir or True,
     )
+
+
+def _watched(options: Options) -> Request:
+    return narrowed(options, _request(options, _resolver(options), None))[0]
+
+
+def _checked(options: Options, resolver: SettingsResolver) -> int:
+    stdin = _stdin(options)
+    request = _request(options, resolver, stdin)
     request, known = narrowed(options, request)
     result = _result(options, request)
     if known is not None:

@@ -1,0 +1,78 @@
+"""What docs/tutorial.md, editors.md, agents.md and determinism.md tell people to do, is done."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from torchrepro_lint import cards, check
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+NEW = ("tutorial", "editors", "agents", "determinism", "faq")
+
+
+def page(name: str) -> str:
+    return (DOCS / f"{name}.md").read_text(encoding="utf-8")
+
+
+def blocks(name: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", page(name), re.M | re.S)
+
+
+def lint(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "torchrepro_lint", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_the_tutorial_finds_and_mends_what_it_says(tmp_path: Path) -> None:
+    folder = tmp_path / "flowers"
+    shutil.copytree(ROOT / "examples" / "flowers", folder)
+    lines = [shlex.split(line) for block in blocks("tutorial", "console") for line in block.splitlines()]
+    ours = [words[1:] for words in lines if words[0] == "torchrepro-lint" and words[1] != "rerun"]
+    assert ours == [["."], [".", "--diff"], [".", "--fix"], [".", "--output-format", "concise"]]
+    done = [lint(folder, *words) for words in ours]
+    assert "10 certain and 2 likely problems" in done[0].stdout and "10 certain and 2 likely problems" in page(
+        "tutorial"
+    )
+    assert "would fix 10 problems" in done[1].stderr
+    assert "Fixed 10 problems, 1 certain problem and 2 notes remain" in done[2].stdout
+    assert re.findall(r"TRP\d{3}(?= warning)", done[3].stdout) == ["TRP109"]
+
+
+def test_every_command_option_and_rule_that_is_named_exists() -> None:
+    helps = {name: lint(ROOT, name, "--help").stdout for name in ("check", "rerun", "env", "verify", "ops", "rule")}
+    known = {option for text in helps.values() for option in re.findall(r"--[a-z][a-z-]+", text)}
+    for name in NEW:
+        text = re.sub("--(nproc-per-node|seed)", "", page(name))  # of torchrun, and of the tutorial's program
+        assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text)) <= known, name
+        assert set(re.findall(r"TRP\d{3}", text)) <= set(cards.codes()), name
+
+
+def test_the_problem_matcher_reads_what_is_printed(tmp_path: Path) -> None:
+    tasks = next(json.loads(block) for block in blocks("editors", "json") if "problemMatcher" in block)
+    (tmp_path / "seeds.py").write_text("import torch\ntorch.seed()\n")
+    command = tasks["tasks"][0]["command"].split()
+    printed = lint(tmp_path, *command[1:]).stdout.splitlines()
+    pattern = tasks["tasks"][0]["problemMatcher"]["pattern"]
+    found = [re.fullmatch(pattern["regexp"], line) for line in printed]
+    places = [
+        tuple(match[pattern[key]] for key in ("file", "line", "column", "code", "severity")) for match in found if match
+    ]
+    assert len(places) == len(printed) and ("seeds.py", "2", "1", "TRP102", "warning") in places
+
+
+def test_the_page_on_determinism_says_what_is_reported() -> None:
+    seeded = next(block for block in blocks("determinism", "python") if "manual_seed" in block)
+    imports = "import random\nimport numpy\nimport torch\n"
+    training = "torch.nn.Linear(1, 1).weight.sum().backward()\nprint(random.random(), numpy.random.rand())\n"
+    found = [
+        [f.code for f in check("train.py", text=f"{imports}seed = 0\n{text}{training}", isolated=True).findings]
+        for text in (seeded, "")
+    ]
+    assert found == [[], ["TRP101"]]

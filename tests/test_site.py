@@ -1,0 +1,123 @@
+"""The documentation as a site: built strictly, whole, and needing nothing from elsewhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from functools import partial
+from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from torchrepro_lint import cards
+from torchrepro_lint.kernels.operations import every
+
+pytest.importorskip("mkdocs", reason="needs the extra docs")
+pytest.importorskip("material", reason="needs the extra docs")
+ROOT = Path(__file__).parents[1]
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+class _Page(HTMLParser):
+    """What a page loads, and the names of its metadata."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loaded: list[str] = []
+        self.named: dict[str, str] = {}
+        self.links: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        if tag in ("script", "img", "link") and given.get("rel") not in ("canonical", "edit"):
+            self.loaded += [given[key] for key in ("src", "href") if key in given]
+        self.named |= {given["name"]: given.get("content", "")} if tag == "meta" and "name" in given else {}
+        self.links += [given["href"]] if tag == "a" and "href" in given else []
+
+
+def parsed(path: Path) -> _Page:
+    page = _Page()
+    page.feed(path.read_text(encoding="utf-8"))
+    return page
+
+
+def test_every_rule_and_operation_has_its_place(site: Path) -> None:
+    text = (site / "operations-in-full" / "index.html").read_text(encoding="utf-8")
+    assert [op.id for op in every() if f'id="{op.id}"' not in text] == []
+    listed = parsed(site / "rules" / "index.html").links
+    for code in cards.codes():
+        card, page = cards.load_card(code), (site / "rules" / code / "index.html").read_text(encoding="utf-8")
+        assert f"{code} {card.name}" in page and "What it does" in page
+        assert f"{code}/" in listed
+
+
+def test_the_search_finds_rules_and_operations(site: Path) -> None:
+    index = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))
+    found = {entry["location"].partition("#")[0] for entry in index["docs"] if "TRP201" in entry["title"]}
+    assert found == {"rules/TRP201/"}
+    assert any("scatter_add_" in entry["text"] for entry in index["docs"])
+
+
+def test_pages_load_nothing_from_elsewhere_and_fit_a_phone(site: Path) -> None:
+    pages = list(site.rglob("index.html"))
+    assert len(pages) > len(list(cards.codes()))
+    for path in pages:
+        page = parsed(path)
+        assert [url for url in page.loaded if "//" in url] == []
+        assert "width=device-width" in page.named["viewport"]
+
+
+@pytest.fixture
+def address(site: Path) -> Iterator[str]:
+    """Where the site is served."""
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *arguments: object) -> None:
+            return
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+def test_in_a_browser(address: str) -> None:
+    sync_api = pytest.importorskip("playwright.sync_api")
+    told: list[str] = []
+    with sync_api.sync_playwright() as playwright:
+        sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=sandbox)
+        page = browser.new_page(viewport={"width": 390, "height": 800})
+        page.on("console", lambda message: told.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: told.append(str(error)))
+        page.goto(f"{address}/operations/")
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        head = page.locator("article table").first.locator("th").first
+        column = page.locator("article table").first.locator("tbody tr td:first-child")
+        head.click()
+        assert column.all_inner_texts() == sorted(column.all_inner_texts(), key=str.lower)
+        page.set_viewport_size({"width": 1200, "height": 800})
+        page.locator("[data-md-component=search-query]").fill("TRP201")
+        page.locator(".md-search-result__link").first.wait_for()
+        assert "TRP201" in page.locator(".md-search-result__link").first.get_attribute("href")
+        browser.close()
+    assert told == []
