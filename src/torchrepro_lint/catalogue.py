@@ -1,29 +1,60 @@
 """Knowledge as data: reads the tables of `rules/catalogue/`. Holds no logic and knows no rule.
 
-Every table is a TOML file of rows; each row, or the table's head, names its `source`.
+Every table is a TOML file of rows; each row, or the table's head, names its `source`. To parse them takes a good
+part of a small run, so `scripts/generate` writes down what they say as JSON, each with a digest of the text that it was
+made from: a table that has been edited since is parsed.
 """
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
+from hashlib import blake2b
 from typing import Any
 
 from torchrepro_lint.cards import rules_dir
 
 CLASS_ENDINGS = ("Loader", "Sampler", "Generator", "Loader2")
+COMPILED = "compiled.json"
 
 
 @cache
 def table(name: str) -> Mapping[str, Any]:
-    """The parsed table `rules/catalogue/<name>.toml`."""
+    """The table `rules/catalogue/<name>.toml`."""
+    text = (rules_dir() / "catalogue" / f"{name}.toml").read_bytes()
+    made_from, found = _compiled().get(name, ("", {}))
+    return found if made_from == _digest(text) else _parsed(text)
+
+
+@cache
+def _compiled() -> Mapping[str, tuple[str, dict[str, Any]]]:
+    """Table -> the digest of its text and what it says, of those that were compiled."""
+    try:
+        return dict(json.loads((rules_dir() / "catalogue" / COMPILED).read_bytes()))
+    except (OSError, ValueError):  # it only saves time
+        return {}
+
+
+def compiled(names: Iterable[str]) -> str:
+    """What to write into the file COMPILED: a line for each of these tables."""
+    folder = rules_dir() / "catalogue"
+    texts = {name: (folder / f"{name}.toml").read_bytes() for name in names}
+    lines = [f"{json.dumps(name)}: {json.dumps([_digest(text), _parsed(text)])}" for name, text in texts.items()]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _parsed(text: bytes) -> dict[str, Any]:
     if sys.version_info >= (3, 11):
         import tomllib
     else:
         import tomli as tomllib
-    with (rules_dir() / "catalogue" / f"{name}.toml").open("rb") as file:
-        return tomllib.load(file)
+    return tomllib.loads(text.decode())
+
+
+def _digest(text: bytes) -> str:
+    return blake2b(text, digest_size=16).hexdigest()
 
 
 @cache

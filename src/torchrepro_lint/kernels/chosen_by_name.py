@@ -14,6 +14,7 @@ from torchrepro_lint.dataflow.dynamic_lookup import picked
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.index.parents import descendants
 from torchrepro_lint.project.disk import modules_in
 
 MAX_FILES = 60
@@ -37,7 +38,7 @@ def _paths(facts: ModuleFacts, program: Program) -> tuple[str, ...]:
 def _found_in(facts: ModuleFacts, program: Program) -> Iterator[str]:
     if not any(facts.source.matches(re.escape(hint)) for hint in _HINTS):
         return
-    for node in ast.walk(facts.tree):
+    for node in descendants(facts.tree):
         match node:
             case ast.Call(func=ast.Attribute(attr="import_module") | ast.Name(id="import_module"), args=[name, *_]):
                 yield from _in_package(_beginning(name), facts, program)

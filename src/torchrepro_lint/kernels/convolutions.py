@@ -13,6 +13,7 @@ from itertools import chain
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index.parents import descendants
 from torchrepro_lint.project.disk import exists
 
 _LAYERS = frozenset(
@@ -76,7 +77,7 @@ def _named_in(facts: ModuleFacts, program: Program) -> tuple[str, ...]:
     """The files of the project that a file names in a text, as `class_name="training.networks.UNet"` does."""
     if not facts.source.matches(_QUOTED):
         return ()
-    constants = (n.value for n in ast.walk(facts.tree) if isinstance(n, ast.Constant))
+    constants = (n.value for n in descendants(facts.tree) if isinstance(n, ast.Constant))
     texts = dict.fromkeys(c for c in constants if isinstance(c, str) and re.fullmatch(_DOTTED, c))
     found = (program.project.finder.find(text, 0, str(facts.source.path)) for text in texts)
     return tuple(place[0] for place in found if place is not None and place[1])

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index.parents import descendants
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,5 +63,5 @@ def named_in(facts: ModuleFacts, variable: str) -> bool:
     return any(
         (isinstance(node, ast.Constant) and isinstance(node.value, str) and variable in node.value)
         or (isinstance(node, ast.keyword) and node.arg == variable)
-        for node in ast.walk(facts.tree)
+        for node in descendants(facts.tree)
     )

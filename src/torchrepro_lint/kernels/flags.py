@@ -23,6 +23,7 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index.parents import descendants
 from torchrepro_lint.rng.predicates import determinism, is_requested, mentions_request
 
 _QUIET = frozenset({"torch", "numpy", "random", "os", "builtins", "logging", "warnings"})
@@ -205,7 +206,7 @@ def reads_switch(facts: ModuleFacts, owner: str, name: str, program: Program) ->
         and node.attr == name
         and isinstance(node.ctx, ast.Load)
         and program.qualified(node.value, facts.scope_of(node)) == owner
-        for node in ast.walk(facts.tree)
+        for node in descendants(facts.tree)
     )
 
 
