@@ -103,7 +103,7 @@ SEARCHES = {
     "imports of one name": (lines("import torch"), 100),
     "handlers": (lines("try:\n    import torch\nexcept ImportError:\n    torch = None"), 60),
     "functions that seed": (lines("def seed{i}(s): torch.manual_seed(s)\nseed{i}(0)"), 40),
-    "entries": (lambda n: HEAD + "kw = {}\n" + "kw['a'] = 1\n" * n + "DataLoader(ds, **kw)\n" * n, 40),
+    "entries": (lambda n: HEAD + "kw = {}\n" + "kw['a'] = 1\n" * n + "DataLoader(ds, **kw)\n" * n, 200),
 }
 
 
@@ -195,3 +195,27 @@ def test_an_annotation_of_a_long_word_takes_no_time() -> None:
     start = time.process_time()
     _WORD.findall("a" * 20_000 + "!")
     assert time.process_time() - start < 0.3
+
+
+def test_arms_that_seed_nothing_are_joined_at_once() -> None:
+    from torchrepro_lint.seeding.state import joined
+
+    compared: list[int] = []
+    before: Any = tuple(range(1000))
+
+    def level(one: int, other: int) -> int:
+        compared.append(one)
+        return max(one, other)
+
+    assert joined(before, (*before, 1000), (*before, 1001), level) == (*before, 1000, 1001)
+    assert compared == []
+
+
+def test_what_may_be_wrapped_is_asked_once_for_each_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from torchrepro_lint.dataflow import program
+
+    asked: list[object] = []
+    may_wrap = program._may_wrap
+    monkeypatch.setattr(program, "_may_wrap", lambda value: asked.append(value) or may_wrap(value))
+    checked(tmp_path, LINEAR["a seed that grows"](50))
+    assert len(asked) < 500  # of 51 bindings of `x` and of `seed`; each time for each use, there were thousands

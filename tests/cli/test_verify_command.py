@@ -11,7 +11,12 @@ import pytest
 from command_line import Process, Run
 
 from evidence_file import document, row, write
+from torchrepro_lint import cards
 from torchrepro_lint.cli.verify import _hindrances
+from torchrepro_lint.engine import Request, check
+from torchrepro_lint.evidence import DTYPE, SHAPE
+from torchrepro_lint.settings import SettingsResolver
+from torchrepro_lint.verify.observed import Observed
 from torchrepro_lint.verify.session import Protocol, Session
 
 torch = pytest.importorskip("torch")
@@ -182,3 +187,33 @@ def test_env_is_shown(run: Run) -> None:
     text = run("env").stdout
     assert f"torch                     {torch.__version__}\n" in text
     assert json.loads(run("env", "--output-format", "json").stdout)["torch"] == torch.__version__
+
+
+def _seen(operation: str, dtype: str, shape: list[int], line: int) -> dict[str, object]:
+    told = [{"code": "TRP501", "path": "flagged.py", "line": line}]
+    inputs = [{"dtype": "int64", "shape": [7]}, {"dtype": dtype, "shape": shape}]
+    return {"operation": operation, "inputs": inputs, "predicted_by": told}
+
+
+def test_inputs_are_those_that_a_rerun_saw(flagged: Path, process: Process) -> None:
+    causes = [
+        _seen("aten::max_unpool2d", "float64", [2, 3, 9, 9], 8),
+        _seen("aten::upsample_bicubic2d_backward", "float16", [2, 3, 80, 80], 9),
+    ]
+    (flagged / "seen.json").write_text(json.dumps({"causes": causes}))
+    found = check(Request((flagged / "flagged.py",), SettingsResolver(cards.codes(), isolated=True))).findings
+    seen = Observed.read(flagged / "seen.json")
+    assert [dict(seen.of(finding)) for finding in found] == [
+        {DTYPE: "float64", SHAPE: [2, 3, 9, 9]},  # and not the index
+        {DTYPE: "float16"},  # the shape of a gradient is that of the output
+    ]
+    planned = process("verify", "flagged.py", "--plan", "--device", "cuda", "--rerun", "seen.json").stdout.decode()
+    assert "input.dtype='float16'" in planned
+
+
+@pytest.mark.parametrize("content", [None, "{", "[]", '{"causes": [{"operation": "x"}]}'])
+def test_what_no_rerun_has_written(run: Run, project: Path, content: str | None) -> None:
+    if content is not None:
+        (project / "seen.json").write_text(content)
+    done = run("verify", "--rerun", "seen.json")
+    assert (done.exit_code, "--rerun" in done.stderr, "seen.json" in done.stderr) == (2, True, True)

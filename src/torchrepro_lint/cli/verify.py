@@ -97,6 +97,12 @@ _output = partial(_option, section="Output")
 @_what("--plan", is_flag=True, help="Say what would be run, with its memory and time by estimate, and run nothing.")
 @_how("--shape", type=verify_tasks.Shape(), metavar="N,N,...", help="The shape of the main input. [default: as probed]")
 @_how("--dtype", type=click.Choice(verify_tasks.DTYPES), help="Of the inputs. [default: the call's, or as probed]")
+@_how(
+    "--rerun",
+    type=verify_tasks.Rerun(),
+    metavar="FILE",
+    help="Shapes and dtypes as the program ran with them, from what rerun wrote as JSON.",
+)
 @_how("--memory-format", type=click.Choice(verify_tasks.MEMORY_FORMATS), help="Of inputs with channels.")
 @_how(
     "--device",

@@ -10,9 +10,11 @@ import click
 
 if TYPE_CHECKING:
     from torchrepro_lint.engine import Result
+    from torchrepro_lint.verify.observed import Observed
     from torchrepro_lint.verify.tasks import Task
 
 DTYPES = ("float32", "float64", "bfloat16", "float16")
+_NOTHING: Mapping[str, Any] = {}
 MEMORY_FORMATS = ("contiguous_format", "channels_last", "channels_last_3d")
 
 
@@ -38,6 +40,20 @@ class Shape(click.ParamType[list[int]]):
         if not parts or not all(part.isdecimal() and int(part) for part in parts):
             self.fail(f"{value!r} is no shape such as 2,64,56,56", param, ctx)
         return [int(part) for part in parts]
+
+
+class Rerun(click.ParamType["Observed"]):
+    """A file that `rerun --output-format json` has written."""
+
+    name = "rerun"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Observed:
+        from torchrepro_lint.verify.observed import Observed, ObservedError
+
+        try:
+            return Observed.read(Path(str(value)))
+        except ObservedError as error:
+            self.fail(str(error), param, ctx)
 
 
 class Assignment(click.ParamType[tuple[str, Any]]):
@@ -79,19 +95,21 @@ def wanted(paths: tuple[Path, ...], options: dict[str, Any]) -> tuple[list[Task]
 
 
 def tasks_of(result: Result, options: dict[str, Any]) -> list[Task | None]:
-    """The task of each finding, with the inputs that the options ask for."""
+    """The task of each finding, with the inputs that a rerun saw, or those that the options ask for."""
     from torchrepro_lint.verify import tasks
 
-    return [task and _as_asked(task, options) for task in tasks.tasks_of(result.findings)]
+    found = zip(result.findings, tasks.tasks_of(result.findings), strict=True)
+    seen: Observed | None = options["rerun"]
+    return [task and _as_asked(task, options, seen.of(finding) if seen else {}) for finding, task in found]
 
 
-def _as_asked(task: Task, options: dict[str, Any]) -> Task:
-    """With the arguments and the inputs of the options."""
+def _as_asked(task: Task, options: dict[str, Any], seen: Mapping[str, Any] = _NOTHING) -> Task:
+    """With the arguments and the inputs of the options, or else with those seen."""
     from dataclasses import replace
 
     from torchrepro_lint.verify.given import DTYPE, MEMORY_FORMAT, SHAPE, WRITTEN
 
-    arguments = {**task.arguments, **dict(options["arguments"])}
+    arguments = {**task.arguments, **seen, **dict(options["arguments"])}
     if options["arguments"]:
         arguments[WRITTEN] = True
     for name, option in ((SHAPE, "shape"), (DTYPE, "dtype"), (MEMORY_FORMAT, "memory_format")):
@@ -149,6 +167,8 @@ def contradictions(paths: tuple[Path, ...], options: dict[str, Any]) -> Iterator
             yield f"--{name}: {options[name]!r} is no package.module:function"
     if options["module"] and (options["plan"] or any(options[o] for o in ("shape", "dtype", "memory_format"))):
         yield "--module has inputs of its own, and no plan"
+    if options["rerun"] and (options["every"] or options["ids"] or options["module"]):
+        yield "--rerun is about findings: give PATHS, or nothing"
     if options["arguments"] and not options["ids"]:
         yield "--arg belongs to an operation: give --op too"
     if options["require_cuda"] and options["device"] == "cpu":

@@ -77,8 +77,7 @@ class Mappings(Domain[Entries]):
         """What `name["key"] = value` and `name.update(...)` add, everywhere in the file where the name is the same."""
         owner = scope.binding_scope(name)
         items, calls = _filled(scope.facts, self.program)
-        for key, value, where in items.get((owner, name), ()):
-            yield {key: Site(value, where)} if value is not None else None
+        yield items.get((owner, name), {})
         for call, where in calls.get((owner, name), ()):
             yield self.program.evaluate(call, where, self)
 
@@ -95,22 +94,23 @@ class Mappings(Domain[Entries]):
 
 
 _Named: TypeAlias = "tuple[Scope | None, str]"
-_Filled: TypeAlias = (
-    "tuple[dict[_Named, list[tuple[str, ast.expr | None, Scope]]], dict[_Named, list[tuple[ast.Call, Scope]]]]"
-)
+_Filled: TypeAlias = "tuple[dict[_Named, Entries], dict[_Named, list[tuple[ast.Call, Scope]]]]"
 
 
 @remembered
 def _filled(facts: ModuleFacts, program: Program) -> _Filled:  # noqa: ARG001
-    """What a file puts into what names hold: key by key, and by `update`."""
-    items: dict[_Named, list[tuple[str, ast.expr | None, Scope]]] = {}
+    """What a file puts into what names hold: key by key, of which the last counts, and by `update`."""
+    items: dict[_Named, Entries] = {}
     calls: dict[_Named, list[tuple[ast.Call, Scope]]] = {}
     for key, sets in facts.subscript_sets.items():
         for item in sets if key != ITEM else ():
             if isinstance(holder := item.target.value, ast.Name):
-                items.setdefault((item.scope.binding_scope(holder.id), holder.id), []).append(
-                    (key, item.value, item.scope)
-                )
+                name = item.scope.binding_scope(holder.id), holder.id
+                held = items.setdefault(name, {})
+                if item.value is None:
+                    items[name] = None
+                elif held is not None:
+                    held[key] = Site(item.value, item.scope)
     for call, where in facts.calls.get("update", ()):
         if isinstance(call.func, ast.Attribute) and isinstance(holder := call.func.value, ast.Name):
             calls.setdefault((where.binding_scope(holder.id), holder.id), []).append((call, where))

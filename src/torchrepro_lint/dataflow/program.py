@@ -202,10 +202,17 @@ class Program:
     def wrapped(self, name: ast.expr, scope: Scope) -> Scope | None:
         """The function or class that is wrapped in what a name is bound to: `f` after `name = partial(f, 1)`."""
         found = self.names.resolve(name, scope)
-        if not isinstance(found, Variable) or not any(_may_wrap(b.value) for b in found.bindings):
+        if not isinstance(found, Variable) or not self._may_be_wrapped(found):
             return None
         made = (o for o in self.origins(name, scope) if isinstance(o, Result))
         return next((f for o in made if (f := self._wrapped(o.node, o.scope)) is not None), None)
+
+    def _may_be_wrapped(self, variable: Variable) -> bool:
+        known = self.store.table("may be wrapped")
+        may_be: bool = known.get(
+            (variable.name, variable.scope), lambda: any(_may_wrap(b.value) for b in variable.bindings)
+        )
+        return may_be
 
     def _wrapped(self, call: ast.Call, scope: Scope) -> Scope | None:
         """The function of `partial(f, 0.1)` and the like."""

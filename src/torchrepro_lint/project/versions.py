@@ -42,6 +42,7 @@ def effective(setting: str | None) -> Version:
     return max((v for v in [*known, *named] if allowed.contains(v, prereleases=True)), default=known[-1])
 
 
+@lru_cache(maxsize=64)
 def pins(setting: str) -> bool:
     """Whether it allows the releases of a single minor version, such as `==2.4.1` or `>=2.4,<2.5`."""
     from packaging.specifiers import InvalidSpecifier, SpecifierSet
@@ -58,6 +59,7 @@ def pins(setting: str) -> bool:
     return len(fitting) == 1 and beyond.release[:2] not in fitting
 
 
+@lru_cache(maxsize=64)
 def allowed_in(setting: str | None, specifier: str) -> Literal["all", "some", "none"]:
     """How many of the releases that a project allows lie in `specifier`. A project that names no oldest one is taken
     to begin with OLDEST_MEANT."""
@@ -78,6 +80,7 @@ def allowed_in(setting: str | None, specifier: str) -> Literal["all", "some", "n
     return "all" if all(inside) else "some" if any(inside) else "none"
 
 
+@lru_cache(maxsize=64)
 def may_be(setting: str | None, specifier: str) -> bool:
     """Whether the PyTorch that `setting` stands for lies in `specifier`, e.g. "<2.10"."""
     if not setting and specifier.startswith(("<", ">")):

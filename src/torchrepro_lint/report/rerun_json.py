@@ -62,6 +62,7 @@ def _cause(cause: Cause) -> dict[str, Any]:
         "step": cause.step,
         "shown_by": cause.shown_by,
         "deterministic": cause.deterministic,
+        "inputs": [{"dtype": given.dtype, "shape": list(given.shape)} for given in cause.inputs],
         "results": [asdict(extent) for extent in cause.extents],
         "predicted_by": [{"code": p.code, "path": p.path, "line": p.line} for p in cause.predicted_by],
     }

@@ -1,21 +1,23 @@
-"""How far the results of one operation lie apart, measured on the tensors that two runs have kept."""
+"""What two runs have kept of one operation: its inputs, and how far its results lie apart."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-from torchrepro_lint.rerun.results import Extent
+from torchrepro_lint.rerun.results import Extent, Given
 
 
-def extents(one: Path, other: Path) -> tuple[Extent, ...]:
-    """Of each result of the operation; none where a run did not come to it."""
+def kept(one: Path, other: Path) -> tuple[tuple[Given, ...], tuple[Extent, ...]]:
+    """Each input and each result of the operation; none where a run did not come to it."""
     if not (one.is_file() and other.is_file()):
-        return ()
+        return (), ()
     import torch
 
-    pairs = zip(*(torch.load(file, weights_only=True, map_location="cpu") for file in (one, other)), strict=False)
-    return tuple(_extent(a, b) for a, b in pairs)
+    first, second = (torch.load(file, weights_only=True, map_location="cpu") for file in (one, other))
+    pairs = zip(first["results"], second["results"], strict=False)
+    inputs = (Given(dtype.removeprefix("torch."), shape) for dtype, shape in first["inputs"])
+    return tuple(inputs), tuple(_extent(a, b) for a, b in pairs)
 
 
 def _extent(one: Any, other: Any) -> Extent:

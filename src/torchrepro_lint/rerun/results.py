@@ -34,6 +34,14 @@ class Kind(str, Enum):
 
 
 @dataclass(frozen=True)
+class Given:
+    """An input of an operation."""
+
+    dtype: str
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Extent:
     """How the results of an operation differ: `of` is its shape and dtype."""
 
@@ -72,6 +80,7 @@ class Cause:
     detail: str = ""
     shown_by: str | None = None
     deterministic: str | None = None  # what deterministic algorithms make of it
+    inputs: tuple[Given, ...] = ()
     extents: tuple[Extent, ...] = ()
     predicted_by: tuple[Predicted, ...] = ()
 

@@ -14,10 +14,10 @@ from typing import Any
 
 from torchrepro_lint.rerun import curves, launching
 from torchrepro_lint.rerun.comparing import Parting, What, before, partings, steps
-from torchrepro_lint.rerun.extents import extents
+from torchrepro_lint.rerun.extents import kept
 from torchrepro_lint.rerun.judging import GENERATORS, Pair, Suspect, detail, suspects
 from torchrepro_lint.rerun.launching import Run
-from torchrepro_lint.rerun.results import Cause, Extent, Kind, Outcome, Verdict
+from torchrepro_lint.rerun.results import Cause, Extent, Given, Kind, Outcome, Verdict
 from torchrepro_lint.rerun.streams import Streams
 
 MAX_CAUSES = 8
@@ -282,7 +282,8 @@ def _without_pin(
     if cause.kind not in (Kind.OPERATION, Kind.COMPILED):
         return cause, None
     if parting.what is What.OUTPUT:
-        cause = replace(cause, extents=_measured(session, arm, pair, parting))
+        inputs, extents = _measured(session, arm, pair, parting)
+        cause = replace(cause, inputs=inputs, extents=extents)
     if session.plan.pairs > 1:
         return cause, None
     if arm.deterministic:
@@ -298,15 +299,18 @@ def _without_pin(
     return replace(cause, deterministic="agrees"), (trial, after, found)
 
 
-def _measured(session: Session, arm: _Arm, pair: Pair, parting: Parting) -> tuple[Extent, ...]:
-    """Two more runs keep the results of the operation, as it may not differ in each pair of runs, as far as it does."""
+def _measured(
+    session: Session, arm: _Arm, pair: Pair, parting: Parting
+) -> tuple[tuple[Given, ...], tuple[Extent, ...]]:
+    """The operation's inputs, and how its results differ: two more runs keep them, as it may not differ in each pair
+    of runs as far as it does."""
     number = sum(event.kind == "o" and event.thread == parting.thread for event in before(pair[0], parting))
     keep = {"process": parting.process, "thread": parting.thread, "at": number}
     try:
         runs = [session.run("traced", "to keep the operation's results", keep=keep, **arm.settings) for _ in range(2)]
     except ProgramFailed:
-        return ()
-    return extents(*(run.streams / "kept.pt" for run in runs))
+        return (), ()
+    return kept(*(run.streams / "kept.pt" for run in runs))
 
 
 def _sources(plan: Plan, arm: _Arm) -> tuple[str, ...]:

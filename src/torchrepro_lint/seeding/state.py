@@ -59,10 +59,13 @@ def joined(
     second: tuple[Witness, ...],
     level: Callable[[int, int], int],
 ) -> tuple[Witness, ...]:
-    """The draws still to come behind two arms, which both began with those of `before`; `level` joins two levels."""
+    """The draws still to come behind two arms, which both began with those of `before`; `level` joins two levels, and
+    of equal ones makes the same."""
     count = len(before)
-    both = zip(first[:count], second[:count], strict=True)
-    kept = (a if a.level == (now := level(a.level, b.level)) else a._replace(level=now) for a, b in both)
+    kept, others = first[:count], second[:count]
+    if kept != others:  # compared at once: most arms seed nothing, and a program may have thousands
+        both = zip(kept, others, strict=True)
+        kept = tuple(a if a.level == (now := level(a.level, b.level)) else a._replace(level=now) for a, b in both)
     return (*kept, *first[count:], *second[count:])
 
 

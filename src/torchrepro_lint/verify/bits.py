@@ -15,6 +15,8 @@ import torch
 Outcome = Mapping[str, torch.Tensor]
 """What one run left behind, under names that a person understands: "output", "gradient of input 2"."""
 
+_WORDS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64, 16: torch.int64}  # by bytes of an element
+
 
 def parts(tensor: torch.Tensor) -> Iterator[torch.Tensor]:
     """The dense tensors that hold a tensor's values: a sparse one has indices and values."""
@@ -32,10 +34,20 @@ def parts(tensor: torch.Tensor) -> Iterator[torch.Tensor]:
         yield tensor.resolve_conj().resolve_neg()
 
 
+def flat(tensor: torch.Tensor) -> torch.Tensor:
+    """The elements of a dense tensor in their order, one-dimensional, on its own device."""
+    return tensor.contiguous().reshape(-1)
+
+
+def words(flat: torch.Tensor) -> torch.Tensor:
+    """The bits of each element as a whole number: NaN equals itself, and is compared several times as fast as bytes."""
+    return flat.view(_WORDS[flat.element_size()])
+
+
 def as_bytes(tensor: torch.Tensor) -> torch.Tensor:
     """The bytes of a dense tensor in the order of its elements, one-dimensional, on its own device."""
-    flat = tensor.contiguous().reshape(-1)
-    return flat.view(torch.uint8) if flat.numel() else torch.empty(0, dtype=torch.uint8, device=tensor.device)
+    elements = flat(tensor)
+    return elements.view(torch.uint8) if elements.numel() else elements.new_empty(0, dtype=torch.uint8)
 
 
 def same(one: torch.Tensor, other: torch.Tensor) -> bool:
@@ -43,7 +55,7 @@ def same(one: torch.Tensor, other: torch.Tensor) -> bool:
     if (one.dtype, one.shape, one.layout) != (other.dtype, other.shape, other.layout):
         return False
     pairs = zip(parts(one), parts(other), strict=True)
-    return all(a.shape == b.shape and torch.equal(as_bytes(a), as_bytes(b)) for a, b in pairs)
+    return all(a.shape == b.shape and torch.equal(words(flat(a)), words(flat(b))) for a, b in pairs)
 
 
 def first_different(one: Outcome, other: Outcome) -> str | None:

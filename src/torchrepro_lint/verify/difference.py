@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from torchrepro_lint.verify.bits import parts
+from torchrepro_lint.verify.bits import flat, parts, words
 from torchrepro_lint.verify.results import Difference
-
-_WORDS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
 def difference(part: str, one: torch.Tensor, other: torch.Tensor) -> Difference:
@@ -16,7 +14,7 @@ def difference(part: str, one: torch.Tensor, other: torch.Tensor) -> Difference:
     if any(a.shape != b.shape or a.dtype != b.dtype for a, b in pairs):
         return Difference(part, fraction=1.0)
     total = sum(a.numel() for a, _ in pairs)
-    differing = [(a[unequal], b[unequal]) for a, b in pairs if (unequal := _words(a) != _words(b)).any()]
+    differing = [(a[unequal], b[unequal]) for a, b in pairs if (unequal := words(a) != words(b)).any()]
     return Difference(
         part,
         fraction=sum(a.numel() for a, _ in differing) / total if total else 1.0,
@@ -38,9 +36,9 @@ def distance(one: torch.Tensor, other: torch.Tensor) -> float | None:
 
 def _ordered(floats: torch.Tensor) -> torch.Tensor:
     """Integers in the order of the floats, neighbours one apart, both zeros at 0."""
-    words = _words(floats)
-    lowest = torch.iinfo(words.dtype).min
-    return torch.where(words >= 0, words.long(), lowest - words.long())
+    bits = words(floats)
+    lowest = torch.iinfo(bits.dtype).min
+    return torch.where(bits >= 0, bits.long(), lowest - bits.long())
 
 
 def _relative(one: torch.Tensor, other: torch.Tensor) -> float | None:
@@ -55,12 +53,8 @@ def _relative(one: torch.Tensor, other: torch.Tensor) -> float | None:
 
 def _elements(tensor: torch.Tensor) -> torch.Tensor:
     """One-dimensional, on the CPU, a complex number as two."""
-    flat = tensor.cpu().contiguous().reshape(-1)
-    return torch.view_as_real(flat).reshape(-1) if flat.is_complex() else flat
-
-
-def _words(flat: torch.Tensor) -> torch.Tensor:
-    return flat.view(_WORDS[flat.element_size()])
+    elements = flat(tensor.cpu())
+    return torch.view_as_real(elements).reshape(-1) if elements.is_complex() else elements
 
 
 def _largest(values: list[float | None]) -> float | None:

@@ -46,6 +46,8 @@ def main(devices: Sequence[str] = ()) -> None:
     devices = devices or KINDS
     environment = manifest(cuda=next((name for name in devices if name.startswith("cuda")), None))
     present, absent = settle(devices, environment["gpu"])
+    gc.collect()
+    gc.freeze()  # what is imported stays: no collection between probes looks through all of PyTorch
     send({"environment": environment, "devices": present, "absent": absent})
     while True:
         answer(json.loads(requests.get()), send)

@@ -139,17 +139,20 @@ class Tracer(TorchDispatchMode):
         result = func(*args, **kwargs)
         left = self._left(op, result, args, kwargs)
         if self._keep is not None and self._count == self._keep["at"]:
-            self._keep_results(self._keep, left)
+            self._keep_tensors(self._keep, (*args, *kwargs.values()), left)
         self._write(op, site, taken, scalars, self._named(left), state)
         return result
 
-    def _keep_results(self, keep: dict[str, Any], left: list[torch.Tensor]) -> None:
+    def _keep_tensors(self, keep: dict[str, Any], given: Sequence[Any], left: list[torch.Tensor]) -> None:
+        """Of what an operation was given, dtypes and shapes; of what it left, all."""
         thread = threading.current_thread()
         name = "" if thread is threading.main_thread() else thread.name
         if (process_name(), name) == (keep["process"], keep["thread"]):
-            torch.save(
-                [tensor.detach().cpu().clone() for tensor in left], self._recorder.settings["folder"] + "/kept.pt"
-            )
+            kept = {
+                "inputs": [(str(tensor.dtype), tuple(tensor.shape)) for tensor in _tensors(given)],
+                "results": [tensor.detach().cpu().clone() for tensor in left],
+            }
+            torch.save(kept, self._recorder.settings["folder"] + "/kept.pt")
 
     def _write(
         self, op: Operation, site: int, taken: list[Any], scalars: list[str], left: list[Any], state: str | None
