@@ -10,7 +10,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.binding import is_super
 from torchrepro_lint.dataflow.calls import Call
-from torchrepro_lint.dataflow.options import Frame
+from torchrepro_lint.dataflow.frames import Frame
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.loading.worker_draws import worker_draws

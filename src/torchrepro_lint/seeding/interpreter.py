@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.dynamic_lookup import picked
-from torchrepro_lint.dataflow.options import Frame, Options
+from torchrepro_lint.dataflow.frames import Frame
+from torchrepro_lint.dataflow.options import Options
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
@@ -108,10 +109,16 @@ class _Interpreter:
         return state
 
     def _function(
-        self, function: Scope, call: ast.Call | None, frame: Frame, state: State, owner: Scope | None = None
+        self,
+        function: Scope,
+        call: ast.Call | None,
+        frame: Frame,
+        state: State,
+        owner: Scope | None = None,
+        receiver: ast.expr | None = None,
     ) -> State:
         """Run a project function, or take the result of an equal run from the memo. `owner` is the class of the
-        object that a method is called on."""
+        object that a method is called on; `receiver` is that object where the call does not show it."""
         if state is None:
             return state
         term, notes = self._summaries.of((function, owner))
@@ -125,17 +132,17 @@ class _Interpreter:
         signature = (owner, self._signature(function, call, frame, state))
         if signature in self._memo:
             return replayed(self._memo[signature], state)
-        depending = self.effects.depending
+        depending = self.effects.depending, self.options.of_objects
         self._active.add(key)
         self._see(function.facts)
         if (function, owner) not in self._noted:
             self._noted.add((function, owner))
             self._note(notes)
         self._exits.append([])
-        ended = self._term(term, state, Frame(function, call, frame, owner))
+        ended = self._term(term, state, Frame(function, call, frame, owner, receiver))
         after = either([ended, *self._exits.pop()]) or state
         self._active.discard(key)
-        if depending == self.effects.depending:
+        if depending == (self.effects.depending, self.options.of_objects):
             self._memo[signature] = after
         return after
 
@@ -252,7 +259,7 @@ class _Interpreter:
     def _loop(self, item: Loop, state: State, frame: Frame) -> State:
         for method, owner in item.iterated:
             self._chain.append(Step(item.head, item.scope))
-            state = self._function(method, None, frame, state, owner)
+            state = self._function(method, None, frame, state, owner, item.head)
             self._chain.pop()
         body = self._term(item.body, state, frame)
         return self._term(item.orelse, body if body is not None else state, frame)

@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from functools import cache
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.conditions import known
-from torchrepro_lint.dataflow.options import Frame, Options
+from torchrepro_lint.dataflow.conditions import conditions, known
+from torchrepro_lint.dataflow.frames import Frame
+from torchrepro_lint.dataflow.options import Options
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.rng import FAMILIES
@@ -144,7 +145,7 @@ class Effects:
             is_left_out = not seeder.node.args and not seeder.node.keywords
             return UNSEEDED if is_left_out else SEEDED
         values = self.options.values(seeder.seed, seeder.scope, frame)
-        if not values or not all(v.value is None for v in values):
+        if not values or not all(v.value is None for v in values) or _is_asserted(seeder.seed, seeder):
             return SEEDED
         return MAYBE if any(v.settable for v in values) else UNSEEDED
 
@@ -263,6 +264,13 @@ def _sounds_like_a_seed(name: str | None, written: str) -> bool:
     last = name.rpartition(".")[2] if name else written
     is_known = name is not None and name.partition(".")[0] in _KNOWN
     return not is_known and bool(re.search(_SEEDS_BY_NAME, last)) and not last.startswith(_READS)
+
+
+def _is_asserted(seed: ast.expr, seeder: Seeder) -> bool:
+    """Whether the program fails before it seeds with None: `assert seed is not None`."""
+    asserted = [c.test for c in conditions(seeder.node, seeder.scope) if isinstance(c.owner, ast.Assert)]
+    texts = {f"{ast.unparse(seed)}{test}" for test in ("", " is not None")}
+    return any(ast.unparse(test) in texts for test in asserted)
 
 
 def _is_guarded(seeder: Seeder) -> bool:
