@@ -13,6 +13,7 @@ from torchrepro_lint.dataflow.conditions import conditions, known
 from torchrepro_lint.dataflow.frames import Frame
 from torchrepro_lint.dataflow.options import Options
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.reaching_definitions import reads
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.rng.draws import Draw, Seeder, draw_of, is_seeder, seeder_of
@@ -27,6 +28,7 @@ _STAND_IN = r"dummy|dump_?input|example_?input|fake_?input|flops|macs|complexity
 _OWN_GENERATORS = (
     r"(?i)(?:^|_|\.)(?:envs?|environment|\w*_space|rng|np_random|generator)$"  # their seed is no global one
 )
+_PLAIN = (ast.Assign, ast.Expr, ast.Assert, ast.Delete)
 _KNOWN = ("torch", "numpy", "random", "builtins", "imgaug")  # packages of which the catalogue has every seeder
 
 
@@ -341,8 +343,8 @@ def _uses(name: str, scope: Scope) -> bool:
 
 def is_besides(draw: Draw) -> bool:
     """`args.seed = random.randint(...)` picks a seed, it is not drawn after one; a port, an address or the name of a
-    run is no result, and runs that share it get into each other's way."""
-    if _is_in_address(draw) or _is_given_as_seed(draw):
+    run is no result, and runs that share it get into each other's way. Nor is what a kernel is only tried out with."""
+    if _is_in_address(draw) or _is_given_as_seed(draw) or _is_tried_out(draw):
         return True
     statement = draw.scope.facts.statement(draw.node)
     targets = statement.targets if isinstance(statement, ast.Assign) else []
@@ -369,6 +371,24 @@ def _is_in_address(draw: Draw) -> bool:
         if any("://" in text for text in texts):
             return True
     return False
+
+
+def _is_tried_out(draw: Draw) -> bool:
+    """`try: kernel(torch.randn(3)) except RuntimeError: HAS_KERNEL = False` at the top of a module: something is called
+    with it there, and what the body makes is read nowhere else."""
+    facts, scope = draw.scope.facts, draw.scope
+    trying = next((a for a in facts.ancestors(draw.node) if isinstance(a, ast.Try)), None)
+    if scope.kind != "module" or draw.kind != "sample" or trying is None:
+        return False
+    handled = [statement for handler in trying.handlers for statement in handler.body]
+    if not handled or not all(isinstance(s, ast.Assign) and isinstance(s.value, ast.Constant) for s in handled):
+        return False
+    if facts.statement(draw.node) not in trying.body or not all(isinstance(s, _PLAIN) for s in trying.body):
+        return False
+    names = {n.id for s in trying.body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    used = [site.node for name in names for site in reads(name, scope)]
+    is_passed = any(isinstance(facts.parents.get(node), ast.Call) for node in (draw.node, *used))
+    return is_passed and all(trying in facts.ancestors(node) for node in used)
 
 
 def _is_given_as_seed(draw: Draw) -> bool:
