@@ -186,9 +186,11 @@ class _Interpreter:
         assert state is not None
         passed: list[object] = []
         if call is not None:
-            for value in (*call.args, *(k.value for k in call.keywords)):
+            given: list[tuple[object, ast.expr]] = [(None, a) for a in call.args]
+            given += [(k.arg or call, k.value) for k in call.keywords]  # what `**mapping` holds, each call says itself
+            for name, value in given:
                 known = self.options.values(value, frame.function, frame) if _may_be_known(value) else None
-                passed.append(repr([(d.value, d.settable) for d in known]) if known else "?")
+                passed.append((name, repr([(d.value, d.settable) for d in known]) if known else "?"))
         levels = tuple((f.level, f.early is None) for f in state)
         effects = self.effects
         return (
@@ -468,4 +470,4 @@ def _is_case(test: ast.expr) -> bool:
 
 
 def _may_be_known(value: ast.expr) -> bool:
-    return isinstance(value, ast.Constant | ast.Name | ast.Attribute)
+    return isinstance(value, ast.Constant | ast.Name | ast.Attribute | ast.IfExp)
