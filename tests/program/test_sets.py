@@ -45,6 +45,10 @@ SURE = [
     "class A:\n    def __init__(self):\n        self.x = set()\n    def f(self, w):\n        self.x.add(w.lower())",
     "x = {p.name for p in Path(d).iterdir()}",
     "x = set(sorted(b.decode() for b in y))",
+    "y = [(a.strip(), b.strip()) for a, b in z]\nx = set(zip(*y))",
+    "x = {}\nfor line in y:\n    x.setdefault(line[0], set()).add(line.strip())",
+    "from collections import defaultdict\nx = defaultdict(set)\nfor line in y:\n    x[line[0]].add(line.strip())",
+    "x = {'word': set()}\nfor line in y:\n    x['word'].add(line.strip())",
 ]
 
 
@@ -53,7 +57,9 @@ def test_a_set_that_surely_holds_text(text: str, tmp_path: Path) -> None:
     assert evidence(tmp_path, text) == [Evidence.SURE]
 
 
-@pytest.mark.parametrize("text", ["x = set(words)", "x = {row['name'] for row in y}", "x = set(d.keys())"])
+@pytest.mark.parametrize(
+    "text", ["x = set(words)", "x = set(zip(words, range(9)))", "x = {row['name'] for row in y}", "x = set(d.keys())"]
+)
 def test_text_by_its_name(text: str, tmp_path: Path) -> None:
     assert evidence(tmp_path, text) == [Evidence.NAME]
 

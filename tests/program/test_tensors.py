@@ -268,3 +268,26 @@ def test_an_annotation_says_what_is_known_of_a_tensor(
 
 def test_what_calls_itself_comes_to_an_end(tmp_path: Path) -> None:
     assert traits(tmp_path, "def f(x):\n    return g(x)\n\ndef g(x):\n    return f(x)\n\nshow(f(1))") == Traits()
+
+
+@pytest.mark.parametrize("logits", ["model(x)[0]", "out[0]"])
+def test_an_item_of_the_tuple_that_a_module_returns(logits: str, tmp_path: Path) -> None:
+    found = traits(
+        tmp_path,
+        f"""
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.head = nn.Conv2d(3, 5, 1)
+
+            def forward(self, x):
+                return self.head(x), len(x)
+
+
+        model = Net()
+        x = torch.zeros(2, 3, 8, 8)
+        out = model(x)
+        show({logits})
+        """,
+    )
+    assert (found.tensor, found.rank, found.gradient) == (True, 4, True)

@@ -130,14 +130,17 @@ def _seeded(
     if place is None or ranks is None:
         return ()
     scope, statement, is_after, own = place
-    if ranks.is_in_environment and scope.binding_scope(ranks.added) is not None:
+    if ranks.variable and scope.binding_scope(ranks.added) is not None:
         return ()
     facts = scope.facts
     seed = own.text if own is not None else str(program.project.seed)
     lines, edits = _calls(facts, scope, statement, families, ranks.of(seed))
-    if ranks.is_in_environment:
+    if ranks.variable:
         os = import_module(facts, "os", scope, statement)
-        lines, edits = [f'{ranks.added} = int({os.text}.environ.get("RANK", 0))', *lines], (*os.edits, *edits)
+        lines, edits = (
+            [f'{ranks.added} = int({os.text}.environ.get("{ranks.variable}", 0))', *lines],
+            (*os.edits, *edits),
+        )
     if is_after:
         inserted = insert_after(facts, statement, *lines)
     else:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from torchrepro_lint.seeding.seeding import Seeding, Witness
     from torchrepro_lint.seeding.unseeded import Unseeded
 
-_MESSAGES = {"by option": "conditional", "in process": "spawned", "unseen": "unseen", "shown": "shown"}
+_MESSAGES = {"by option": "conditional", "in process": "spawned", "unseen": "unseen", "shown": "shown", "kept": "kept"}
 _CALLS = {"torch": "torch.manual_seed(seed)", "numpy": "numpy.random.seed(seed)", "python": "random.seed(seed)"}
 
 
@@ -47,7 +47,7 @@ def _draft(program: Program, seeding: Seeding, found: Unseeded) -> Draft:
             "calls": listed([f"`{_CALLS[f]}`" for f in families]),
         },
         message="answers" if answers else _MESSAGES.get(found.kind),
-        level=Level.NOTE if answers or found.kind == "shown" else None,
+        level=Level.NOTE if answers or found.kind in ("shown", "kept") else None,
         certainty=Certainty.CERTAIN if found.certain else Certainty.LIKELY,
         properties={"families": families},
         related=tuple(_related(seeding, found)),

@@ -6,30 +6,32 @@ import ast
 from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft
-from torchrepro_lint.checks.seeded_generator import seeded_generator
+from torchrepro_lint.checks.seeded_generator import GeneratorFix, seeded_generator
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.conditions import is_dead
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.loading.instantiated import instantiated_loaders
 from torchrepro_lint.loading.loaders import argument, lacks_generator, loader_calls, shuffling
 from torchrepro_lint.model import Certainty
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
     """Report each loader that shuffles without `generator=`."""
-    for call in loader_calls(module):
+    written = loader_calls(module)
+    for call in (*written, *instantiated_loaders(module, program)):
         certainty = shuffling(call)
         if certainty is None or not lacks_generator(call) or is_dead(call.node, call.scope):
             continue
-        fix = seeded_generator(call, program)
+        fix = seeded_generator(call, program) if call in written else GeneratorFix()  # Hydra may copy what it is given
         shuffle = argument(call, "shuffle")
         assert isinstance(shuffle, Site)
         literal = isinstance(shuffle.node, ast.Constant)
-        written = shuffle.scope.facts.text(shuffle.node)
+        text = shuffle.scope.facts.text(shuffle.node)
         is_configured = shuffle.scope.facts.source.kind == "configuration"
         yield Draft(
             call.node,
-            {"call": call.written, "shuffle": f"shuffle: {written}" if is_configured else written},
+            {"call": call.written, "shuffle": f"shuffle: {text}" if is_configured else text},
             message=None if certainty is Certainty.CERTAIN or literal else "expression",
             certainty=certainty,
             edits=fix.edits,

@@ -7,8 +7,9 @@ Goes the ways of `evaluate`, and a few that end there.
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from torchrepro_lint.dataflow.abstract_values import Display, Origin, is_configured
 from torchrepro_lint.dataflow.configured_values import ConfiguredValues, rows
@@ -22,7 +23,17 @@ from torchrepro_lint.project.entries import is_test
 from torchrepro_lint.project.project import Project
 
 SUFFIXES = (".yaml", ".yml")
+MAX_NESTED = 4
 TARGETS = ("_target_", "target", "cls", "class")  # the others until Hydra 1.0
+
+
+class Instantiation(NamedTuple):
+    """A class or function that Hydra calls, with the mapping of the configuration that names it and its arguments;
+    what the code passes besides goes to the outermost."""
+
+    target: str | Scope
+    mapping: Site
+    is_outermost: bool
 
 
 class Defaults(Values):
@@ -45,18 +56,26 @@ class Defaults(Values):
         known = [o for o in found if isinstance(o, Display) and isinstance(o.node, ast.Dict) and is_configured(o)]
         return known if found and len(known) == len(found) else None
 
-    def instantiated(self, name: str, call: ast.Call, scope: Scope) -> list[str | Scope]:
-        """What a call makes, by the target that its configuration names; nothing where that is not known."""
+    def instantiated(self, name: str, call: ast.Call, scope: Scope) -> list[Instantiation]:
+        """What a call makes, by the targets that its configuration names: what is nested before what it is for."""
         if name not in rows("instantiators") or not call.args:
             return []
-        entries = [
-            (key, site)
-            for held in self.configured_entries(call.args[0], scope) or ()
-            for key, site in written_entries(held.node, held.scope)
-            if key in TARGETS and isinstance(site.node, ast.Constant) and isinstance(site.node.value, str)
-        ]
-        found = (self._named(str(site.node.value), scope) for _, site in entries)  # type: ignore[attr-defined]
-        return [target for target in found if target is not None]
+        held = self.configured_entries(call.args[0], scope) or ()
+        return [made for display in held for made in self._made(display.node, display.scope, scope, 0)]
+
+    def _made(self, mapping: ast.expr, written: Scope, scope: Scope, depth: int) -> Iterator[Instantiation]:
+        entries = dict(written_entries(mapping, written))
+        if depth < MAX_NESTED and not _is_constant(entries.get("_recursive_"), False):
+            for value in entries.values():
+                inner = value.node.elts if isinstance(value.node, ast.List) else [value.node]
+                for nested in (n for n in inner if isinstance(n, ast.Dict)):
+                    yield from self._made(nested, value.scope, scope, depth + 1)
+        for key in TARGETS:
+            named = entries[key].node if key in entries else None
+            if isinstance(named, ast.Constant) and isinstance(named.value, str):
+                target = self._named(named.value, scope)
+                if target is not None:
+                    yield Instantiation(target, Site(mapping, written), depth == 0)
 
     def _named(self, dotted: str, scope: Scope) -> str | Scope | None:
         """A class or function by its full name, as an import in the same file would find it."""
@@ -67,6 +86,10 @@ class Defaults(Values):
     def _called(self, callee: str | Scope | None, call: ast.Call, scope: Scope) -> list[Origin]:
         if isinstance(callee, str) and callee in rows("merges"):
             site = self._merged(call, scope)
+            if site is not None:
+                return self(*site)
+        if isinstance(callee, str) and callee in rows("compositions"):
+            site = self._of_composition(call, scope)
             if site is not None:
                 return self(*site)
         return super()._called(callee, call, scope)
@@ -107,27 +130,53 @@ class Defaults(Values):
     def _of_decorator(self, decorator: ast.Call, function: Scope) -> Site | None:
         given = {k.arg: k.value for k in decorator.keywords}
         given |= dict(zip(("config_path", "config_name"), decorator.args, strict=False))
-        folder, name = (self._text(given.get(key), function) for key in ("config_path", "config_name"))
+        outer = function.parent or function
+        folder, name = (self._text(given.get(key), outer) for key in ("config_path", "config_name"))
         if folder is None:
             return None
         if name == "":  # before Hydra 1.0 one path named the file
             folder, _, name = folder.rpartition("/")
-        if name is None:
+        return self._composed_from(folder, name, outer) if name is not None else None
+
+    def _of_composition(self, call: ast.Call, scope: Scope) -> Site | None:
+        """What `compose("config")` gives, where the file initialises Hydra once, and nothing is overridden."""
+        given = {k.arg: k.value for k in call.keywords}
+        given |= dict(zip(("config_name", "overrides"), call.args, strict=False))
+        overrides = given.get("overrides")
+        if overrides is not None and not (isinstance(overrides, ast.List) and not overrides.elts):
             return None
-        base = Path(folder) if Path(folder).is_absolute() else function.facts.source.path.parent / folder
+        known = rows("initializers")
+        names = {name.rpartition(".")[2] for name in known}
+        sites = [(c, where) for name in sorted(names) for c, where in scope.facts.calls.get(name, ())]
+        found = [(c, where, self._names.resolve(c.func, where)) for c, where in sites]
+        initial = [
+            (c, where, known[name]["argument"]) for c, where, name in found if isinstance(name, str) and name in known
+        ]
+        if len(initial) != 1:
+            return None
+        first, where, argument = initial[0]
+        passed = next((k.value for k in first.keywords if k.arg == argument), first.args[0] if first.args else None)
+        folder, name = self._text(passed, where), self._text(given.get("config_name"), scope)
+        return self._composed_from(folder, name, scope) if folder and name else None
+
+    def _composed_from(self, folder: str, name: str, scope: Scope) -> Site | None:
+        base = Path(folder) if Path(folder).is_absolute() else scope.facts.source.path.parent / folder
         return composed(_without_suffix(name), lambda of: self._configuration(base, of))
 
-    def _text(self, value: ast.expr | None, function: Scope) -> str | None:
+    def _text(self, value: ast.expr | None, scope: Scope) -> str | None:
         """A text argument; empty where it is left out or None."""
         if value is None or (isinstance(value, ast.Constant) and value.value is None):
             return ""
-        scope = function.parent or function
         found: Sequence[str] = self._configured.path_of(value, scope)
         return found[0] if len(found) == 1 and "\0" not in found[0] else None
 
     def _configuration(self, folder: Path, name: str) -> ModuleFacts | None:
         found = (self._project.configurations.read(str(folder / f"{name}{suffix}")) for suffix in SUFFIXES)
         return next((facts for facts in found if facts is not None), None)
+
+
+def _is_constant(site: Site | None, value: object) -> bool:
+    return site is not None and isinstance(site.node, ast.Constant) and site.node.value is value
 
 
 def _outside_tests(calls: list[CallSite] | None) -> list[CallSite] | None:

@@ -6,27 +6,24 @@ Options can be set by the user, so a test on one is usually true or usually fals
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from itertools import islice
-from typing import NamedTuple
 
-from torchrepro_lint.dataflow.abstract_values import Constant, Display, Parameter, Result, is_configured
-from torchrepro_lint.dataflow.binding import argument_for
+from torchrepro_lint.dataflow.abstract_values import Constant, Display, Origin, Parameter, Result, is_configured
+from torchrepro_lint.dataflow.binding import argument_for, positional_parameters
+from torchrepro_lint.dataflow.calls import Call
+from torchrepro_lint.dataflow.enclosing import ancestors, arm_of
+from torchrepro_lint.dataflow.frames import Frame, constructions, is_constructor
 from torchrepro_lint.dataflow.outcomes import COMPARE, Truth, joined, truth_of
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.dataflow.store import remembered
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index import Binding, ModuleFacts, Scope
 from torchrepro_lint.project.declarations import Declared, Default, constant, declared_in, declared_options
 from torchrepro_lint.project.unknown import UNKNOWN, Opaque
 
-
-class Frame(NamedTuple):
-    """A call in progress: `function` entered by `call`, evaluated in `caller`; `owner` is the class of its `self`."""
-
-    function: Scope
-    call: ast.Call | None = None
-    caller: Frame | None = None
-    owner: Scope | None = None
+OBJECT = object()
+"""Stands for a container or an object, which is not None."""
 
 
 @remembered
@@ -38,29 +35,47 @@ class Options:
     """Evaluates expressions under the defaults declared in `files`, which may grow; the first one that knows wins.
 
     With `first`, options and parameters have the values that they come with, before the program chooses others.
+    `of_objects` counts the answers that rest on how an object was constructed.
     """
 
     def __init__(self, program: Program, files: Collection[ModuleFacts], *, first: bool = False) -> None:
         self._program = program
         self._files = files
         self._first = first
+        self.of_objects = 0
         self._count = 0  # of the files that the tables have
         self._with_option: dict[str, Declared] = {}
         self._with_setting: dict[str, Declared] = {}
 
     def values(self, expr: ast.expr, scope: Scope, frame: Frame | None, depth: int = 0) -> list[Default] | None:
         """Every value that `expr` has by default, or None when that is unknown."""
+        found = self._held(expr, scope, frame, depth)
+        return None if found is None or any(v.value is OBJECT for v in found) else found
+
+    def _held(self, expr: ast.expr, scope: Scope, frame: Frame | None, depth: int) -> list[Default] | None:
+        """The same, with OBJECT for a container or an object, whichever constructor makes it."""
         if depth > 8:
             return None
         if isinstance(expr, ast.Name) and frame is not None:
             passed = self._passed(expr.id, scope, frame, depth)
             if passed is not UNKNOWN:
                 return passed
+            assigned = self._assigned(expr, scope, frame, depth) if frame.call is not None else None
+            if assigned is not None:
+                return assigned
         if isinstance(expr, ast.Constant):
             return [Default(expr.value, settable=False)]
+        if isinstance(expr, ast.IfExp):
+            return self._of_arms(expr, scope, frame, depth)
+        if isinstance(expr, ast.Attribute) and frame is not None and frame.owner is not None:
+            attribute = self._of_object(expr, scope, frame, frame.owner, depth)
+            if attribute is not None:
+                return attribute
         found = self._program.origins(expr, scope)
         if found and all(isinstance(o, Constant) for o in found):
             return [Default(o.value, settable=False) for o in found if isinstance(o, Constant)]
+        if all(_is_made(o) for o in found):
+            return [Default(OBJECT, settable=False)]
         configured = self._in_files(expr, scope)
         if configured is not None:
             return configured
@@ -69,8 +84,61 @@ class Options:
         if isinstance(expr, ast.Subscript) and isinstance(expr.slice, ast.Constant):
             return self._configured(str(expr.slice.value), scope)
         if isinstance(expr, ast.Name):
-            return self._named(expr, scope, frame, depth, [o.name for o in found if isinstance(o, Parameter)])
+            parameters = [o.name for o in found if isinstance(o, Parameter)]
+            return self._assigned(expr, scope, frame, depth) or self._named(expr, scope, parameters)
         return None
+
+    def _of_arms(self, choice: ast.IfExp, scope: Scope, frame: Frame | None, depth: int) -> list[Default] | None:
+        truth = self.truth(choice.test, scope, frame)
+        arms = {Truth.UNKNOWN: [choice.body, choice.orelse]}.get(truth, [choice.body if truth.usual else choice.orelse])
+        found = [self._held(arm, scope, frame, depth + 1) for arm in arms]
+        return _joined(found, settable=truth.certain is None and truth is not Truth.UNKNOWN)
+
+    # -- objects --------------------------------------------------------------------------------------------------
+    def _of_object(
+        self, expr: ast.Attribute, scope: Scope, frame: Frame, owner: Scope, depth: int
+    ) -> list[Default] | None:
+        """What `self.name` holds by the constructions of the object, if they are known and over."""
+        if not scope.is_self(expr.value) or scope.function is not frame.function or is_constructor(scope.function):
+            return None
+        if any(_sets_of_others(expr.attr, facts) for facts in self._files):
+            return None
+        made = constructions(frame, self._program)
+        found = _joined([self._set_by(constructed, expr.attr, owner, depth + 1) for constructed in made or ()])
+        self.of_objects += found is not None
+        return found
+
+    def _set_by(self, constructed: Frame, name: str, owner: Scope, depth: int) -> list[Default] | None:
+        """What the constructor sets an attribute to, over what the class has; other methods may have set it since."""
+        found: list[list[Default] | None] = []
+        settable = False
+        for base in reversed([b for b in self._program.names.bases(owner) if isinstance(b, Scope)]):
+            for binding in base.bindings.get(name, ()):
+                found = [self._bound(binding, base, None, depth)]
+            for binding, where in base.attributes.get(name, ()):
+                own = constructed if where.function is constructed.function else None
+                truth = self._comes_by(binding.node, where, own) if own is not None else Truth.UNKNOWN
+                settable |= truth in (Truth.USUALLY, Truth.RARELY)
+                if truth.usual is not False:
+                    found = [*(found if truth.usual is None else ()), self._bound(binding, where, own, depth)]
+        return _joined(found, settable=settable)
+
+    def _bound(self, binding: Binding, scope: Scope, frame: Frame | None, depth: int) -> list[Default] | None:
+        if binding.kind != "assign" or binding.value is None:
+            return None
+        return self._held(binding.value, scope, frame, depth)
+
+    def _comes_by(self, node: ast.AST, scope: Scope, frame: Frame) -> Truth:
+        """Whether a call of a function gets to a statement of its own."""
+        truths, inner = [Truth.ALWAYS], node
+        for block in ancestors(node, scope):
+            if isinstance(block, ast.If):
+                truth = self.truth(block.test, scope, frame)
+                truths.append(truth if arm_of(block, inner) == "body" else truth.inverted())
+            elif isinstance(block, ast.stmt) and not isinstance(block, ast.With) and block is not scope.function.node:
+                truths.append(Truth.UNKNOWN)
+            inner = block
+        return joined(truths, any_of=False)
 
     def _in_files(self, expr: ast.expr, scope: Scope) -> list[Default] | None:
         """What configuration files say that the user may override."""
@@ -89,12 +157,17 @@ class Options:
         bindings = owner.bindings[name]
         if (len(bindings) != 1 and not self._first) or bindings[0].kind != "parameter":
             return UNKNOWN
-        given = argument_for(frame.call, owner, name)
+        given: object = argument_for(frame.call, owner, name)
         if isinstance(given, ast.expr):
-            return self.values(given, frame.caller.function, frame.caller, depth + 1)
+            return self._held(given, frame.caller.function, frame.caller, depth + 1)
+        if given is not None:  # `**mapping` may pass it
+            place = positional_parameters(owner).index(name) if name in positional_parameters(owner) else None
+            given = Call(frame.call, frame.caller.function, "", self._program).argument(name, place)
+        if isinstance(given, Site):
+            return self._held(*given, None, depth + 1)
         default = bindings[0].value
         if given is None and default is not None:
-            return self.values(default, owner.parent or owner, None, depth + 1)
+            return self._held(default, owner.parent or owner, None, depth + 1)
         return self._filled_in(name, owner) if given is None else None
 
     def _filled_in(self, name: str, owner: Scope) -> list[Default] | None:
@@ -102,19 +175,18 @@ class Options:
         option = declared_options(owner.facts).get(name) if getattr(owner.node, "decorator_list", ()) else None
         return [option] if option is not None else None
 
-    def _named(
-        self, expr: ast.Name, scope: Scope, frame: Frame | None, depth: int, parameters: list[str]
-    ) -> list[Default] | None:
-        """A local name: assigned from an option, or a parameter that click or hydra fills in."""
+    def _assigned(self, expr: ast.Name, scope: Scope, frame: Frame | None, depth: int) -> list[Default] | None:
+        """A name with one binding, which assigns it."""
         owner = scope.binding_scope(expr.id)
         bindings = owner.bindings[expr.id] if owner is not None else []
         binding = bindings[0] if len(bindings) == 1 or (bindings and self._first) else None
-        if owner is not None and binding is not None and binding.kind == "assign" and binding.value is not None:
-            return self.values(binding.value, owner, frame, depth + 1)
-        if expr.id in parameters and owner is not None:
-            option = _declared(owner.facts, self._program).options.get(expr.id)
-            return [option] if option is not None else None
-        return None
+        return self._bound(binding, owner, frame, depth + 1) if owner is not None and binding is not None else None
+
+    def _named(self, expr: ast.Name, scope: Scope, parameters: list[str]) -> list[Default] | None:
+        """A parameter that click or hydra fills in."""
+        owner = scope.binding_scope(expr.id)
+        option = _declared(owner.facts, self._program).options.get(expr.id) if owner is not None else None
+        return [option] if option is not None and expr.id in parameters else None
 
     def _configured(self, name: str, scope: Scope) -> list[Default] | None:
         """`args.name` or `cfg["name"]`: an option of that name in this file, then in any file; then a setting."""
@@ -163,28 +235,37 @@ class Options:
         compare = COMPARE.get(type(op))
         if other is UNKNOWN or compare is None:
             return Truth.UNKNOWN
-        if other is None and self._is_made(left, scope):
-            return Truth.ALWAYS if isinstance(op, ast.IsNot | ast.NotEq) else Truth.NEVER
 
         def holds(value: object) -> bool:
             return bool(compare(value, other))
 
         try:
-            return truth_of(self.values(left, scope, frame), holds)
+            found = self._held(left, scope, frame, 0) if other is None else self.values(left, scope, frame)
+            return truth_of(found, holds)
         except TypeError:
             return Truth.UNKNOWN
-
-    def _is_made(self, expr: ast.expr, scope: Scope) -> bool:
-        """Whether a value is a container or an object, whichever constructor makes it: then it is not None."""
-        origins = self._program.origins(expr, scope)
-        return bool(origins) and all(
-            isinstance(o, Display) or (isinstance(o, Result) and _is_class(o.callee)) for o in origins
-        )
 
 
 def outcome(expr: ast.expr, scope: Scope, program: Program) -> Truth:
     """How an expression comes out as a test, wherever in the program it is evaluated."""
     return Options(program, [scope.facts]).truth(expr, scope, None)
+
+
+def _joined(found: Sequence[list[Default] | None], *, settable: bool = False) -> list[Default] | None:
+    """All values of several; None where one of them is unknown."""
+    known = [values for values in found if values is not None]
+    if not known or len(known) < len(found):
+        return None
+    return [v._replace(settable=v.settable or settable) for values in known for v in values]
+
+
+def _sets_of_others(name: str, facts: ModuleFacts) -> bool:
+    """Whether a file sets an attribute of that name of anything but `self`."""
+    return any(not s.scope.is_self(s.target.value) for s in facts.attribute_sets.get(name, ()))
+
+
+def _is_made(origin: Origin) -> bool:
+    return isinstance(origin, Display) or (isinstance(origin, Result) and _is_class(origin.callee))
 
 
 def _is_class(callee: str | Scope | None) -> bool:

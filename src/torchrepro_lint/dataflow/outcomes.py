@@ -25,6 +25,11 @@ class Truth(Enum):
         """The outcome that no option changes, if there is one."""
         return {Truth.ALWAYS: True, Truth.NEVER: False}.get(self)
 
+    @property
+    def usual(self) -> bool | None:
+        """The outcome by default, if it is known."""
+        return {Truth.USUALLY: True, Truth.RARELY: False}.get(self, self.certain)
+
     def inverted(self) -> Truth:
         """The truth of `not test`."""
         return _INVERSE[self]

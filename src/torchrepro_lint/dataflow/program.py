@@ -23,7 +23,7 @@ from torchrepro_lint.project.project import Project
 from torchrepro_lint.project.unknown import UNKNOWN, Opaque
 
 if TYPE_CHECKING:
-    from torchrepro_lint.dataflow.defaults import Defaults
+    from torchrepro_lint.dataflow.defaults import Defaults, Instantiation
     from torchrepro_lint.evidence import Evidence, Measured
 
 V = TypeVar("V")
@@ -154,17 +154,20 @@ class Program:
     def _runs(self, call: ast.Call, scope: Scope) -> tuple[str | Scope, ...]:
         target = self.names.resolve(call.func, scope)
         if isinstance(target, str | Scope):
-            return self._instantiated(target, call, scope) or (target,)
+            return tuple(made.target for made in self._instantiated(target, call, scope)) or (target,)
         if isinstance(call.func, ast.Attribute) and self.is_of_builtin(call.func.attr):
             return ()
         called = dict.fromkeys(c for c in self.values.callees(call, scope) if c is not None)
         return tuple(called or self._calls_of_object(call, scope))[:MAX_CALLEES]
 
-    def _instantiated(self, target: str | Scope, call: ast.Call, scope: Scope) -> tuple[str | Scope, ...]:
-        """What `hydra.utils.instantiate(cfg.model)` calls, by the name in the configuration."""
+    def instantiated(self, call: ast.Call, scope: Scope) -> list[Instantiation]:
+        """What `hydra.utils.instantiate(cfg.model)` calls, by the names in the configuration."""
+        return self._instantiated(self.names.resolve(call.func, scope), call, scope)
+
+    def _instantiated(self, target: Target | None, call: ast.Call, scope: Scope) -> list[Instantiation]:
         if not isinstance(target, str) or not target.startswith("hydra.") or self.defaults is None:
-            return ()
-        return tuple(self.defaults.instantiated(target, call, scope))
+            return []
+        return self.defaults.instantiated(target, call, scope)
 
     def is_of_builtin(self, method: str) -> bool:
         """Whether a method is one of texts, lists, dicts or sets, and of nothing that the project defines: then what

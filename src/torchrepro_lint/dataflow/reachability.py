@@ -10,7 +10,8 @@ import ast
 from collections.abc import Callable
 
 from torchrepro_lint.dataflow.conditions import Condition, conditions
-from torchrepro_lint.dataflow.options import Frame, Options
+from torchrepro_lint.dataflow.frames import Frame
+from torchrepro_lint.dataflow.options import Options
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import Scope

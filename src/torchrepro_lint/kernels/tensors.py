@@ -9,6 +9,7 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.domain import Domain, Of, Passed, Written
 from torchrepro_lint.dataflow.program import Program
@@ -136,6 +137,14 @@ class Tensors(Domain[Traits]):
                 return Traits(gradient=False)
         return UNKNOWN_TRAITS
 
+    def _in_result(self, container: ast.expr, place: int, scope: Scope, of: Of[Traits]) -> Traits | None:
+        """One item of what a call returned, where every function that it may run returns a tuple."""
+        results = self.program.origins(container, scope)
+        if not results or not all(isinstance(r, Result) and self.layers.functions(r.node, r.scope) for r in results):
+            return None
+        found = self.join([self._returned(r.node, (place,), r.scope, of) for r in results if isinstance(r, Result)])
+        return found if found != UNKNOWN_TRAITS else None
+
     def _returned(self, call: ast.Call, path: tuple[int, ...], scope: Scope, of: Of[Traits]) -> Traits:
         """One item of the tuple that a project function or module returns."""
         values = [(value, function) for function in self.layers.functions(call, scope) for value in function.returns]
@@ -226,6 +235,10 @@ class Tensors(Domain[Traits]):
         whole = of(container, scope)
         if whole.tensor is True and key is not None:
             return indexed(whole, key)
+        if isinstance(key, ast.Constant) and isinstance(key.value, int) and key.value >= 0:
+            packed = self._in_result(container, key.value, scope, of)
+            if packed is not None:
+                return packed
         if key is not None and hints.is_whole(literal_text(key) or ""):
             return WHOLE_NUMBERS
         untrained = whole.tensor is None and (hints.is_batch(container) or whole.gradient is False)

@@ -13,6 +13,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Constant, Parameter, Unknown
 from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.options import outcome
+from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import Scope
@@ -75,10 +76,11 @@ def shuffling(call: Call) -> Certainty | None:
     shuffle = argument(call, "shuffle")
     if sampler is True or not isinstance(shuffle, Site):
         return None
-    truth = outcome(shuffle.node, shuffle.scope, call.program).certain
-    if truth is False:
+    truth = outcome(shuffle.node, shuffle.scope, call.program)
+    is_configured = shuffle.scope.facts.source.kind == "configuration"
+    if (truth.usual if is_configured else truth.certain) is False:
         return None
-    return Certainty.CERTAIN if truth is True and sampler is False else Certainty.LIKELY
+    return Certainty.CERTAIN if truth is Truth.ALWAYS and sampler is False else Certainty.LIKELY
 
 
 def _sampler_given(call: Call) -> bool | None:

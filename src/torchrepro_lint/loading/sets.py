@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.follow import Follow, Policy
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.dataflow.use import STOP, Sink, Steps, Use
-from torchrepro_lint.index import Scope
+from torchrepro_lint.dataflow.use import ANY, STOP, Sink, Steps, Use
+from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.index.parents import Parents
 from torchrepro_lint.rng.texts import Evidence, Texts
 
+_Way: TypeAlias = Literal["whole", "filled", "told"]
+"""How a set comes into a container: as it was made, which is where it is told of; to be filled there; told already."""
 _COMBINING = frozenset({"union", "intersection", "difference", "symmetric_difference", "copy"})
 
 
@@ -57,6 +59,9 @@ def _made(module: Module, program: Program) -> Iterator[Site]:
                 if isinstance(binding.value, ast.Set) and id(binding.value) not in seen:
                     seen.add(id(binding.value))
                     yield Site(binding.value, facts.scope_of(binding.value))
+    for call, scope in facts.calls.get("defaultdict", ()):
+        if _makes_sets(call):
+            yield Site(call, scope)
     for name in ("list", "tuple", "enumerate"):
         for call, scope in facts.calls.get(name, ()):
             if call.args and isinstance(call.args[0], ast.Set):
@@ -67,7 +72,7 @@ def _evidence(site: Site, texts: Texts, program: Program) -> Evidence:
     """What the set is made from; for one made empty, what is added to it."""
     if not isinstance(site.node, ast.Call):
         return texts.holds_text(site.node, site.scope)
-    if site.node.args:
+    if site.node.args and not _makes_sets(site.node):
         return texts.holds_text(site.node.args[0], site.scope)
     found = Evidence.NONE
     for held in _uses(site, program):
@@ -77,6 +82,14 @@ def _evidence(site: Site, texts: Texts, program: Program) -> Evidence:
             case "update", ast.Call(args=[items, *_]):
                 found = max(found, texts.holds_text(items, held.use.scope))
     return found
+
+
+def _makes_sets(node: ast.expr) -> bool:
+    """`defaultdict(set)`, whose values are."""
+    match node:
+        case ast.Call(func=function, args=[ast.Name(id="set"), *_]):
+            return last_name(function) == "defaultdict"
+    return False
 
 
 def holds_only_text(made: Site, program: Program) -> bool:
@@ -135,20 +148,29 @@ def taken_from(made: Site, program: Program) -> list[Site]:
 class _Held(NamedTuple):
     """A use of the set, or of one made from it by set operations; `is_taken` when it is a set no longer."""
 
-    use: Use[None]
+    use: Use[_Way]
     is_taken: bool
 
 
 def _uses(made: Site, program: Program) -> Iterator[_Held]:
-    return Follow(_POLICY, program).found([Use(made.node, made.scope, None)])
+    is_filled = isinstance(made.node, ast.Call) and (not made.node.args or _makes_sets(made.node))
+    path = (ANY,) if _makes_sets(made.node) else ()
+    return Follow(_POLICY, program).found([Use(made.node, made.scope, "filled" if is_filled else "whole", path)])
 
 
-def _judge(use: Use[None], edges: Edges) -> Steps:
+def _judge(use: Use[_Way], edges: Edges) -> Steps:
+    match use.parent:
+        case ast.Dict() | ast.DictComp() | ast.List() | ast.ListComp() | ast.Tuple():
+            if use.state == "filled" and isinstance(use.node, ast.Call):  # made there, and filled from there
+                return (Sink(_Held(use, False)), *edges.of(use))
+            return (Sink(_Held(use, use.state != "told")), *edges.of(use.become("told")))
+        case ast.Call(func=ast.Attribute(attr="setdefault")) as call if use.node in call.args[1:]:
+            return (Sink(_Held(use, False)), *edges.of(use), use.at(call))
     steps = _as_set(use, edges)
-    return (Sink(_Held(use, steps is None)), *(steps or ()))
+    return (Sink(_Held(use, steps is None and use.state != "told")), *(steps or ()))
 
 
-def _as_set(use: Use[None], edges: Edges) -> Steps | None:
+def _as_set(use: Use[_Way], edges: Edges) -> Steps | None:
     """Where the set, or one made from it, goes on as a set; None where it does not."""
     parent = use.parent
     match parent:
@@ -172,4 +194,4 @@ def _as_set(use: Use[None], edges: Edges) -> Steps | None:
     return None
 
 
-_POLICY: Policy[None, _Held] = Policy("uses of a set", _judge, bound=200)
+_POLICY: Policy[_Way, _Held] = Policy("uses of a set", _judge, bound=200)

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
+from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.conditions import conditions, written
 from torchrepro_lint.dataflow.domain import Domain, Of
 from torchrepro_lint.dataflow.evaluate import attribute_values
@@ -28,7 +29,6 @@ _RANK = re.compile(
 _GETTER = re.compile(
     r"^_*(?:get_)?(?:(?:global|local|dist|dp|ddp|process|data_parallel)_)?rank$|^process_index$", re.IGNORECASE
 )
-_JOINS = "init_process_group("
 _VARIABLES = ("RANK", "LOCAL_RANK", "SLURM_PROCID", "SLURM_LOCALID", "OMPI_COMM_WORLD_RANK")
 _FIRST = re.compile(
     r"^_*(?:is_)?(?:(?:local|global|world|dist)_)?(?:main|master|chief|primary|lead|root|rank_?(?:0|zero))"
@@ -58,7 +58,10 @@ def is_rank(node: ast.expr) -> bool:
 
 def has_ranks(facts: ModuleFacts, program: Program) -> bool:
     """Whether any file of the project joins a group of processes; of a program, one that it may run."""
-    joining, own = program.project.text.containing(_JOINS), facts.source.path
+    signs = {row["written"] for row in catalogue.names("distributed", "groups").values()}
+    searched = [program.project.text.containing(sign) for sign in sorted(signs)]
+    joining = None if None in searched else {path for found in searched for path in found or ()}
+    own = facts.source.path
     if joining and entries(facts, program.project) and not program.project.users([own]):
         return not program.project.reachable(own).isdisjoint(joining)
     return joining is None or bool(joining)

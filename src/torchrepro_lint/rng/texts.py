@@ -144,6 +144,8 @@ class Texts(Domain[Text]):
         if wraps in _SAME_ITEMS and call.args:
             whole = of(call.args[-1], scope)
             return whole._replace(own=whole.items if wraps in _HASHABLE else Evidence.OTHER)
+        if wraps == "zip" and call.args:
+            return _zipped([of(a, scope).items for a in call.args])
         if wraps == "map" and call.args:
             mapped = self.program.qualified(call.args[0], scope)
             return _holding(Evidence.SURE if mapped in _table()["functions"] else Evidence.NONE)
@@ -160,6 +162,13 @@ def _table() -> Mapping[str, Any]:
 def _each(evidence: Evidence) -> Text:
     """An item of which this is known: that of a text is one, and so are its own."""
     return Text(evidence, evidence, evidence)
+
+
+def _zipped(items: Sequence[Evidence]) -> Text:
+    """Tuples of an item each: with a text in them if one of these is, surely orderable only if all are."""
+    strongest = max(items)
+    found = strongest if min(items) is strongest else min(strongest, Evidence.NAME)
+    return Text(Evidence.OTHER, found, Evidence.NONE)
 
 
 def _holding(evidence: Evidence) -> Text:

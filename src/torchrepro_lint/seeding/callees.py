@@ -10,7 +10,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.binding import is_super
 from torchrepro_lint.dataflow.calls import Call
-from torchrepro_lint.dataflow.options import Frame
+from torchrepro_lint.dataflow.frames import Frame
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.loading.worker_draws import worker_draws
@@ -47,7 +47,18 @@ class Callees:
             method = self._program.names.class_member(frame.owner, function.attr)
             if isinstance(method, Scope):  # a subclass may have its own
                 return (method,)
-        return self._program.runs(call, scope) or methods_of_unpickled(call, scope, self._program)
+        found = self._program.runs(call, scope) or methods_of_unpickled(call, scope, self._program)
+        return found or self._method_of_instantiated(function, scope)
+
+    def _method_of_instantiated(self, function: ast.expr, scope: Scope) -> tuple[Scope, ...]:
+        """The method of an object that Hydra makes: `instantiate(cfg.engine).run()`."""
+        if not isinstance(function, ast.Attribute):
+            return ()
+        made = [o for o in self._program.origins(function.value, scope) if isinstance(o, Result)]
+        targets = [i.target for o in made for i in self._program.instantiated(o.node, o.scope) if i.is_outermost]
+        owners = [t for t in targets if isinstance(t, Scope) and t.kind == "class"]
+        methods = (self._program.names.method(owner, function.attr) for owner in owners)
+        return tuple(m for m in methods if m is not None)
 
     def owners(self, method: Scope, call: ast.Call, scope: Scope, frame: Frame) -> list[Scope | None]:
         """The classes of the objects that a method may be called on; [None] for one that is not known."""

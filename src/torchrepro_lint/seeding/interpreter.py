@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.dynamic_lookup import picked
-from torchrepro_lint.dataflow.options import Frame, Options
+from torchrepro_lint.dataflow.frames import Frame
+from torchrepro_lint.dataflow.options import Options
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
@@ -108,10 +109,16 @@ class _Interpreter:
         return state
 
     def _function(
-        self, function: Scope, call: ast.Call | None, frame: Frame, state: State, owner: Scope | None = None
+        self,
+        function: Scope,
+        call: ast.Call | None,
+        frame: Frame,
+        state: State,
+        owner: Scope | None = None,
+        receiver: ast.expr | None = None,
     ) -> State:
         """Run a project function, or take the result of an equal run from the memo. `owner` is the class of the
-        object that a method is called on."""
+        object that a method is called on; `receiver` is that object where the call does not show it."""
         if state is None:
             return state
         term, notes = self._summaries.of((function, owner))
@@ -125,17 +132,17 @@ class _Interpreter:
         signature = (owner, self._signature(function, call, frame, state))
         if signature in self._memo:
             return replayed(self._memo[signature], state)
-        depending = self.effects.depending
+        depending = self.effects.depending, self.options.of_objects
         self._active.add(key)
         self._see(function.facts)
         if (function, owner) not in self._noted:
             self._noted.add((function, owner))
             self._note(notes)
         self._exits.append([])
-        ended = self._term(term, state, Frame(function, call, frame, owner))
+        ended = self._term(term, state, Frame(function, call, frame, owner, receiver))
         after = either([ended, *self._exits.pop()]) or state
         self._active.discard(key)
-        if depending == self.effects.depending:
+        if depending == (self.effects.depending, self.options.of_objects):
             self._memo[signature] = after
         return after
 
@@ -179,9 +186,11 @@ class _Interpreter:
         assert state is not None
         passed: list[object] = []
         if call is not None:
-            for value in (*call.args, *(k.value for k in call.keywords)):
+            given: list[tuple[object, ast.expr]] = [(None, a) for a in call.args]
+            given += [(k.arg or call, k.value) for k in call.keywords]  # what `**mapping` holds, each call says itself
+            for name, value in given:
                 known = self.options.values(value, frame.function, frame) if _may_be_known(value) else None
-                passed.append(repr([(d.value, d.settable) for d in known]) if known else "?")
+                passed.append((name, repr([(d.value, d.settable) for d in known]) if known else "?"))
         levels = tuple((f.level, f.early is None) for f in state)
         effects = self.effects
         return (
@@ -252,7 +261,7 @@ class _Interpreter:
     def _loop(self, item: Loop, state: State, frame: Frame) -> State:
         for method, owner in item.iterated:
             self._chain.append(Step(item.head, item.scope))
-            state = self._function(method, None, frame, state, owner)
+            state = self._function(method, None, frame, state, owner, item.head)
             self._chain.pop()
         body = self._term(item.body, state, frame)
         return self._term(item.orelse, body if body is not None else state, frame)
@@ -461,4 +470,4 @@ def _is_case(test: ast.expr) -> bool:
 
 
 def _may_be_known(value: ast.expr) -> bool:
-    return isinstance(value, ast.Constant | ast.Name | ast.Attribute)
+    return isinstance(value, ast.Constant | ast.Name | ast.Attribute | ast.IfExp)

@@ -7,7 +7,7 @@ shuffle the data among themselves must agree on how.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
@@ -19,14 +19,15 @@ from torchrepro_lint.seeding.seeding import TRAINS, Seeding
 from torchrepro_lint.seeding.transfer import is_besides
 
 _SPLITS = frozenset({"random_split", "randperm"})
+_JOIN = "torch.distributed.init_process_group"
 _SPAWN = "torch.multiprocessing.spawn"
 
 
 class RankSeed(NamedTuple):
-    """What is added to the seed, if anything; `is_in_environment` where that is still to be read from there."""
+    """What is added to the seed, if anything; `variable` is the environment variable that it is to be read from."""
 
     added: str = ""
-    is_in_environment: bool = False
+    variable: str = ""
 
     def of(self, seed: str) -> str:
         """The seed of a process."""
@@ -56,15 +57,27 @@ def _rank_of_process(seeding: Seeding, process: Scope, program: Program) -> Rank
 
 def _rank_in_group(seeding: Seeding, program: Program) -> RankSeed | None:
     """The rank that a launcher puts into the environment; None for a program by itself. A library that joins the
-    processes has rules of its own for what they share."""
-    joins = list(_calls(seeding, "init_process_group"))
+    processes has rules of its own for what they share; one that is started by several launchers has several ranks.
+    The trainers of Lightning and transformers give all ranks one seed themselves."""
+    groups = catalogue.names("distributed", "groups")
+    joins = list(_calls_of(groups, seeding, program))
+    joins += [(call, _JOIN) for call, _ in _calls(seeding, _JOIN.rpartition(".")[2])]
     if not joins:
-        joining = {name for key in ("accelerators", "fabrics") for name in catalogue.names("frameworks", key)}
-        names = {name.rpartition(".")[2] for name in joining}
-        calls = (site for name in sorted(names) for site in _calls(seeding, name))
-        return RankSeed() if any(program.callee(*site) in joining for site in calls) else None
+        keys = ("accelerators", "fabrics")
+        joining = [name for key in keys for name in catalogue.names("frameworks", key)]
+        return RankSeed() if any(True for _ in _calls_of(joining, seeding, program)) else None
+    variables = {groups[name].get("variable", "") for _, name in joins}
     numbered = any(k.arg == "rank" or k.arg is None for call, _ in joins for k in call.keywords)
-    return RankSeed() if numbered else RankSeed("rank", is_in_environment=True)
+    return RankSeed() if numbered or len(variables) > 1 or "" in variables else RankSeed("rank", variables.pop())
+
+
+def _calls_of(names: Collection[str], seeding: Seeding, program: Program) -> Iterator[tuple[ast.Call, str]]:
+    """The calls of these external names that the program may come by."""
+    for last in sorted({name.rpartition(".")[2] for name in names}):
+        for call, scope in _calls(seeding, last):
+            name = program.callee(call, scope)
+            if name in names:
+                yield call, str(name)
 
 
 def _draws_apart(seeding: Seeding, program: Program) -> bool:

@@ -11,7 +11,7 @@ import ast
 from typing import NamedTuple, TypeAlias
 
 from torchrepro_lint.dataflow.dynamic_lookup import picked
-from torchrepro_lint.dataflow.options import Frame
+from torchrepro_lint.dataflow.frames import Frame
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Scope, last_name

@@ -9,9 +9,11 @@ from contextlib import contextmanager
 from functools import cache
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.conditions import known
-from torchrepro_lint.dataflow.options import Frame, Options
+from torchrepro_lint.dataflow.conditions import conditions, known
+from torchrepro_lint.dataflow.frames import Frame
+from torchrepro_lint.dataflow.options import Options
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.reaching_definitions import reads
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.rng.draws import Draw, Seeder, draw_of, is_seeder, seeder_of
@@ -26,6 +28,7 @@ _STAND_IN = r"dummy|dump_?input|example_?input|fake_?input|flops|macs|complexity
 _OWN_GENERATORS = (
     r"(?i)(?:^|_|\.)(?:envs?|environment|\w*_space|rng|np_random|generator)$"  # their seed is no global one
 )
+_PLAIN = (ast.Assign, ast.Expr, ast.Assert, ast.Delete)
 _KNOWN = ("torch", "numpy", "random", "builtins", "imgaug")  # packages of which the catalogue has every seeder
 
 
@@ -144,7 +147,7 @@ class Effects:
             is_left_out = not seeder.node.args and not seeder.node.keywords
             return UNSEEDED if is_left_out else SEEDED
         values = self.options.values(seeder.seed, seeder.scope, frame)
-        if not values or not all(v.value is None for v in values):
+        if not values or not all(v.value is None for v in values) or _is_asserted(seeder.seed, seeder):
             return SEEDED
         return MAYBE if any(v.settable for v in values) else UNSEEDED
 
@@ -265,6 +268,13 @@ def _sounds_like_a_seed(name: str | None, written: str) -> bool:
     return not is_known and bool(re.search(_SEEDS_BY_NAME, last)) and not last.startswith(_READS)
 
 
+def _is_asserted(seed: ast.expr, seeder: Seeder) -> bool:
+    """Whether the program fails before it seeds with None: `assert seed is not None`."""
+    asserted = [c.test for c in conditions(seeder.node, seeder.scope) if isinstance(c.owner, ast.Assert)]
+    texts = {f"{ast.unparse(seed)}{test}" for test in ("", " is not None")}
+    return any(ast.unparse(test) in texts for test in asserted)
+
+
 def _is_guarded(seeder: Seeder) -> bool:
     """Whether a call at module level stands under `if __name__ == "__main__"`, which a child does not run."""
     guard = seeder.scope.facts.guard
@@ -333,8 +343,8 @@ def _uses(name: str, scope: Scope) -> bool:
 
 def is_besides(draw: Draw) -> bool:
     """`args.seed = random.randint(...)` picks a seed, it is not drawn after one; a port, an address or the name of a
-    run is no result, and runs that share it get into each other's way."""
-    if _is_in_address(draw) or _is_given_as_seed(draw):
+    run is no result, and runs that share it get into each other's way. Nor is what a kernel is only tried out with."""
+    if _is_in_address(draw) or _is_given_as_seed(draw) or _is_tried_out(draw):
         return True
     statement = draw.scope.facts.statement(draw.node)
     targets = statement.targets if isinstance(statement, ast.Assign) else []
@@ -361,6 +371,24 @@ def _is_in_address(draw: Draw) -> bool:
         if any("://" in text for text in texts):
             return True
     return False
+
+
+def _is_tried_out(draw: Draw) -> bool:
+    """`try: kernel(torch.randn(3)) except RuntimeError: HAS_KERNEL = False` at the top of a module: something is called
+    with it there, and what the body makes is read nowhere else."""
+    facts, scope = draw.scope.facts, draw.scope
+    trying = next((a for a in facts.ancestors(draw.node) if isinstance(a, ast.Try)), None)
+    if scope.kind != "module" or draw.kind != "sample" or trying is None:
+        return False
+    handled = [statement for handler in trying.handlers for statement in handler.body]
+    if not handled or not all(isinstance(s, ast.Assign) and isinstance(s.value, ast.Constant) for s in handled):
+        return False
+    if facts.statement(draw.node) not in trying.body or not all(isinstance(s, _PLAIN) for s in trying.body):
+        return False
+    names = {n.id for s in trying.body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    used = [site.node for name in names for site in reads(name, scope)]
+    is_passed = any(isinstance(facts.parents.get(node), ast.Call) for node in (draw.node, *used))
+    return is_passed and all(trying in facts.ancestors(node) for node in used)
 
 
 def _is_given_as_seed(draw: Draw) -> bool:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import NamedTuple
 
+from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import Scope
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.rng.draws import draw_of
@@ -13,7 +16,7 @@ from torchrepro_lint.rng.entropy import Entropy
 from torchrepro_lint.seeding.seeding import MAYBE, Seeding, Step, Witness
 from torchrepro_lint.seeding.unfollowed import may_train, may_use_tensors, never_seeds, opaque, uses_tensors
 
-NEVER, BY_OPTION, IN_PROCESS, UNSEEN, SHOWN = "never", "by option", "in process", "unseen", "shown"
+NEVER, BY_OPTION, IN_PROCESS, UNSEEN, SHOWN, KEPT = "never", "by option", "in process", "unseen", "shown", "kept"
 MAX_SHOWN = 3
 _DESCRIBE = frozenset({"shape", "size", "dtype", "device", "ndim", "numel"})
 
@@ -38,8 +41,9 @@ def unseeded(seeding: Seeding, program: Program) -> Unseeded | None:
         return _known(seeding, found)
     if seeding.met or seeding.late or seeding.is_trial or seeding.is_launcher:
         return None
-    if seeding.sampled and _only_shows(seeding, program):
-        return _known(seeding, {f: (w, True) for f, w in seeding.sampled.items()})._replace(kind=SHOWN)
+    kind = _put_out(seeding, program) if seeding.sampled else None
+    if kind is not None:
+        return _known(seeding, {f: (w, True) for f, w in seeding.sampled.items()})._replace(kind=kind)
     return _cut_short(seeding, program) if not seeding.complete else _unseen(seeding, program)
 
 
@@ -61,14 +65,44 @@ def _kind(seeding: Seeding, witness: Witness, certain: bool) -> str:
     return BY_OPTION if witness.level == MAYBE or witness.draw.family in seeding.conditional else NEVER
 
 
-def _only_shows(seeding: Seeding, program: Program) -> bool:
-    """Whether a program is one file that prints what it draws, and neither trains nor keeps anything."""
-    if seeding.trains or not seeding.complete or len(seeding.visited) > 1 or not uses_tensors(seeding):
-        return False
-    printed = (site for facts in seeding.visited for site in facts.calls.get("print", ()) if seeding.runs(*site))
-    return all(w.sure for w in seeding.sampled.values()) and any(
-        _is_drawn(value, scope, program) for call, scope in printed for value in call.args
-    )
+def _put_out(seeding: Seeding, program: Program) -> str | None:
+    """Whether a program is one file that prints, or else writes to a file, what it draws, and does not train."""
+    if seeding.trains or not seeding.complete or len(seeding.visited) > 1:
+        return None
+    if not all(witness.sure for witness in seeding.sampled.values()):
+        return None
+    if uses_tensors(seeding) and any(_is_drawn(*site, program) for site in _printed(seeding)):
+        return SHOWN
+    if not program.project.text.mentioning("torch"):
+        return None
+    return KEPT if any(_is_drawn(*site, program) for site in _written(seeding, program)) else None
+
+
+def _printed(seeding: Seeding) -> Iterator[Site]:
+    for call, scope in _running(seeding, "print"):
+        yield from (Site(value, scope) for value in call.args)
+
+
+def _written(seeding: Seeding, program: Program) -> Iterator[Site]:
+    """What is written to files."""
+    rows = catalogue.table("rng")["kept"]
+    for name, position in rows["functions"].items():
+        for call, scope in _running(seeding, name.rpartition(".")[2]):
+            if program.callee(call, scope) == name:
+                yield from (Site(value, scope) for value in (*call.args[position:], *(k.value for k in call.keywords)))
+    for name in rows["of_value"]:
+        for call, scope in _running(seeding, name):
+            if isinstance(call.func, ast.Attribute):
+                yield Site(call.func.value, scope)
+    for name in rows["of_file"]:
+        for call, scope in _running(seeding, name):
+            yield from (Site(value, scope) for value in call.args if isinstance(call.func, ast.Attribute))
+
+
+def _running(seeding: Seeding, name: str) -> Iterator[tuple[ast.Call, Scope]]:
+    """The calls of that name that the program may come by."""
+    for facts in seeding.visited:
+        yield from (site for site in facts.calls.get(name, ()) if seeding.runs(*site))
 
 
 def _is_drawn(value: ast.expr, scope: Scope, program: Program) -> bool:

@@ -1,0 +1,118 @@
+"""Calls in progress, and how the object was constructed that the method of one is called on: from the frame backward,
+by names, arguments and results, so that each object keeps the arguments that it was made with in this program.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from torchrepro_lint.dataflow.binding import argument_for, is_super
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.index import Scope
+from torchrepro_lint.project.names import Variable
+
+MAX_DEPTH = 8  # names, arguments and results between a use of an object and its construction
+MAX_MADE = 8  # constructions that one expression may mean
+_HAND_ON = frozenset({"builtins.enumerate", "builtins.iter", "itertools.islice", "tqdm.tqdm", "tqdm.auto.tqdm"})
+
+
+class Frame(NamedTuple):
+    """A call in progress: `function` entered by `call`, evaluated in `caller`; `owner` is the class of its `self`,
+    and `receiver` is the object in `caller`, where no call says which it is."""
+
+    function: Scope
+    call: ast.Call | None = None
+    caller: Frame | None = None
+    owner: Scope | None = None
+    receiver: ast.expr | None = None
+
+
+def is_constructor(function: Scope) -> bool:
+    """Whether a method makes an object what it is."""
+    return function.name.rpartition(".")[2] == "__init__"
+
+
+def constructions(frame: Frame, program: Program) -> list[Frame] | None:
+    """The calls of its constructor that may have made the `self` of a frame; None where one of them is not known."""
+    return _of_self(frame, program, 0)
+
+
+def _of_self(frame: Frame, program: Program, depth: int) -> list[Frame] | None:
+    if frame.owner is None or frame.caller is None:
+        return None
+    if frame.receiver is not None:
+        receiver: ast.expr = frame.receiver
+    elif frame.call is None:
+        return None
+    elif is_constructor(frame.function) and not is_super(_held(frame.call)):
+        return [frame]
+    else:
+        receiver = _held(frame.call)
+    if is_super(receiver):
+        return _of_self(frame.caller, program, depth + 1)
+    made = _made(receiver, frame.caller.function, frame.caller, program, depth + 1)
+    return [m for m in made if m.owner is frame.owner] if made is not None else None
+
+
+def _held(call: ast.Call) -> ast.expr:
+    return call.func.value if isinstance(call.func, ast.Attribute) else call.func
+
+
+def _made(expr: ast.expr, scope: Scope, frame: Frame, program: Program, depth: int) -> list[Frame] | None:
+    """The constructors of the project by which an expression is made, whose calls are in progress."""
+    if depth > MAX_DEPTH:
+        return None
+    match expr:
+        case ast.Name() if scope.is_self(expr) and scope.function is frame.function:
+            return _of_self(frame, program, depth + 1)
+        case ast.Name(id=name):
+            variable = program.resolve(expr, scope)
+            if not isinstance(variable, Variable) or variable.scope is not frame.function:
+                return None
+            bindings = program.values.reaching(variable, expr, scope)
+            if [b.kind for b in bindings] == ["parameter"]:
+                return _passed(name, frame, program, depth)
+            values = [b.value if b.kind == "assign" else None for b in bindings]
+            return _all(_made(v, scope, frame, program, depth + 1) if v is not None else None for v in values)
+        case ast.IfExp(body=body, orelse=orelse):
+            return _all(_made(arm, scope, frame, program, depth + 1) for arm in (body, orelse))
+        case ast.Call(args=[items, *_]) if program.qualified(expr.func, scope) in _HAND_ON:
+            return _made(items, scope, frame, program, depth + 1)
+        case ast.Call():
+            callees = program.values.callees(expr, scope)
+            return _all(_returned(callee, expr, frame, program, depth + 1) for callee in callees)
+        case ast.Constant() | ast.List() | ast.Tuple() | ast.Dict() | ast.Set():
+            return []
+    return None
+
+
+def _passed(name: str, frame: Frame, program: Program, depth: int) -> list[Frame] | None:
+    """What the call in progress gives a parameter."""
+    given = argument_for(frame.call, frame.function, name) if frame.call is not None else None
+    if not isinstance(given, ast.expr) or frame.caller is None:
+        return None
+    return _made(given, frame.caller.function, frame.caller, program, depth + 1)
+
+
+def _returned(
+    callee: str | Scope | None, call: ast.Call, frame: Frame, program: Program, depth: int
+) -> list[Frame] | None:
+    if not isinstance(callee, Scope):
+        return [] if callee is not None else None
+    if callee.kind == "class":
+        constructor = program.names.method(callee, "__init__")
+        return [Frame(constructor, call, frame, callee)] if constructor is not None else None
+    inner = Frame(callee, call, frame)
+    return _all(_made(value, callee, inner, program, depth + 1) for value in callee.returns)
+
+
+def _all(ways: Iterable[list[Frame] | None]) -> list[Frame] | None:
+    """Those of all ways; None where one is not known."""
+    found: dict[Frame, None] = {}
+    for way in ways:
+        if way is None or len(found) > MAX_MADE:
+            return None
+        found |= dict.fromkeys(way)
+    return list(found)
