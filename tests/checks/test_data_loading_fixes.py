@@ -33,6 +33,31 @@ SAFE = {
         HEAD + "generator = None\nloader_generator = torch.Generator().manual_seed(0)\nwhile True:\n"
         "    DataLoader(d, shuffle=True, generator=loader_generator)\n",
     ),
+    "two in a loop": (
+        "TRP201",
+        HEAD + "while True:\n    a = DataLoader(d, shuffle=True)\n    test_loader = DataLoader(e, shuffle=True)\n",
+        HEAD + "generator = torch.Generator().manual_seed(0)\ntest_generator = torch.Generator().manual_seed(1)\n"
+        "while True:\n    a = DataLoader(d, shuffle=True, generator=generator)\n"
+        "    test_loader = DataLoader(e, shuffle=True, generator=test_generator)\n",
+    ),
+    "seeded above": (
+        "TRP201",
+        HEAD + "def f(params):\n    torch.manual_seed(params['seed'])\n    DataLoader(d, shuffle=True)\nf(g)\n",
+        HEAD + "def f(params):\n    torch.manual_seed(params['seed'])\n"
+        "    DataLoader(d, shuffle=True, generator=torch.Generator().manual_seed(params['seed']))\nf(g)\n",
+    ),
+    "arguments on lines of their own": (
+        "TRP201",
+        HEAD + f"loader = DataLoader(d,\n    batch_size={'x' * 50}, shuffle=True)\n",
+        HEAD + f"loader = DataLoader(d,\n    batch_size={'x' * 50}, shuffle=True,\n"
+        "    generator=torch.Generator().manual_seed(0))\n",
+    ),
+    "too long for its line": (
+        "TRP201",
+        HEAD + f"# about it\nx = DataLoader(d, shuffle=True) if {'d' * 36} else e\n",
+        HEAD + "# about it\ngenerator = torch.Generator().manual_seed(0)\n"
+        f"x = DataLoader(d, shuffle=True, generator=generator) if {'d' * 36} else e\n",
+    ),
     "from-import": (
         "TRP201",
         "from torch import Generator\nfrom torch.utils.data import DataLoader\nDataLoader(d, shuffle=True)\n",
