@@ -102,7 +102,7 @@ PLACES = {
     ),
     "an option that is off": (
         OPTIONS.format(default=", default=-1", seeds="if args.seed > -1:\n    torch.manual_seed(args.seed)\n"),
-        "type=int, default=0)\nargs = parser.parse_args()\nif args.seed > -1:\n    torch.manual_seed(args.seed)\ntorch.nn",
+        "type=int, default=0)\nargs = parser.parse_args()\nif args.seed > -1:\n    torch.manual_seed(args.seed)\n",
     ),
     "after what reads options and opens a log": (
         "import torch\nfrom docopt import docopt\nfrom torch.utils.tensorboard import SummaryWriter\n\nseed = 5\n"
@@ -125,3 +125,7 @@ def test_a_seed_in_a_function_of_another_file_that_does_other_work_gets_none_bes
     text += "torch.nn.Linear(4, 1)(d).sum().backward()\n"
     assert "torch.manual_seed(0)" in fixed(tmp_path, text)
     assert (tmp_path / "tasks.py").read_text() == tasks
+
+
+def test_workers_of_ray_have_generators_of_their_own(tmp_path: Path) -> None:
+    assert fixes(tmp_path, "import ray\nimport torch\n\ntorch.nn.Linear(4, 1)(d).sum().backward()\n") == [False]

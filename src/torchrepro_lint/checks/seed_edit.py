@@ -33,6 +33,7 @@ SEED_CALLS = {"python": ("random", "seed"), "numpy": ("numpy", "random.seed"), "
 _NAMES = frozenset(".".join(call) for call in SEED_CALLS.values())
 
 
+_ELSEWHERE = frozenset({"ray"})  # its tasks and actors run in workers: docs.ray.io/en/latest/ray-core/walkthrough.html
 _SEEDS = re.compile(r"seed|random|rng|reprod|determin|init|set_?up", re.IGNORECASE)
 
 
@@ -47,6 +48,8 @@ class _Place(NamedTuple):
 
 def seed_edits(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Edit, ...]:
     """Seed the program, and each process that starts afresh; nothing where one of them is for a person to decide."""
+    if _runs_elsewhere(seeding):
+        return ()
     processes = dict.fromkeys(w.process for w in found.draws.values() if w.process is not None)
     made = [_in_process(program, seeding, found, process) for process in processes]
     if any(w.process is None for w in found.draws.values()) or not found.draws:
@@ -56,6 +59,11 @@ def seed_edits(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Edi
             or _in_program(program, seeding, found)
         )
     return tuple(dict.fromkeys(edit for edits in made for edit in edits)) if all(made) else ()
+
+
+def _runs_elsewhere(seeding: Seeding) -> bool:
+    """Whether the program hands work to processes that do not begin with its code, nor with its seeds."""
+    return any(b.target.partition(".")[0] in _ELSEWHERE for facts in seeding.visited for b in facts.imports)
 
 
 # -- which generators -------------------------------------------------------------------------------------------------
