@@ -148,6 +148,17 @@ def test_the_safe_fix_writes_what_reads_best_there(code: str, before: str, after
 
 
 @pytest.mark.parametrize(
+    ("arguments", "mended"), [("", True), ("shuffle=False, ", False), ("sampler=s, shuffle=False, ", True)]
+)
+def test_a_loader_that_is_told_not_to_shuffle_keeps_the_program_s_seed(
+    arguments: str, mended: bool, tmp_path: Path
+) -> None:
+    data = "import random\nclass D(Dataset):\n    def __getitem__(self, i):\n        return random.random()\n"
+    before = f"{HEAD}{data}loader = DataLoader(D(), {arguments}num_workers=2)\n"
+    assert (fixed(tmp_path, "TRP202", before) != before) is mended
+
+
+@pytest.mark.parametrize(
     "before",
     [
         "def f():\n    return DataLoader(d, shuffle=True)\nfor e in es:\n    f()\n",
