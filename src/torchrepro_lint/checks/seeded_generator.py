@@ -55,7 +55,7 @@ def seeded_generator(call: Call, program: Program) -> GeneratorFix:
         return GeneratorFix()  # made there, it would give each epoch the same order
     facts, loop = call.facts, outermost_loop(call.facts, call.node) or _comprehending(call)
     made = import_name(facts, "torch.Generator", call.scope, loop or call.node)
-    seed = numbered(Seeds(program).expression(call.scope, loop or call.node), number_beside(call))
+    seed = numbered(Seeds(program).of_generator(call.scope, loop or call.node), number_beside(call))
     generator = f"{made.text}().manual_seed({seed})"
     unsafe = exists == "some" or runs == "unknown" or _cuda_by_default(program)
     unsafe = unsafe or differs_by_rank(call) or is_made_side_by_side(call)

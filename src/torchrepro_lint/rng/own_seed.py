@@ -60,8 +60,11 @@ class Seeds:
         self._default = str(program.project.seed)
 
     def expression(self, scope: Scope, node: ast.AST) -> str:
-        """What an expert would write as the seed at `node`: `seed`, `SEED`, `args.seed`, what the same function seeds
-        with above, or a constant."""
+        """What an expert would write as the seed at `node`: `seed`, `SEED`, `args.seed` or a constant."""
+        return self.own(scope, node) or self._default
+
+    def of_generator(self, scope: Scope, node: ast.AST) -> str:
+        """The same for a generator made at `node`: what its function seeds with above comes before a constant."""
         return self.own(scope, node) or self._given_above(scope, node) or self._default
 
     def own(self, scope: Scope, node: ast.AST) -> str | None:
