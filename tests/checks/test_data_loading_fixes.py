@@ -33,6 +33,31 @@ SAFE = {
         HEAD + "generator = None\nloader_generator = torch.Generator().manual_seed(0)\nwhile True:\n"
         "    DataLoader(d, shuffle=True, generator=loader_generator)\n",
     ),
+    "two in a loop": (
+        "TRP201",
+        HEAD + "while True:\n    a = DataLoader(d, shuffle=True)\n    test_loader = DataLoader(e, shuffle=True)\n",
+        HEAD + "generator = torch.Generator().manual_seed(0)\ntest_generator = torch.Generator().manual_seed(1)\n"
+        "while True:\n    a = DataLoader(d, shuffle=True, generator=generator)\n"
+        "    test_loader = DataLoader(e, shuffle=True, generator=test_generator)\n",
+    ),
+    "seeded above": (
+        "TRP201",
+        HEAD + "def f(params):\n    torch.manual_seed(params['seed'])\n    DataLoader(d, shuffle=True)\nf(g)\n",
+        HEAD + "def f(params):\n    torch.manual_seed(params['seed'])\n"
+        "    DataLoader(d, shuffle=True, generator=torch.Generator().manual_seed(params['seed']))\nf(g)\n",
+    ),
+    "arguments on lines of their own": (
+        "TRP201",
+        HEAD + f"loader = DataLoader(d,\n    batch_size={'x' * 50}, shuffle=True)\n",
+        HEAD + f"loader = DataLoader(d,\n    batch_size={'x' * 50}, shuffle=True,\n"
+        "    generator=torch.Generator().manual_seed(0))\n",
+    ),
+    "too long for its line": (
+        "TRP201",
+        HEAD + f"# about it\nx = DataLoader(d, shuffle=True) if {'d' * 36} else e\n",
+        HEAD + "# about it\ngenerator = torch.Generator().manual_seed(0)\n"
+        f"x = DataLoader(d, shuffle=True, generator=generator) if {'d' * 36} else e\n",
+    ),
     "from-import": (
         "TRP201",
         "from torch import Generator\nfrom torch.utils.data import DataLoader\nDataLoader(d, shuffle=True)\n",
@@ -120,6 +145,17 @@ SAFE = {
 @pytest.mark.parametrize(("code", "before", "after"), SAFE.values(), ids=SAFE)
 def test_the_safe_fix_writes_what_reads_best_there(code: str, before: str, after: str, tmp_path: Path) -> None:
     assert fixed(tmp_path, code, before) == after
+
+
+@pytest.mark.parametrize(
+    ("arguments", "mended"), [("", True), ("shuffle=False, ", False), ("sampler=s, shuffle=False, ", True)]
+)
+def test_a_loader_that_is_told_not_to_shuffle_keeps_the_program_s_seed(
+    arguments: str, mended: bool, tmp_path: Path
+) -> None:
+    data = "import random\nclass D(Dataset):\n    def __getitem__(self, i):\n        return random.random()\n"
+    before = f"{HEAD}{data}loader = DataLoader(D(), {arguments}num_workers=2)\n"
+    assert (fixed(tmp_path, "TRP202", before) != before) is mended
 
 
 @pytest.mark.parametrize(

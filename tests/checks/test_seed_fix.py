@@ -8,6 +8,7 @@ import pytest
 
 from torchrepro_lint import cards
 from torchrepro_lint.engine import Request, check
+from torchrepro_lint.repair import fix
 from torchrepro_lint.settings import SettingsResolver
 
 NOISE = """\
@@ -23,15 +24,108 @@ for batch in torch.ones(8, 2, 4):
 """
 
 
-def fixes(folder: Path, text: str) -> list[bool]:
-    """Whether each finding of TRP101 has a fix that is safe."""
+def request(folder: Path, text: str) -> Request:
     (folder / "pyproject.toml").write_text("")
     (folder / "train.py").write_text(text)
-    resolver = SettingsResolver(cards.codes(), isolated=True, overrides={"select": ["TRP101"]})
-    return [f.fix is not None for f in check(Request((folder,), resolver)).findings]
+    return Request((folder,), SettingsResolver(cards.codes(), isolated=True, overrides={"select": ["TRP101"]}))
+
+
+def fixes(folder: Path, text: str) -> list[bool]:
+    """Whether each finding of TRP101 has a fix that is safe."""
+    return [f.fix is not None for f in check(request(folder, text)).findings]
+
+
+def fixed(folder: Path, text: str) -> str:
+    """The text after the safe fix."""
+    fix(request(folder, text), unsafe=False, write=True)
+    return (folder / "train.py").read_text()
 
 
 @pytest.mark.parametrize(("draw", "fixed"), [("batch += torch.randn_like(batch)", False), ("pass", True)])
 def test_ranks_keep_the_noise_that_each_draws(draw: str, fixed: bool, tmp_path: Path) -> None:
     """One constant for all of them would give every process the same noise."""
     assert fixes(tmp_path, NOISE.format(draw=draw)) == [fixed]
+
+
+GROUP = """\
+import os
+
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader
+
+{before}
+dist.init_process_group("gloo")
+model = torch.nn.Linear(4, 4)
+loader = DataLoader(data, {shuffle})
+for batch in loader:
+    model(batch).sum().backward()
+"""
+
+
+def test_ranks_that_shuffle_all_samples_keep_orders_of_their_own(tmp_path: Path) -> None:
+    """With one seed, each of them would train on the same batches."""
+    assert "torch.manual_seed(rank)" in fixed(tmp_path, GROUP.format(before="", shuffle="shuffle=True"))
+    sharing = "shuffle=(sampler is None), sampler=sampler"
+    assert "torch.manual_seed(0)" in fixed(tmp_path, GROUP.format(before="", shuffle=sharing))
+
+
+def test_a_rank_that_the_program_puts_into_the_environment_itself_is_not_there_yet(tmp_path: Path) -> None:
+    text = GROUP.format(before='os.environ["RANK"] = str(find_rank())', shuffle="shuffle=True")
+    assert fixes(tmp_path, text) == [False]
+
+
+SEEDS = "random.seed({0})\ntorch.manual_seed({0})\n"
+OPTIONS = """\
+import argparse
+import random
+
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument('--seed', type=int{default})
+args = parser.parse_args()
+{seeds}torch.nn.Linear(4, 1)(d).sum().backward()
+"""
+PLACES = {
+    "above the paragraph": (
+        "import torch\n\nx = 1\n\n# the model\nw = 4\nmodel = torch.nn.Linear(w, 1)\nmodel(d).sum().backward()\n",
+        "\n\n" + SEEDS.format(0) + "\n# the model\nw = 4\n",
+    ),
+    "not above the options": (
+        OPTIONS.format(default=", default=3", seeds=""),
+        "args = parser.parse_args()\n" + SEEDS.format("args.seed"),
+    ),
+    "an option that is never read": (
+        OPTIONS.format(default="", seeds=""),
+        "args = parser.parse_args()\n" + SEEDS.format("args.seed or 0"),
+    ),
+    "an option that is off": (
+        OPTIONS.format(default=", default=-1", seeds="if args.seed > -1:\n    torch.manual_seed(args.seed)\n"),
+        "type=int, default=0)\nargs = parser.parse_args()\nif args.seed > -1:\n    torch.manual_seed(args.seed)\n",
+    ),
+    "after what reads options and opens a log": (
+        "import torch\nfrom docopt import docopt\nfrom torch.utils.tensorboard import SummaryWriter\n\nseed = 5\n"
+        "if __name__ == '__main__':\n    args = docopt(__doc__)\n    log = SummaryWriter('a')\n"
+        "    torch.nn.Linear(4, 1)(d).sum().backward()\n",
+        "    log = SummaryWriter('a')\n    random.seed(seed)\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "wanted"), PLACES.values(), ids=PLACES)
+def test_it_is_written_where_an_expert_would(text: str, wanted: str, tmp_path: Path) -> None:
+    assert wanted in fixed(tmp_path, text)
+
+
+def test_a_seed_in_a_function_of_another_file_that_does_other_work_gets_none_beside_it(tmp_path: Path) -> None:
+    tasks = "import random\n\n\ndef make_tasks(all):\n    random.seed(1)\n    random.shuffle(all)\n    return all\n"
+    (tmp_path / "tasks.py").write_text(tasks)
+    text = "import torch\n\nfrom tasks import make_tasks\n\nall = make_tasks(d)\n"
+    text += "torch.nn.Linear(4, 1)(d).sum().backward()\n"
+    assert "torch.manual_seed(0)" in fixed(tmp_path, text)
+    assert (tmp_path / "tasks.py").read_text() == tasks
+
+
+def test_workers_of_ray_have_generators_of_their_own(tmp_path: Path) -> None:
+    assert fixes(tmp_path, "import ray\nimport torch\n\ntorch.nn.Linear(4, 1)(d).sum().backward()\n") == [False]

@@ -87,6 +87,28 @@ def test_lines_inserted_at_one_place_stay_in_order() -> None:
     assert text_of(source, apply_edits(source, fixes)) == "a\nb\nf(x)"
 
 
+@pytest.mark.parametrize(
+    ("texts", "result"),
+    [
+        (("import torch\n", "import random\n"), "import random\nimport torch\nf(x)"),
+        (("import torch\n", "import random\n\n", "import numpy as np\n"),
+         "import random\n\nimport numpy as np\nimport torch\nf(x)"),
+        (("import torch\n\n", "import random\n\n", "import numpy as np\n\n"),
+         "import random\n\nimport numpy as np\nimport torch\n\nf(x)"),
+        (("x = 1\n", "import torch\n"), "import torch\nx = 1\nf(x)"),
+    ],
+)  # fmt: skip
+def test_imports_at_one_place_are_in_order(texts: tuple[str, ...], result: str) -> None:
+    source = make("f(x)")
+    assert text_of(source, apply_edits(source, [fix(source, (0, 0, text)) for text in texts])) == result
+
+
+def test_imports_below_one_line_are_in_one_block() -> None:
+    source = make("import os\nf(x)")
+    fixes = [fix(source, (9, 9, f"\n\nimport {name}")) for name in ("torch", "numpy")]
+    assert text_of(source, apply_edits(source, fixes)) == "import os\n\nimport numpy\nimport torch\nf(x)"
+
+
 def test_of_two_arguments_at_one_place_the_second_waits() -> None:
     source = make("f(x)")
     fixes = [fix(source, (3, 3, ", a=1")), fix(source, (3, 3, ", b=2"))]

@@ -64,7 +64,7 @@ WIDE = "x" * 90
     ("before", "after"),
     [
         (f"DataLoader(a, {WIDE})", f"DataLoader(a, {WIDE},\n           generator=g)"),
-        (f"\tDataLoader(a,\n\t\tb, {WIDE})", f"\tDataLoader(a,\n\t\tb, {WIDE},\n\t           generator=g)"),
+        (f"\tDataLoader(a,\n\t\tb, {WIDE})", f"\tDataLoader(a,\n\t\tb, {WIDE},\n\t\tgenerator=g)"),
         (f"f(\n    DataLoader(\n        a, {WIDE}\n    )\n)",
          f"f(\n    DataLoader(\n        a,\n        {WIDE},\n        generator=g,\n    )\n)"),
         (f"DataLoader(\n    a, {WIDE}, *b, **c,\n)",

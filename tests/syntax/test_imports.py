@@ -17,6 +17,7 @@ from torchrepro_lint.syntax import import_name
 def imported(text: str, name: str, rel: str = "train.py") -> tuple[str, str]:
     """How `name` is written at the first call of `use()`, and the file with the import that this needs."""
     facts = build(source_from_text(text, Path("/p") / rel, rel))
+    facts.is_own = {"ours"}.__contains__
     call, scope = facts.calls["use"][0]
     found = import_name(facts, name, scope, call)
     fix = Fix(Safety.SAFE, "", found.edits)
@@ -30,6 +31,8 @@ USE = "\n\ndef main():\n    use()\n"
     ("name", "before", "after"),
     [
         ("random.seed", "import os\nimport torch\n", "import os\nimport random\nimport torch\n"),
+        ("random.seed", "# Import libraries\nimport torch\n", "# Import libraries\nimport random\n\nimport torch\n"),
+        ("torch.manual_seed", "import os\n\nimport ours\n", "import os\n\nimport torch\n\nimport ours\n"),
         ("random.seed", "import torch\nimport os\n", "import torch\nimport os\nimport random\n"),
         ("random.seed", "import torch\n", "import random\n\nimport torch\n"),
         ("random.seed", "# A\n\n# ours\nfrom torch import nn\n",

@@ -7,16 +7,19 @@ it has numpy, numpy as well: what cannot be seen may draw from any of them.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.checks.seed_option import option_that_is_off
+from torchrepro_lint.index import last_name
 from torchrepro_lint.rng.own_seed import Seeds, is_seed
 from torchrepro_lint.seeding.processes import RankSeed, rank_seed
 from torchrepro_lint.seeding.seeding import SEEDED
 from torchrepro_lint.seeding.setting_up import Beginning, beginnings
 from torchrepro_lint.seeding.unfollowed import uses_tensors
-from torchrepro_lint.syntax import import_module, insert_after, insert_before, top_line
+from torchrepro_lint.syntax import import_module, insert_after, insert_before, top_line, with_argument
 
 if TYPE_CHECKING:
     from torchrepro_lint.dataflow.program import Program
@@ -30,6 +33,10 @@ SEED_CALLS = {"python": ("random", "seed"), "numpy": ("numpy", "random.seed"), "
 _NAMES = frozenset(".".join(call) for call in SEED_CALLS.values())
 
 
+_ELSEWHERE = frozenset({"ray"})  # its tasks and actors run in workers: docs.ray.io/en/latest/ray-core/walkthrough.html
+_SEEDS = re.compile(r"seed|random|rng|reprod|determin|init|set_?up", re.IGNORECASE)
+
+
 class _Place(NamedTuple):
     """Where seeds go: before or after a statement of `scope`; `own` is the program's seed there."""
 
@@ -41,11 +48,22 @@ class _Place(NamedTuple):
 
 def seed_edits(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Edit, ...]:
     """Seed the program, and each process that starts afresh; nothing where one of them is for a person to decide."""
+    if _runs_elsewhere(seeding):
+        return ()
     processes = dict.fromkeys(w.process for w in found.draws.values() if w.process is not None)
     made = [_in_process(program, seeding, found, process) for process in processes]
     if any(w.process is None for w in found.draws.values()) or not found.draws:
-        made.append(_beside(program, seeding, found) or _in_program(program, seeding, found))
+        made.append(
+            _switched_on(program, seeding, found)
+            or _beside(program, seeding, found)
+            or _in_program(program, seeding, found)
+        )
     return tuple(dict.fromkeys(edit for edits in made for edit in edits)) if all(made) else ()
+
+
+def _runs_elsewhere(seeding: Seeding) -> bool:
+    """Whether the program hands work to processes that do not begin with its code, nor with its seeds."""
+    return any(b.target.partition(".")[0] in _ELSEWHERE for facts in seeding.visited for b in facts.imports)
 
 
 # -- which generators -------------------------------------------------------------------------------------------------
@@ -118,9 +136,35 @@ def _place(levels: Collection[Beginning] | Iterator[Beginning], program: Program
             made = own.binding.node
             if own.is_parsed and isinstance(made, ast.stmt) and made in body:
                 return _Place(scope, made, is_after=True, own=own)
-            return _Place(scope, statement, is_after=False, own=own)
-        outermost = outermost or _Place(scope, statement, is_after=False)
+            return _Place(scope, _top_of_paragraph(scope.facts, body, statement, own), is_after=False, own=own)
+        outermost = outermost or _Place(scope, _top_of_paragraph(scope.facts, body, statement), is_after=False)
     return outermost
+
+
+def _top_of_paragraph(
+    facts: ModuleFacts, body: Sequence[ast.stmt], statement: ast.stmt, own: OwnSeed | None = None
+) -> ast.stmt:
+    """The first of the assignments that stand right above a statement, below a blank line; the statement itself where
+    others stand there, or the options are read."""
+    if statement not in body:
+        return statement
+    index = body.index(statement)
+    while index and top_line(facts, body[index]) == (body[index - 1].end_lineno or 0) + 1 == body[index].lineno:
+        if not _is_plain(body[index - 1]) or (own is not None and own.binding.node is body[index - 1]):
+            return statement
+        index -= 1
+    return body[index] if index and _is_below_blank(facts, body[index]) else statement
+
+
+def _is_plain(statement: ast.stmt) -> bool:
+    """Whether this is an assignment that reads no options."""
+    called = (last_name(n.func) for n in ast.walk(statement) if isinstance(n, ast.Call))
+    return isinstance(statement, ast.Assign | ast.AnnAssign) and not any("pars" in name.lower() for name in called)
+
+
+def _is_below_blank(facts: ModuleFacts, statement: ast.stmt) -> bool:
+    top = top_line(facts, statement)
+    return top > 1 and not facts.source.line(top - 1).strip()
 
 
 def _seeded(
@@ -144,7 +188,7 @@ def _seeded(
     if is_after:
         inserted = insert_after(facts, statement, *lines)
     else:
-        inserted = insert_before(facts, statement, *lines, *([""] if _has_heading(facts, statement) else []))
+        inserted = insert_before(facts, statement, *lines, *([""] if _stands_apart(facts, statement) else []))
     return (*edits, inserted)
 
 
@@ -156,10 +200,39 @@ def _calls(
     return lines, tuple(edit for made in modules.values() for edit in made.edits)
 
 
-def _has_heading(facts: ModuleFacts, statement: ast.stmt) -> bool:
-    """Whether comments are directly above a statement that begins its line: they belong to that statement."""
-    begins = not facts.source.line(statement.lineno)[: facts.range(statement).start.column - 1].strip()
-    return begins and top_line(facts, statement) < statement.lineno
+def _stands_apart(facts: ModuleFacts, statement: ast.stmt) -> bool:
+    """Whether a statement that begins its line has comments directly above, which belong to it, or begins a paragraph
+    of several."""
+    if facts.source.line(statement.lineno)[: facts.range(statement).start.column - 1].strip():
+        return False
+    body = getattr(facts.parents[statement], "body", [])
+    is_last = bool(body) and body[-1] is statement and statement.lineno == statement.end_lineno
+    return top_line(facts, statement) < statement.lineno or (_is_below_blank(facts, statement) and not is_last)
+
+
+# -- by default -----------------------------------------------------------------------------------------------------
+def _switched_on(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Edit, ...]:
+    """The default of the option without which the program does not seed, with the seeds that are missing there."""
+    first = min((w.number for w in found.draws.values() if w.process is None), default=0)
+    met = [m for m in seeding.met if m.process is None and m.seeder is not None and m.number <= first]
+    for last in reversed(met):
+        option = option_that_is_off(seeding, last)
+        if option is None:
+            continue
+        together = [m for m in met if m.scope is last.scope and m.seeder is not None]
+        done = {family for m in together if m.seeder is not None for family in m.seeder.families}
+        missing = [f for f in _families(program, seeding, found, None) if f not in done]
+        seed = _copied_seed(program, last)
+        if seed is None and not done.issuperset(found.draws):
+            return ()
+        edits = [with_argument(option.facts, option.call, "default", str(program.project.seed), program.project.style)]
+        if seed is not None and missing:
+            facts = last.scope.facts
+            statement = _last_of_seeds(facts, facts.statement(last.node))
+            lines, imports = _calls(facts, last.scope, statement, missing, seed)
+            edits += [*imports, insert_after(facts, statement, *lines)]
+        return tuple(edits)
+    return ()
 
 
 # -- beside another seed --------------------------------------------------------------------------------------------
@@ -169,7 +242,7 @@ def _beside(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Edit, 
     for met in seeding.met:
         if met.process is None and met.sure and met.level == SEEDED and met.number < first:
             seed = _copied_seed(program, met)
-            if seed is not None:
+            if seed is not None and (met.scope.facts is seeding.entry.facts or _SEEDS.search(met.scope.function.name)):
                 facts = met.scope.facts
                 statement = _last_of_seeds(facts, facts.statement(met.node))
                 families = _families(program, seeding, found, None)

@@ -16,7 +16,7 @@ from torchrepro_lint.dataflow.enclosing import outermost_loop
 from torchrepro_lint.dataflow.execution_count import times
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.index import Scope
+from torchrepro_lint.index import last_name
 from torchrepro_lint.loading.loaders import argument
 from torchrepro_lint.loading.same_order import (
     differs_by_rank,
@@ -27,9 +27,10 @@ from torchrepro_lint.loading.same_order import (
 from torchrepro_lint.model import Edit
 from torchrepro_lint.project.versions import allowed_in
 from torchrepro_lint.rng.own_seed import Seeds, numbered
-from torchrepro_lint.syntax import import_name, insert_before, with_argument
+from torchrepro_lint.syntax import import_name, insert_before, is_within_width, with_argument
 
 _PLAIN = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Return
+_KIND = re.compile(r"_?(?:data_?)?loader$", re.IGNORECASE)
 _DEFAULT_DEVICE = re.compile(rb"\bset_default_(?:device|tensor_type)\(")
 
 
@@ -54,19 +55,18 @@ def seeded_generator(call: Call, program: Program) -> GeneratorFix:
         return GeneratorFix()  # made there, it would give each epoch the same order
     facts, loop = call.facts, outermost_loop(call.facts, call.node) or _comprehending(call)
     made = import_name(facts, "torch.Generator", call.scope, loop or call.node)
-    seed = numbered(Seeds(program).expression(call.scope, loop or call.node), number_beside(call))
+    seed = numbered(Seeds(program).of_generator(call.scope, loop or call.node), number_beside(call))
     generator = f"{made.text}().manual_seed({seed})"
     unsafe = exists == "some" or runs == "unknown" or _cuda_by_default(program)
     unsafe = unsafe or differs_by_rank(call) or is_made_side_by_side(call)
-    if loop is None:
-        return GeneratorFix(
-            (with_argument(facts, call.node, "generator", generator, call.program.project.style), *made.edits), unsafe
-        )
-    name = _free_name(call.scope.function)
-    before = insert_before(facts, loop, f"{name} = {generator}")
-    return GeneratorFix(
-        (before, with_argument(facts, call.node, "generator", name, call.program.project.style), *made.edits), unsafe
-    )
+    style = program.project.style
+    inline = with_argument(facts, call.node, "generator", generator, style)
+    above = loop if loop is not None or is_within_width(facts, inline, style) else _holding(call)
+    if above is None:
+        return GeneratorFix((inline, *made.edits), unsafe)
+    name = _free_name(call)
+    before = insert_before(facts, above, f"{name} = {generator}", below_comments=loop is None)
+    return GeneratorFix((before, with_argument(facts, call.node, "generator", name, style), *made.edits), unsafe)
 
 
 def _replaceable(call: Call, passed: object) -> bool:
@@ -97,11 +97,32 @@ def _comprehending(call: Call) -> ast.stmt | None:
     return None
 
 
+def _holding(call: Call) -> ast.stmt | None:
+    """The statement that makes the call, where a line can go above it."""
+    around = list(call.facts.ancestors(call.node))
+    statement = next(node for node in around if isinstance(node, ast.stmt))
+    in_class = isinstance(call.facts.parents[statement], ast.ClassDef)
+    is_later = any(isinstance(node, ast.Lambda) for node in around[: around.index(statement)])
+    return statement if isinstance(statement, _PLAIN) and not in_class and not is_later else None
+
+
 def _cuda_by_default(program: Program) -> bool:
     """Where tensors are made on the GPU by default, samplers need a generator of that device."""
     return bool(program.project.text.any_match(_DEFAULT_DEVICE, (b"set_default_",)))
 
 
-def _free_name(function: Scope) -> str:
+def _free_name(call: Call) -> str:
+    """A name for the generator: of a second one, after what it is for."""
+    function, number = call.scope.function, number_beside(call)
     taken = {name for scope in function.descend() for name in scope.bindings} | set(function.facts.scope.bindings)
-    return next(n for n in ("generator", "loader_generator", "data_generator", "seeded_generator_") if n not in taken)
+    held = _KIND.sub("", _target(call)) or "loader"
+    names = [f"{held}_generator", f"generator_{number + 1}"] if number else ["generator", "loader_generator"]
+    return next(n for n in (*names, "data_generator", "seeded_generator_") if n not in taken)
+
+
+def _target(call: Call) -> str:
+    """The name that the result of the call gets: `loader`, of `self.loader` too."""
+    match call.facts.parents[call.node]:
+        case ast.Assign(targets=[ast.Name() | ast.Attribute() as target]):
+            return last_name(target)
+    return ""

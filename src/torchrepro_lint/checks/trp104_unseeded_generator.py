@@ -58,7 +58,7 @@ def _torch(module: Module, program: Program) -> Iterator[Draft]:
     """A torch.Generator starts with a fixed default seed."""
     for call in module.calls({"torch.Generator"}):
         if call.subclass is None and is_only_drawn_from(call, program):
-            seed = Seeds(program).expression(call.scope, call.node)
+            seed = Seeds(program).of_generator(call.scope, call.node)
             end = call.facts.range(call.node).end
             edit = Edit(call.facts.source.rel, Range(end, end), f".manual_seed({seed})")
             once = runs_once(program, call.node, call.scope)
@@ -83,7 +83,7 @@ def _seeded(call: Call, seed: object, certainty: Certainty, program: Program) ->
     call would then draw the same."""
     if certainty is Certainty.LIKELY or runs_often(program, call.node, call.scope) or _draws_alike(call):
         return ()
-    text = numbered(Seeds(program).expression(call.scope, call.node), _number(call, program))
+    text = numbered(Seeds(program).of_generator(call.scope, call.node), _number(call, program))
     if isinstance(seed, Site):
         if isinstance(seed.node, ast.Constant) and seed.scope.facts is call.facts:
             return (replace(call.facts, seed.node, text),)

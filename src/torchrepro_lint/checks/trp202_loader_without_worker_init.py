@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.listed import listed
-from torchrepro_lint.checks.seeded_generator import seeded_generator
+from torchrepro_lint.checks.seeded_generator import GeneratorFix, seeded_generator
 from torchrepro_lint.checks.worker_seeding import renewed_generator, seeded_workers
 from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.conditions import is_dead
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import ModuleFacts
-from torchrepro_lint.loading.loaders import lacks_generator, lacks_worker_init, loader_calls, workers
+from torchrepro_lint.loading.loaders import argument, lacks_generator, lacks_worker_init, loader_calls, workers
 from torchrepro_lint.loading.worker_calls import WorkerDraw
 from torchrepro_lint.loading.worker_draws import WorkerDraws, worker_draws
 from torchrepro_lint.model import Certainty, Edit
@@ -64,11 +66,19 @@ def _draft(call: Call, draws: WorkerDraws, first: Call, program: Program) -> Dra
         return None
     values["families"] = listed([_WRITTEN[f] for f in FAMILIES if draws.first(f)])
     related = tuple(p for f in FAMILIES if (d := draws.first(f)) is not None for p in _place(d))
-    fix = seeded_generator(call, program)
+    fix = seeded_generator(call, program) if not _is_in_order(call) else GeneratorFix()
     return Draft(
         call.node, values, depends=(_SAME_STATE,), related=related, edits=fix.edits, unsafe=fix.unsafe,
         fix_title="Give the loader its own seeded generator",
     )  # fmt: skip
+
+
+def _is_in_order(call: Call) -> bool:
+    """Whether the loader is told not to shuffle: what its workers draw is decided by the seed of the program, and most
+    that are told so evaluate, and draw nothing."""
+    shuffle = argument(call, "shuffle")
+    told = isinstance(shuffle, Site) and isinstance(shuffle.node, ast.Constant) and not shuffle.node.value
+    return told and argument(call, "sampler") is None and argument(call, "batch_sampler") is None
 
 
 def _is_seeded(family: str, program: Program) -> bool:

@@ -7,6 +7,7 @@ result is still a program.
 from __future__ import annotations
 
 import re
+import sys
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +18,8 @@ from torchrepro_lint.model import Edit, Fix
 from torchrepro_lint.source import SourceFile
 
 _NEWLINE = re.compile(r"\r\n|\r|\n")
+_IMPORT = re.compile(r"(?P<above>\s*)(?:import|from) (?P<module>[\w.]+)[^\r\n;]*(?P<below>\s*)")
+_FIRST = (-1, 0, False, "", 0)
 _Group = tuple[tuple[int, int, str], ...]
 
 
@@ -74,7 +77,7 @@ class _Patch:
 
     start: int
     end: int
-    turn: int
+    turn: tuple[int, int, bool, str, int]
     text: str = field(compare=False)
 
     def same(self, other: _Patch) -> bool:
@@ -82,6 +85,10 @@ class _Patch:
 
     def overlaps(self, other: _Patch) -> bool:
         return self.start < other.end and other.start < self.end
+
+    def stands_with(self, others: Sequence[_Patch]) -> bool:
+        """Whether both are imports of one kind, at one place, on the same side of a blank line."""
+        return any((o.start, o.end, o.turn[:3]) == (self.start, self.end, self.turn[:3]) for o in others)
 
     def clashes(self, other: _Patch) -> bool:
         """Whether both change the same text, or one changes text around the place where the other inserts.
@@ -92,6 +99,28 @@ class _Patch:
         if self.start == self.end == other.start == other.end:
             return not (_is_whole_lines(self.text) and _is_whole_lines(other.text))
         return self.overlaps(other)
+
+
+def _place_of_import(text: str) -> tuple[int, int, bool, str]:
+    """Where a text goes among those at one place: imports first, those of the standard library before others, in
+    order; of these, one with a blank line below before the others, one with a blank line above behind them."""
+    found = _IMPORT.fullmatch(text)
+    if found is None:
+        return 1, 0, False, ""
+    apart = [len(_NEWLINE.findall(found[part])) > 1 for part in ("above", "below")]
+    module = found["module"]
+    return 0, apart[0] - apart[1], module.partition(".")[0] not in sys.stdlib_module_names, module.lower()
+
+
+def _in_blocks(patches: Sequence[_Patch]) -> Iterator[tuple[int, int, str]]:
+    """The patches, without the blank lines that imports of one kind at one place would have between them."""
+    for i, patch in enumerate(patches):
+        text = patch.text
+        if patch.turn[1] < 0 and patch.stands_with(patches[i + 1 : i + 2]):
+            text = text.removesuffix(_NEWLINE.findall(text)[-1])
+        if patch.turn[1] > 0 and i and patch.stands_with(patches[i - 1 : i]):
+            text = text.removeprefix(_NEWLINE.findall(text)[0])
+        yield patch.start, patch.end, text
 
 
 def _is_whole_lines(text: str) -> bool:
@@ -117,7 +146,7 @@ class _Accepted:
             return []
         new: list[_Patch] = []
         for start, end, text in group:
-            patch = _Patch(start, end, next(self.turns), text)
+            patch = _Patch(start, end, (*_place_of_import(text), next(self.turns)), text)
             neighbours = list(self._around(patch))
             if any(patch.clashes(other) and not patch.same(other) for other in neighbours):
                 return None
@@ -136,7 +165,7 @@ class _Accepted:
 
     def _around(self, patch: _Patch) -> Iterator[_Patch]:
         """The accepted patches that could touch this one."""
-        at = bisect_left(self.patches, _Patch(patch.start, patch.start, -1, ""))
+        at = bisect_left(self.patches, _Patch(patch.start, patch.start, _FIRST, ""))
         if at:
             yield self.patches[at - 1]
         while at < len(self.patches) and self.patches[at].start <= patch.end:
@@ -145,16 +174,16 @@ class _Accepted:
 
     def document(self) -> str:
         """What the file then holds."""
-        patches = [(patch.start, patch.end, patch.text) for patch in self.patches]
-        return rewrite_cells(self.source, patches) if self.source.kind == "notebook" else self._spliced()
+        patches = list(_in_blocks(self.patches))
+        return rewrite_cells(self.source, patches) if self.source.kind == "notebook" else self._spliced(patches)
 
-    def _spliced(self) -> str:
+    def _spliced(self, patches: Sequence[tuple[int, int, str]]) -> str:
         text = self.source.text
         parts: list[str] = []
         at = 0
-        for patch in self.patches:
-            parts += (text[at : patch.start], patch.text)
-            at = patch.end
+        for start, end, new in patches:
+            parts += (text[at:start], new)
+            at = end
         return "".join((*parts, text[at:]))
 
 

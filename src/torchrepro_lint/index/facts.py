@@ -8,7 +8,7 @@ outside this one.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -178,6 +178,7 @@ class ModuleFacts:
     f_strings: list[ast.JoinedStr] = field(default_factory=list)
     guard: ast.If | None = None
     lines: int = field(init=False)
+    is_own: Callable[[str], bool] = lambda module: False  # whether a module is the project's, which says so
     _parents: Parents | None = None
     _reads: dict[ast.AST, Reads] = field(default_factory=dict)
     conditions: dict[ast.AST, Any] = field(default_factory=dict)  # kept by `dataflow.conditions`

@@ -25,7 +25,7 @@ def declared_options(facts: ModuleFacts) -> dict[str, Default]:
     found: dict[str, Default] = {}
     for spelled in ("add_argument", "option", "add"):
         for call, _ in facts.calls.get(spelled, ()):
-            flags = [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+            flags = _flags(call)
             if spelled == "add" and not any(flag.startswith("-") for flag in flags):
                 continue
             keywords = {k.arg: k.value for k in call.keywords}
@@ -34,6 +34,21 @@ def declared_options(facts: ModuleFacts) -> dict[str, Default]:
             if name and default is not UNKNOWN:
                 found[name] = Default(default, settable=True)
     return found
+
+
+def takes_integers(name: str, facts: ModuleFacts) -> list[ast.Call]:
+    """The declarations of an option that say `type=int`."""
+    return [
+        call
+        for spelled in ("add_argument", "option", "add")
+        for call, _ in facts.calls.get(spelled, ())
+        if _destination(_flags(call), next((k.value for k in call.keywords if k.arg == "dest"), None)) == name
+        and any(k.arg == "type" and isinstance(k.value, ast.Name) and k.value.id == "int" for k in call.keywords)
+    ]
+
+
+def _flags(call: ast.Call) -> list[str]:
+    return [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
 
 
 class Declared(NamedTuple):

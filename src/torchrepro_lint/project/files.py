@@ -25,17 +25,20 @@ LINES_KEPT = 120_000  # so that this is rare: all that was worked out is forgott
 
 
 class Files:
-    """Reads files. `read` gives None for one that cannot be read, and `content` raises OSError."""
+    """Reads files. `read` gives None for one that cannot be read, and `content` raises OSError; `is_own` says whether a
+    module that a file names is one of the project."""
 
     def __init__(
         self,
         read: Callable[[Path], ModuleFacts | None],
         content: Callable[[Path], bytes],
+        is_own: Callable[[str, str], bool],
         tracker: Tracker | None = None,
     ) -> None:
         self._tracker = tracker or Untracked()
         self._read = read
         self._content = content
+        self._is_own = is_own
         self._held: OrderedDict[str, ModuleFacts | None] = OrderedDict()  # the least recently used first
         self._used: dict[str, None] = {}  # since the last release
         self._lines = 0
@@ -47,6 +50,8 @@ class Files:
         if path not in self._held:
             facts = self._held[path] = None if os.path.isdir(path) else self._read(Path(path))
             self._lines += _lines(facts)
+            if facts is not None:
+                facts.is_own = lambda module: self._is_own(module, path)
             if self._tracker.is_on:
                 self._track(path, facts)
         self._used[path] = None

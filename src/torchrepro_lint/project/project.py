@@ -67,7 +67,7 @@ class Project:
         self.configured = Configured(loader_classes, rng_functions)
         self.reach = Reach([root, *sources])
         self.text = ProjectText(files, self.reach.read, self.tracker)
-        self.files = Files(read, self.text.read, self.tracker)
+        self.files = Files(read, self.text.read, self._is_own, self.tracker)
         self._configuration_files = configurations
         self.finder = ModuleFinder(root, sources, self.reach, self.files.search_path, self.tracker)
         self.names = Names(
@@ -117,6 +117,10 @@ class Project:
     def load(self, path: str) -> ModuleFacts | None:
         """The facts of a file, code or configuration; None for a folder and a file that cannot be read."""
         return self.files.load(path)
+
+    def _is_own(self, module: str, path: str) -> bool:
+        """Whether a file would import a module of the project by this name."""
+        return self.finder.find(module, 0, path) is not None
 
     def release(self) -> bool:
         """Free files when too many are held, and say whether any were."""

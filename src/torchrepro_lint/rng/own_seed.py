@@ -5,14 +5,15 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from torchrepro_lint.dataflow.abstract_values import Origin, Result
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Binding, ModuleFacts, Scope
-from torchrepro_lint.project.declarations import declared_options
+from torchrepro_lint.project.declarations import declared_options, takes_integers
 from torchrepro_lint.project.names import Variable
+from torchrepro_lint.rng.draws import is_seeder
 
 _SEED_NAME = re.compile(
     r"(?:(?:base|default|exp|experiment|fixed|global|init|initial|main|manual|master|my|program|rand|random|rng|run|torch"
@@ -21,11 +22,6 @@ _SEED_NAME = re.compile(
 )
 _CONFIG_NAMES = frozenset({"args", "opt", "opts", "cfg", "config", "conf", "hparams", "flags", "options", "params"})
 _DECLARING = ("add_argument", "option")
-_OFF = re.compile(
-    r"disabl|no (?:fixed )?seed|not (?:be )?(?:set|fix|seed)|\boff\b|unset|without|random seed (?:if|when|is)"
-    r"|non-?determin|(?:if|when|for) (?:None|0|zero|negative)",
-    re.IGNORECASE,
-)
 
 
 class OwnSeed(NamedTuple):
@@ -40,6 +36,22 @@ class OwnSeed(NamedTuple):
     is_parsed: bool
 
 
+class _Option(NamedTuple):
+    """An option or field for the seed, and which values of it are no seed: `None`, `negative` numbers, or neither."""
+
+    name: str
+    off: Literal["None", "negative"] | None = None
+
+    def read(self, holder: str, default: str) -> str:
+        """The seed, where `holder` has the options: `default` where it is off."""
+        text = f"{holder}.{self.name}"
+        if self.off == "negative":
+            return f"max({text}, {default})"
+        if self.off is None:
+            return text
+        return f"{text} or 0" if default == "0" else f"{default} if {text} is None else {text}"
+
+
 class Seeds:
     """Finds seeds in scope. `default` is used where the program has none of its own."""
 
@@ -50,6 +62,10 @@ class Seeds:
     def expression(self, scope: Scope, node: ast.AST) -> str:
         """What an expert would write as the seed at `node`: `seed`, `SEED`, `args.seed` or a constant."""
         return self.own(scope, node) or self._default
+
+    def of_generator(self, scope: Scope, node: ast.AST) -> str:
+        """The same for a generator made at `node`: what its function seeds with above comes before a constant."""
+        return self.own(scope, node) or self._given_above(scope, node) or self._default
 
     def own(self, scope: Scope, node: ast.AST) -> str | None:
         """The program's own seed as written at `node`, None where it has none in scope."""
@@ -63,13 +79,27 @@ class Seeds:
                 return seed
         return None
 
+    def _given_above(self, scope: Scope, node: ast.AST) -> str | None:
+        """What a call further up in the same function gives to a seeder, where it means the same at `node`."""
+        body = getattr(scope.function.node, "body", None)
+        if scope.facts.guard is not None and scope.function.kind == "module":
+            body = [*scope.function.node.body, *scope.facts.guard.body]  # type: ignore[attr-defined]
+        found: str | None = None
+        for statement in body if isinstance(body, list) else ():
+            if statement.lineno >= getattr(node, "lineno", 0):
+                break
+            match statement:
+                case ast.Expr(value=ast.Call(args=[seed]) as call) if found is None and _is_repeatable(seed, scope):
+                    found = scope.facts.text(seed) if is_seeder(self._program.callee(call, scope)) else None
+        return found
+
     def held(self, name: str, binding: Binding, owner: Scope) -> OwnSeed | None:
         """The seed that a name holds, wherever that is bound."""
         if _SEED_NAME.fullmatch(name) and self._is_number(name, binding, owner):
             return OwnSeed(name, binding, owner, is_parsed=False)
         option = self._option(name, binding, owner) or self._field(binding, owner)
         if option is not None:
-            return OwnSeed(f"{name}.{option}", binding, owner, is_parsed=True)
+            return OwnSeed(option.read(name, self._default), binding, owner, is_parsed=True)
         return None
 
     def _is_number(self, name: str, binding: Binding, owner: Scope) -> bool:
@@ -80,7 +110,7 @@ class Seeds:
             return len(made) == 1 and is_seed(made[0].value)
         return is_seed(binding.value)
 
-    def _field(self, binding: Binding, owner: Scope) -> str | None:
+    def _field(self, binding: Binding, owner: Scope) -> _Option | None:
         """The field for the seed of a configuration: `cfg = Config()`, `args = tyro.cli(Args)`."""
         if binding.kind != "assign" or not isinstance(binding.value, ast.Call):
             return None
@@ -90,16 +120,17 @@ class Seeds:
             if isinstance(held, Scope) and held.kind == "class":
                 fields = (n for n, made in held.bindings.items() if len(made) == 1 and is_seed(made[0].value))
                 given = {k.arg for k in call.keywords}
-                return next((n for n in fields if _SEED_NAME.fullmatch(n) and n not in given), None)
+                return next((_Option(n) for n in fields if _SEED_NAME.fullmatch(n) and n not in given), None)
         return None
 
-    def _option(self, name: str, binding: Binding, owner: Scope) -> str | None:
+    def _option(self, name: str, binding: Binding, owner: Scope) -> _Option | None:
         """The option for the seed that a name holds with others."""
         if not self._holds_options(name, binding, owner):
             return None
         option = self._option_of(self._home(name, binding, owner))
-        is_passed = binding.kind != "parameter" or self._is_passed_options(owner, name, option or "")
-        return option if is_passed else None
+        if option is None or binding.kind != "parameter" or self._is_passed_options(owner, name, option.name):
+            return option
+        return None
 
     def _holds_options(self, name: str, binding: Binding, owner: Scope) -> bool:
         """Whether a name holds parsed arguments: assigned from `parse_args()`, or a parameter called `args`."""
@@ -135,8 +166,8 @@ class Seeds:
         made = self._made(name, binding, owner)
         return next((o.scope.facts for o in made if isinstance(o, Result)), owner.facts)
 
-    def _option_of(self, facts: ModuleFacts) -> str | None:
-        """The option for the seed that is declared with a number as its default: in this file, which parses the
+    def _option_of(self, facts: ModuleFacts) -> _Option | None:
+        """The option for the seed that is declared as a number: in this file, which parses the
         arguments, or in one that it imports where this file declares none at all."""
         own = _seed_option(facts)
         if own or declared_options(facts) or any(facts.calls.get(spelled) for spelled in _DECLARING):
@@ -148,33 +179,28 @@ class Seeds:
         return found.pop() if len(found) == 1 else None
 
 
-def _seed_option(facts: ModuleFacts) -> str | None:
-    """The option for the seed in a file; None where it is off by default, or one of several that differ."""
-    options = {name: o for name, o in declared_options(facts).items() if _SEED_NAME.fullmatch(name)}
+def _seed_option(facts: ModuleFacts) -> _Option | None:
+    """The option for the seed in a file: a number, or none by default."""
+    options = {name: o.value for name, o in declared_options(facts).items() if _SEED_NAME.fullmatch(name)}
     name = "seed" if "seed" in options else next(iter(options), None)
-    if name is None or type(options[name].value) is not int:
+    if name is None:
         return None
-    value = options[name].value
-    assert isinstance(value, int)
-    return name if value > 0 or (value == 0 and not _means_off(name, facts)) else None
-
-
-def _means_off(name: str, facts: ModuleFacts) -> bool:
-    """Whether the help of an option says that its default switches the seed off."""
-    for spelled in _DECLARING:
-        for call, _ in facts.calls.get(spelled, ()):
-            flags = [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
-            helps = [k.value.value for k in call.keywords if k.arg == "help" and isinstance(k.value, ast.Constant)]
-            if any(f.lstrip("-").replace("-", "_") == name for f in flags) and any(_OFF.search(str(h)) for h in helps):
-                return True
-    return False
+    value = options[name]
+    if type(value) is int:
+        return _Option(name, "negative" if value < 0 else None)
+    return _Option(name, "None") if value is None and takes_integers(name, facts) else None
 
 
 def numbered(seed: str, number: int) -> str:
     """A seed of its own for what is the `number`th of its kind: `3`, `args.seed + 3`."""
     if not number:
         return seed
-    return str(int(seed) + number) if seed.isdecimal() else f"{seed} + {number}"
+    return str(int(seed) + number) if seed.isdecimal() else added(seed, str(number))
+
+
+def added(seed: str, term: str) -> str:
+    """The sum of a seed and a term."""
+    return f"({seed}) + {term}" if " or " in seed or " if " in seed else f"{seed} + {term}"
 
 
 def is_seed(value: ast.expr | None) -> bool:
@@ -211,6 +237,18 @@ def _bound_before(binding: Binding, owner: Scope, scope: Scope, node: ast.AST) -
         return plain and not _in_guard(owner.facts, binding.node)
     plain = plain or (owner.kind == "module" and _in_guard(owner.facts, binding.node))
     return plain and line < getattr(node, "lineno", 0)
+
+
+def _is_repeatable(seed: ast.expr, scope: Scope) -> bool:
+    """Whether a seed is a number, or made of names that are bound once, attributes and entries."""
+    match seed:
+        case ast.Constant():
+            return is_seed(seed)
+        case ast.Name(id=name):
+            return len(scope.function.bindings.get(name, scope.facts.scope.bindings.get(name, ()))) == 1
+        case ast.Attribute(value=value) | ast.Subscript(value=value, slice=ast.Constant()):
+            return _is_repeatable(value, scope)
+    return False
 
 
 def _in_guard(facts: ModuleFacts, node: ast.AST) -> bool:

@@ -35,6 +35,7 @@ _FIRST = re.compile(
     r"(?:_(?:process|proc|rank|node|worker))?$",
     re.IGNORECASE,
 )
+_OF_PROCESSES = re.compile(r"dist|ddp|rank|world|parallel|launch|multi|slurm|gpu|process|sampler", re.IGNORECASE)
 _ZERO_ONLY = frozenset(
     {"rank_zero_only", "on_main_process", "main_process_only", "master_only", "on_local_main_process"}
 )
@@ -65,6 +66,15 @@ def has_ranks(facts: ModuleFacts, program: Program) -> bool:
     if joining and entries(facts, program.project) and not program.project.users([own]):
         return not program.project.reachable(own).isdisjoint(joining)
     return joining is None or bool(joining)
+
+
+def is_chosen_by_ranks(node: ast.AST, scope: Scope) -> bool:
+    """Whether a test around `node` asks how many processes there are, or which one this is."""
+    around = set(scope.facts.ancestors(node))
+    return any(
+        condition.owner in around and _OF_PROCESSES.search(ast.unparse(condition.test))
+        for condition in conditions(node, scope)
+    )
 
 
 # -- values ---------------------------------------------------------------------------------------------------

@@ -11,10 +11,14 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.execution_count import is_called_in_a_loop
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import Scope, last_name
+from torchrepro_lint.loading.loaders import loader_calls, shuffling
+from torchrepro_lint.loading.same_order import differs_by_rank
 from torchrepro_lint.rng.draws import Draw, draw_of
+from torchrepro_lint.rng.own_seed import added
 from torchrepro_lint.seeding.seeding import TRAINS, Seeding
 from torchrepro_lint.seeding.transfer import is_besides
 
@@ -33,13 +37,13 @@ class RankSeed(NamedTuple):
         """The seed of a process."""
         if not self.added:
             return seed
-        return self.added if seed == "0" else f"{seed} + {self.added}"
+        return self.added if seed == "0" else added(seed, self.added)
 
 
 def rank_seed(seeding: Seeding, process: Scope | None, program: Program) -> RankSeed | None:
     """How the seed of a process depends on its rank; None where a person has to decide."""
     rank = _rank_of_process(seeding, process, program) if process is not None else _rank_in_group(seeding, program)
-    if rank is None or not _draws_apart(seeding, program):
+    if rank is None or not (_draws_apart(seeding, program) or _shuffles_apart(seeding, program)):
         return RankSeed()
     return None if not rank.added or _agrees(seeding, program) else rank
 
@@ -66,6 +70,8 @@ def _rank_in_group(seeding: Seeding, program: Program) -> RankSeed | None:
         keys = ("accelerators", "fabrics")
         joining = [name for key in keys for name in catalogue.names("frameworks", key)]
         return RankSeed() if any(True for _ in _calls_of(joining, seeding, program)) else None
+    if any("RANK" in facts.subscript_sets for facts in seeding.visited):
+        return RankSeed()  # `os.environ["RANK"] = ...`: no launcher has put it there
     variables = {groups[name].get("variable", "") for _, name in joins}
     numbered = any(k.arg == "rank" or k.arg is None for call, _ in joins for k in call.keywords)
     return RankSeed() if numbered or len(variables) > 1 or "" in variables else RankSeed("rank", variables.pop())
@@ -83,6 +89,17 @@ def _calls_of(names: Collection[str], seeding: Seeding, program: Program) -> Ite
 def _draws_apart(seeding: Seeding, program: Program) -> bool:
     """Whether anything is sampled again and again while the program runs: latents, noise, batches that are made up."""
     return any(_is_repeated(draw.node, draw.scope, program) for draw in _samples(seeding, program))
+
+
+def _shuffles_apart(seeding: Seeding, program: Program) -> bool:
+    """Whether a loader shuffles all samples in each process of a group: in one order, they would do the same work."""
+    if not any(True for _ in _calls(seeding, "init_process_group")):
+        return False
+    loaders = (call for facts in seeding.visited for call in loader_calls(Module(facts, program)))
+    return any(
+        shuffling(call) is not None and differs_by_rank(call) and seeding.runs(call.node, call.scope)
+        for call in loaders
+    )
 
 
 def _agrees(seeding: Seeding, program: Program) -> bool:

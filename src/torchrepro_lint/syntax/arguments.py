@@ -236,6 +236,14 @@ def _within_width(facts: ModuleFacts, call: ast.Call, edit: Edit, told: int | No
     return edit
 
 
+def is_within_width(facts: ModuleFacts, edit: Edit, style: Style = NO_STYLE) -> bool:
+    """Whether an edit makes no line longer than lines of the file may be, or than those that it changes have been."""
+    source, (start, end) = facts.source, edit.range
+    first, last = source.line(start.line), source.line(end.line)
+    text = first[: start.column - 1] + edit.text + last[end.column - 1 :]
+    return max(map(len, text.splitlines())) <= max(style.width or _width(source), len(first), len(last))
+
+
 def _stands_apart(facts: ModuleFacts, call: ast.Call) -> bool:
     """Whether all arguments are on one line, with both parentheses on others."""
     arguments = _arguments(facts, call)
@@ -276,6 +284,7 @@ def _is_on_one_line(facts: ModuleFacts, call: ast.Call) -> bool:
 
 
 def _argument_indent(facts: ModuleFacts, call: ast.Call) -> str:
-    """The text before the first argument on its line, as blanks: an argument below is aligned with it."""
-    place = facts.range(_arguments(facts, call)[0]).start
-    return re.sub(r"\S", " ", facts.source.line(place.line)[: place.column - 1])
+    """What is before the last argument that begins a line; where none does, what is before the first, as blanks."""
+    places = [facts.range(argument).start for argument in _arguments(facts, call)]
+    before = [facts.source.line(place.line)[: place.column - 1] for place in places]
+    return next((text for text in reversed(before) if not text.strip()), re.sub(r"\S", " ", before[0]))

@@ -105,6 +105,8 @@ def _has_run(binding: Binding, owner: Scope, scope: Scope, at: ast.AST | None) -
     if owner.kind != "module":
         return above and owner is scope.function and node in getattr(owner.node, "body", ())
     parent = facts.parents.get(node)
+    if parent is facts.guard is not None:
+        return above and scope is owner
     optional = isinstance(parent, ast.Try | ast.If | ast.ExceptHandler) and not is_for_typing(parent)
     known = isinstance(parent, ast.Module) or (optional and _is_top(parent, facts))
     return known and (above or at is None or scope.function is not owner)

@@ -7,7 +7,9 @@ apart, an import goes beside the first of its kind.
 from __future__ import annotations
 
 import ast
+import re
 import sys
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Literal
 
@@ -17,13 +19,18 @@ from torchrepro_lint.syntax.statements import is_docstring, top_line
 
 Kind = Literal["standard", "third party", "own"]
 _Import = ast.Import | ast.ImportFrom
+_OF_ALL_IMPORTS = re.compile(  # a comment that heads them
+    r"\s*#[\W_]*(?:(?:import|load|get|required?|needed|necessary|the|all|some|our|your|python|basic|used|these) ?)*"
+    r"(?:imports?|packages|librar(?:y|ies)|modules|dependencies)[\W_]*",
+    re.IGNORECASE,
+)
 # What may be between a file's imports: settings of the environment, of warnings, of paths.
 _BETWEEN = (ast.Pass, ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.If, ast.Try, ast.Import, ast.ImportFrom)
 
 
 def new_import(facts: ModuleFacts, module: str, line: str, scope: Scope, at: ast.AST | None) -> Edit:
     """Put the import `line` where it has run before `at` in `scope` needs it."""
-    groups = _groups(facts, _reach(facts, scope, at))
+    groups = _in_one_cell(facts, _groups(facts, _reach(facts, scope, at)), at)
     kind = _kind(facts, module, 0)
     for group in groups:
         same = [n for n in group if _kind_of(facts, n) == kind]
@@ -103,6 +110,15 @@ def _groups(facts: ModuleFacts, statements: Sequence[ast.stmt]) -> list[list[_Im
     return groups
 
 
+def _in_one_cell(facts: ModuleFacts, groups: list[list[_Import]], at: ast.AST | None) -> list[list[_Import]]:
+    """Those in the cell of `at`, where it has imports, else in the first cell that does; all of them in a script."""
+    tops = [first for first, _ in facts.source.cells]
+    cells = [bisect_right(tops, group[0].lineno) for group in groups]
+    own = bisect_right(tops, getattr(at, "lineno", 0))
+    wanted = own if own in cells else min(cells, default=0)
+    return [group for group, cell in zip(groups, cells, strict=True) if cell == wanted]
+
+
 def _kind_of(facts: ModuleFacts, node: _Import) -> Kind:
     if isinstance(node, ast.ImportFrom):
         return _kind(facts, node.module or "", node.level)
@@ -113,7 +129,9 @@ def _kind(facts: ModuleFacts, module: str, level: int) -> Kind:
     top = module.partition(".")[0]
     if level or top in facts.source.rel.split("/")[:-1]:
         return "own"
-    return "standard" if top in sys.stdlib_module_names else "third party"
+    if top in sys.stdlib_module_names:
+        return "standard"
+    return "own" if facts.is_own(top) else "third party"
 
 
 def _is_future(node: ast.stmt) -> bool:
@@ -149,7 +167,8 @@ def _apart(facts: ModuleFacts, groups: Sequence[Sequence[_Import]], kind: Kind, 
     if kind == "own":
         before = [n for group in groups for n in group]
     if not before:
-        return _above(facts, groups[0][0], line + newline, comments=True)
+        heading = facts.source.line(top_line(facts, groups[0][0]))
+        return _above(facts, groups[0][0], line + newline, comments=_OF_ALL_IMPORTS.fullmatch(heading) is None)
     group = next(g for g in groups if before[-1] in g)
     return _below(facts, before[-1], line, blank=before[-1] is group[-1])
 

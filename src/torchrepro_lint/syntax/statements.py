@@ -25,8 +25,9 @@ def wrap(facts: ModuleFacts, node: ast.expr, before: str, after: str) -> tuple[E
     return Edit(facts.source.rel, start, before), Edit(facts.source.rel, end, after)
 
 
-def insert_before(facts: ModuleFacts, statement: ast.stmt, *lines: str) -> Edit:
-    """Put statements on lines of their own above `statement`, its decorators and the comments that belong to it.
+def insert_before(facts: ModuleFacts, statement: ast.stmt, *lines: str, below_comments: bool = False) -> Edit:
+    """Put statements on lines of their own above `statement`, its decorators and the comments that belong to it, or
+    below these.
 
     Where the statement shares its line with others, they go before it on that line, with semicolons.
     """
@@ -39,7 +40,8 @@ def insert_before(facts: ModuleFacts, statement: ast.stmt, *lines: str) -> Edit:
     if indent.strip("\ufeff \t\f"):
         return Edit(facts.source.rel, Range(place, place), "".join(f"{line}; " for line in lines))
     newline = facts.source.newline
-    place = Position(top_line(facts, statement), place.column)
+    if not below_comments:
+        place = Position(top_line(facts, statement), place.column)
     first, *others = [*lines, None]
     text = "".join(newline if line == "" else f"{newline}{indent}{line or ''}" for line in others)
     return Edit(facts.source.rel, Range(place, place), f"{first}{text}")

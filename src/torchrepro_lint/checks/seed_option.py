@@ -1,0 +1,41 @@
+"""The option that decides whether a program seeds, where by default it does not."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, NamedTuple
+
+from torchrepro_lint.dataflow.conditions import conditions
+from torchrepro_lint.project.declarations import declared_options, takes_integers
+
+if TYPE_CHECKING:
+    from torchrepro_lint.index import ModuleFacts
+    from torchrepro_lint.seeding.seeding import Seeding, SeedMet
+
+
+class Declaration(NamedTuple):
+    """The call that declares an option, and its file."""
+
+    call: ast.Call
+    facts: ModuleFacts
+
+
+def option_that_is_off(seeding: Seeding, met: SeedMet) -> Declaration | None:
+    """The option that gives a call its seed, directly or through the calls that lead to it, where by default it is None
+    or negative, and no test but those of a seed decides whether the program comes by."""
+    sites = [*((step.node, step.scope) for step in met.chain), (met.node, met.scope)]
+    calls = [node for node, _ in sites if isinstance(node, ast.Call)]
+    passed = [value for call in calls for value in (*call.args, *(k.value for k in call.keywords))]
+    tests = [ast.unparse(c.test).lower() for node, scope in sites for c in conditions(node, scope)]
+    if any("seed" not in test and "__name__" not in test for test in tests):
+        return None
+    names = {a.attr for a in passed if isinstance(a, ast.Attribute) and "seed" in a.attr.lower()}
+    declared = [d for name in sorted(names) for facts in seeding.visited for d in _off_by_default(name, facts)]
+    return declared[0] if len(declared) == 1 else None
+
+
+def _off_by_default(name: str, facts: ModuleFacts) -> list[Declaration]:
+    option = declared_options(facts).get(name)
+    if option is None or not (option.value is None or (type(option.value) is int and option.value < 0)):
+        return []
+    return [Declaration(call, facts) for call in takes_integers(name, facts)]
