@@ -66,7 +66,7 @@ def lines_of(cause: Cause) -> Iterator[str]:
     if cause.process != "main":
         where.append(cause.process)
     if cause.frames[1:]:
-        where.append("called from " + ", ".join(f"{f.path}:{f.line}" for f in cause.frames[1:3]))
+        where.append("called from " + ", ".join(f"{f}" for f in cause.frames[1:3]))
     yield ", ".join(where)
     yield from map(extent, cause.extents)
     if cause.shown_by is not None:
@@ -77,7 +77,7 @@ def lines_of(cause: Cause) -> Iterator[str]:
         yield "no rule saw this"
     for finding in cause.predicted_by[:3]:
         fix = f": {finding.help}" if finding.help else ""
-        yield f"predicted by {finding.code} at {finding.path}:{finding.line}{fix}"
+        yield f"predicted by {finding.code} at {finding.place}{fix}"
 
 
 def extent(found: Extent) -> str:

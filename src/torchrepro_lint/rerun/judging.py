@@ -130,7 +130,7 @@ def detail(parting: Parting) -> str:
 
 def _told(event: Event) -> str:
     what = event.data[2] if event.kind == "o" else {"step": "an optimizer step"}.get(event.kind, f"a {event.kind}")
-    return f"{what} at {event.place.path}:{event.place.line}" if event.place else str(what)
+    return f"{what} at {event.place}" if event.place else str(what)
 
 
 def _unseeded(pair: Pair, parting: Parting, generator: str, plain: Cause) -> Suspect:

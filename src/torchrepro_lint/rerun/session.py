@@ -69,7 +69,7 @@ class Session:
         self.streams.append(streams_of(found))
         if found.timed_out:
             raise ProgramFailed(f"the program did not end within {self.plan.timeout:g} seconds\n{found.tail()}")
-        if found.status != 0:
+        if found.status != 0 and not self.streams[-1].has_stopped():
             ended = f"exit status {found.status}" if found.status > 0 else f"signal {-found.status}"
             raise ProgramFailed(f"the program ended with {ended}\n{found.tail()}")
         return found
@@ -178,7 +178,7 @@ def _since(session: Session, outcome: Outcome) -> Outcome:
     if found:
         return _explained(session, replace(outcome, first_step=min(p.step for p in found)))
     parting = partings(session.plan.against or today, today)[0]
-    where = f" at {parting.place.path}:{parting.place.line}" if parting.place else ""
+    where = f" at {parting.place}" if parting.place else ""
     agree = "the runs here agree with each other: the code, the data or the environment has changed"
     return replace(outcome, notes=(*outcome.notes, f"first different: {detail(parting)}{where}", agree))
 

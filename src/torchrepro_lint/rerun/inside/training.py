@@ -73,6 +73,7 @@ class _Steps:
             recorder.stream.flush()
         limit = recorder.settings.get("steps")
         if limit is not None and recorder.step >= limit:
+            recorder.stream.write({"k": "stop"})
             raise SystemExit(0)
 
     def _note(self, optimizer: Any, params: list[Any]) -> None:
