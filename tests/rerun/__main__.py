@@ -1,4 +1,4 @@
-"""Reruns the programs of the proof: `python -m tests.rerun`, or with names of programs.
+"""Reruns the programs of the proof: `python -m tests.rerun`, or with names of programs; with `--steps N` less of each.
 
 As it is, a program must part, and a finding of the linter name each cause; with the fixes it must be IDENTICAL. Prints
 one line per program, below it each cause that no finding names, and exits with 1 where a program does not do so.
@@ -6,6 +6,7 @@ one line per program, below it each cause that no finding names, and exits with 
 
 from __future__ import annotations
 
+import argparse
 import json
 import shutil
 import subprocess
@@ -18,8 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from tests.proof.program import Program, argv, names
-
-from .preloaded import Interpreters
 
 WIDTH = max(map(len, names()))
 SECONDS = 3600
@@ -47,7 +46,7 @@ class Rerun:
         return bool(self.after["verdict"] == "IDENTICAL")
 
 
-def rerun(program: Program, interpreters: Interpreters) -> Rerun:
+def rerun(program: Program, *limit: str) -> Rerun:
     started = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="rerun-") as name:
         plain = Path(shutil.copytree(program.folder, Path(name) / "plain"))
@@ -57,16 +56,13 @@ def rerun(program: Program, interpreters: Interpreters) -> Rerun:
         options = ["--fix", "--exit-zero", *["--unsafe-fixes"] * program.unsafe]
         lint = [sys.executable, "-m", "torchrepro_lint", "check", ".", *options]
         subprocess.run(lint, cwd=fixed, check=True, capture_output=True)
-        reports = [report(folder, program, interpreters) for folder in (plain, fixed)]
+        reports = [report(folder, program, *limit) for folder in (plain, fixed)]
     return Rerun(*reports, time.perf_counter() - started)
 
 
-def report(folder: Path, program: Program, interpreters: Interpreters) -> dict[str, Any]:
-    command = argv(program.command)
-    if program.command.startswith("python ") and command[1].endswith(".py"):
-        command = interpreters.command(*command[1:])
-    options = ["--output-format", "json", "--copy", "--shuffle-listing", "--"]
-    line = [sys.executable, "-m", "torchrepro_lint", "rerun", *options, *command]
+def report(folder: Path, program: Program, *limit: str) -> dict[str, Any]:
+    options = ["--output-format", "json", "--copy", "--shuffle-listing", *limit]
+    line = [sys.executable, "-m", "torchrepro_lint", "rerun", *options, "--", *argv(program.command)]
     done = subprocess.run(line, cwd=folder, capture_output=True, text=True, timeout=SECONDS, check=False)
     if not done.stdout:
         raise SystemExit(f"{program.name}: {done.stderr}")
@@ -95,26 +91,26 @@ def row(name: str, before: str, after: str, seconds: str, causes: str) -> str:
     return f"{name:{WIDTH}}  {before:9}  {after:9}  {seconds:>7}  {causes}"
 
 
-def main(chosen: list[str]) -> int:
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", default=names())
+    parser.add_argument("--steps", metavar="N", help="stop each process after so many optimizer steps")
+    options = parser.parse_args(arguments)
+    chosen, limit = options.names, ["--steps", options.steps] if options.steps else []
     unknown = sorted(set(chosen) - set(names()))
     if unknown:
         print(f"no such program: {', '.join(unknown)}; there are: {', '.join(names())}", file=sys.stderr)
         return 2
     print(row("program", "as it is", "fixed", "seconds", "causes"))
     held = True
-    with tempfile.TemporaryDirectory(prefix="interpreters-") as folder:
-        interpreters = Interpreters(Path(folder))
-        try:
-            for name in chosen or names():
-                program = Program.read(name)
-                if program.missing:
-                    print(f"{name:{WIDTH}}  skipped: {', '.join(program.missing)} is not installed")
-                    continue
-                found = rerun(program, interpreters)
-                print("\n".join(rows(name, found)), flush=True)
-                held = held and found.holds
-        finally:
-            interpreters.stop()
+    for name in chosen:
+        program = Program.read(name)
+        if program.missing:
+            print(f"{name:{WIDTH}}  skipped: {', '.join(program.missing)} is not installed")
+            continue
+        found = rerun(program, *limit)
+        print("\n".join(rows(name, found)), flush=True)
+        held = held and found.holds
     return 0 if held else 1
 
 

@@ -150,7 +150,7 @@ def _plain(session: Session, outcome: Outcome) -> Outcome:
     plan = session.plan
     settings = {"pins": plan.pins}
     reference = plan.against or streams_of(session.run("plain", "as it is", **settings))
-    reason = nothing_seen(reference)
+    reason = nothing_seen(reference) or cut_off(reference)
     if reason is not None:
         return replace(outcome, reason=reason)
     counted = curves.compared(reference)
@@ -165,6 +165,9 @@ def _plain(session: Session, outcome: Outcome) -> Outcome:
                 outcome, verdict=Verdict.PARTED, first_step=first, curve=curves.curve(reference, other),
                 comparisons=number, differing=differing + 1, notes=tuple(curves.notes(reference)),
             )  # fmt: skip
+        reason = cut_off(other)
+        if reason is not None:
+            return replace(outcome, reason=reason)
     return replace(
         outcome, verdict=Verdict.IDENTICAL, curve=curves.curve(reference, reference), comparisons=plan.pairs,
         notes=tuple(curves.notes(reference)),
@@ -192,6 +195,15 @@ def nothing_seen(streams: Streams) -> str | None:
         )
     if not any(event.kind in ("loss", "step", "batch") for _, event in streams.all("loss", "step", "batch")):
         return "the program neither loads batches, nor calls backward, nor steps an optimizer: nothing to compare"
+    return None
+
+
+def cut_off(streams: Streams) -> str | None:
+    """Why equal streams would not mean equal runs: one ends before its process did. Processes that the program starts
+    may be ended by it."""
+    for name in streams.names():
+        if "." not in name and not streams.ended(name):
+            return f"the stream of {name} ends before the process did, as on a full disk: the rest was not compared"
     return None
 
 

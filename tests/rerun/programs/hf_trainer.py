@@ -1,4 +1,4 @@
-# expect: UNSEEDED generator=torch shown_by=torch rule=TRP101
+# expect: UNSEEDED generator=torch shown_by=torch rule=TRP603
 # needs: transformers
 import torch
 from torch.utils.data import Dataset

@@ -201,6 +201,10 @@ class Tracer(TorchDispatchMode):
     def _left(self, op: Operation, result: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[torch.Tensor]:
         """What an operation leaves that has a meaning: its results, and what it wrote into."""
         what = "empty" if op.uninitialised else "busy" if op.collective else "made"
+        if op.has_workspace:
+            for tensor in _tensors(result[3:]):
+                self._storages.mark(tensor, "empty")
+            result = result[:3]
         left: list[torch.Tensor] = []
         seen: set[int] = set()
         written = [value for value, writes in zip(args, op.writes, strict=False) if writes]
