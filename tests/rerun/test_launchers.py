@@ -11,9 +11,9 @@ import pytest
 
 pytest.importorskip("torch")
 
-from torchrepro_lint.rerun import launching, session  # noqa: E402
-from torchrepro_lint.rerun.results import Verdict  # noqa: E402
-from torchrepro_lint.rerun.streams import Streams  # noqa: E402
+from torchrepro_lint.rerun import launching, session
+from torchrepro_lint.rerun.results import Verdict
+from torchrepro_lint.rerun.streams import Streams
 
 PROGRAM = """\
 import sys
@@ -122,8 +122,8 @@ def outcome(project: Path, *command: str) -> session.Outcome:
 
 @pytest.mark.slow
 def test_a_rank_that_dies_ends_the_run_with_what_it_printed(tmp_path: Path) -> None:
-    dies = "import os, sys, torch, time\nif os.environ['RANK'] == '1':\n    sys.exit('rank 1 dies here')\ntime.sleep(900)\n"
-    (tmp_path / "train.py").write_text(dies)
+    dies = "import os, sys, time, torch\nif os.environ['RANK'] == '1':\n    sys.exit('rank 1 dies here')\n"
+    (tmp_path / "train.py").write_text(f"{dies}time.sleep(900)\n")
     found = outcome(tmp_path, sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "train.py")
     assert found.verdict is Verdict.PROGRAM_FAILED
     assert "rank 1 dies here" in (found.reason or "")

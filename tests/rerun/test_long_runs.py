@@ -1,4 +1,4 @@
-"""A run of a thousand steps: its stream is on the disk and small, and neither writing nor comparing keeps it in memory."""
+"""A run of a thousand steps: its stream is on the disk and small, and nobody keeps it in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What only a device reaches: digests in its buffer, its generator, its threads. On the CPU as far as PyTorch allows."""
+"""What only a device reaches: digests in its buffer, its generator, its threads. On the CPU as far as that goes."""
 
 from __future__ import annotations
 

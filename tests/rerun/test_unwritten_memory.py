@@ -27,7 +27,7 @@ def test_the_workspace_of_a_recurrent_layer_is_no_result(tmp_path: Path) -> None
 
 @pytest.mark.skipif(not torch.distributed.is_available(), reason="needs torch.distributed")
 def test_the_buffers_of_sharded_parameters_belong_to_their_collectives() -> None:
-    import torch.distributed.fsdp  # noqa: F401 - it registers them
+    import torch.distributed.fsdp
 
     assert operation(torch.ops.fsdp.all_gather_copy_in.default).collective
     assert not operation(torch.ops.aten.add.Tensor).collective

@@ -28,7 +28,8 @@ def headline(outcome: Outcome) -> str:
         case Verdict.IDENTICAL:
             return f"IDENTICAL over {steps}{_runs(outcome)}"
         case Verdict.PARTED:
-            return f"PARTED at step {outcome.first_step} of {steps}"
+            many = f", first in run {outcome.comparisons + 1}" if outcome.comparisons > 1 else ""
+            return f"PARTED at step {outcome.first_step} of {steps}{many}"
         case Verdict.HIDDEN_BY_TRACING:
             return f"HIDDEN_BY_TRACING: {outcome.reason}"
         case verdict:

@@ -32,9 +32,10 @@ _OF_SOURCE = {
     "hash": ("TRP109", "TRP205", "TRP206"),
     "listing": ("TRP204",),
     "time": ("TRP102", "TRP105"),
-    "entropy": ("TRP102", "TRP105"),
+    "entropy": ("TRP102", "TRP104", "TRP105"),
 }
 _WHOLE_PROGRAM = ("TRP101", "TRP103", "TRP110", "TRP601", "TRP602", "TRP603")
+_OF_A_GENERATOR = (*_WHOLE_PROGRAM, "TRP111")  # a library draws: all that is seen is where its result comes in
 Part = tuple[Path, int | None]  # a file, or one cell of it
 Lines = Mapping[Part, frozenset[int] | None]
 """The user's files that ran, each with the lines that ran; None where only the file is known."""
@@ -105,9 +106,16 @@ def _predicts(finding: Finding, cause: Cause, base: Path, root: Path) -> bool:
         return False
     if cause.source is not None and cause.shown_by is not None:
         return True
-    if cause.generator is not None and finding.code in _WHOLE_PROGRAM and families:
+    if cause.kind is Kind.UNSEEDED and cause.generator is None and families <= {"torch"} and _is_own(finding):
+        return True
+    if cause.generator is not None and finding.code in _OF_A_GENERATOR and families:
         return True
     return any(_spans(place, base, cause, root) for place in _places(finding))
+
+
+def _is_own(finding: Finding) -> bool:
+    """Whether it is about how a generator of the program's own is seeded: where it is drawn from is elsewhere."""
+    return finding.code in ("TRP102", "TRP104")
 
 
 def _spans(place: Location, base: Path, cause: Cause, root: Path) -> bool:
