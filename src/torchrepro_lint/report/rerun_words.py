@@ -11,6 +11,7 @@ from torchrepro_lint.report.summary import counted
 if TYPE_CHECKING:
     from torchrepro_lint.rerun.results import Cause, Extent, Outcome
 
+_NO_STEPS = ", without a step of an optimizer"
 _PIN = {
     "hash": "PYTHONHASHSEED fixed",
     "listing": "listings sorted",
@@ -26,10 +27,12 @@ def headline(outcome: Outcome) -> str:
     steps = counted(outcome.steps, "step")
     match outcome.verdict:
         case Verdict.IDENTICAL:
-            return f"IDENTICAL over {steps}{_runs(outcome)}"
+            over = f" over {steps}" if outcome.steps else _NO_STEPS
+            return f"IDENTICAL{over}{_runs(outcome)}"
         case Verdict.PARTED:
             many = f", first in run {outcome.comparisons + 1}" if outcome.comparisons > 1 else ""
-            return f"PARTED at step {outcome.first_step} of {steps}{many}"
+            at = f" at step {outcome.first_step} of {steps}" if outcome.steps else _NO_STEPS
+            return f"PARTED{at}{many}"
         case Verdict.HIDDEN_BY_TRACING:
             return f"HIDDEN_BY_TRACING: {outcome.reason}"
         case verdict:
