@@ -28,8 +28,8 @@ IDENTICAL, PARTED, USAGE, INCONCLUSIVE, FAILED, NO_DEVICE = range(6)
 _PINS = ("rng", "hash", "listing", "time", "entropy")
 
 _EPILOG = """\
-PROGRAM is a Python file, a notebook or a command. Options of rerun come before it, what
-follows it is the program's; a -- may stand between them.
+PROGRAM is a Python file, a notebook or a command. Options of rerun come
+before it, what follows it is the program's; a -- may stand between them.
 
 What makes runs part:
   UNSEEDED      a generator starts differently: at its first draw, or its seed
