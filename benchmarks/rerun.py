@@ -5,12 +5,14 @@
 
 Each run is a process of its own with one thread, and tells the processor time of its steps, which other work on the
 machine disturbs least; the modes take turns. The targets: observers at most 1.15 times where a step takes 20 ms or
-more, a traced step at most 3 times, and a stream at most 1 MB for 1,000 operations.
+more, a traced step at most 3 times, and a stream at most 1 MB for 1,000 operations. The most memory that a process had
+at a time must not grow with its steps: compare `--steps 1000` with fewer.
 """
 
 from __future__ import annotations
 
 import argparse
+import resource
 import statistics
 import subprocess
 import sys
@@ -47,7 +49,8 @@ def models() -> dict[str, Callable[[], tuple[Any, Any]]]:
 
 
 def train(name: str, steps: int) -> None:
-    """Train in this process and print the milliseconds of the fastest step, and the median's."""
+    """Train in this process and print the milliseconds of the fastest step and of the median one, and the MiB that the
+    process had at most."""
     import torch
 
     torch.manual_seed(0)
@@ -61,11 +64,12 @@ def train(name: str, steps: int) -> None:
         model(x).pow(2).mean().backward()
         optimizer.step()
         found.append(1000 * (time.process_time() - began))
-    print(min(found[WARM:]), statistics.median(found[WARM:]))
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(min(found[WARM:]), statistics.median(found[WARM:]), most)
 
 
-def measured(name: str, mode: str, steps: int, folder: Path) -> tuple[float, float, float | None]:
-    """Milliseconds of the fastest and of the median step, and the stream's bytes per operation."""
+def measured(name: str, mode: str, steps: int, folder: Path) -> tuple[float, float, float, float | None]:
+    """Milliseconds of the fastest and of the median step, MiB at most, and the stream's bytes per operation."""
     from torchrepro_lint.rerun.launching import run
 
     command = [sys.executable, __file__, "--child", name, "--steps", str(steps)]
@@ -80,8 +84,8 @@ def measured(name: str, mode: str, steps: int, folder: Path) -> tuple[float, flo
         data = (folder / "streams" / "main.jsonl").read_bytes()
         operations = data.count(b'["o",')
         size = len(data) / operations if operations else None
-    best, median = map(float, out.split()[-2:])
-    return best, median, size
+    best, median, most = map(float, out.split()[-3:])
+    return best, median, most, size
 
 
 def main() -> None:
@@ -94,7 +98,7 @@ def main() -> None:
     if options.child:
         train(options.models[0], options.steps)
         return
-    print(f"{'model':<12} {'mode':<8} {'fastest ms':>10} {'median ms':>10} {'times':>6} {'bytes/op':>9}")
+    print(f"{'model':<12} {'mode':<8} {'fastest ms':>10} {'median ms':>10} {'times':>6} {'MiB':>6} {'bytes/op':>9}")
     for name in options.models:
         with tempfile.TemporaryDirectory() as scratch:
             rounds = [
@@ -105,9 +109,10 @@ def main() -> None:
         for mode in MODES:
             best = min(found[mode][0] for found in rounds)
             median = statistics.median(found[mode][1] for found in rounds)
-            size = rounds[0][mode][2]
+            most, size = max(found[mode][2] for found in rounds), rounds[0][mode][3]
             bytes_each = f"{size:.0f}" if size else "-"
-            print(f"{name:<12} {mode:<8} {best:>10.2f} {median:>10.2f} {best / base:>6.2f} {bytes_each:>9}", flush=True)
+            times = f"{best:>10.2f} {median:>10.2f} {best / base:>6.2f}"
+            print(f"{name:<12} {mode:<8} {times} {most:>6.0f} {bytes_each:>9}", flush=True)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ PARTED = Outcome(
         Cause(
             Kind.UNSEEDED, Place("train.py", 4, "<module>"), (Place("train.py", 4, "<module>"),), 3,
             generator="torch", operation="aten::uniform_", detail="never seeded before aten::uniform_ draws from it",
-            shown_by="torch", predicted_by=(Predicted("TRP101", "train.py", 4, "Seed it"),),
+            shown_by="torch", predicted_by=(Predicted("TRP101", Place("train.py", 4), "Seed it"),),
         ),
         Cause(
             Kind.OPERATION, Place("train.py", 5, "step"),
@@ -26,8 +26,8 @@ PARTED = Outcome(
     ),
     curve=tuple(Step(n, (1 / (n + 1), 1 / (n + 1) + (n > 2) * 0.1), n <= 2) for n in range(8)),
     findings=(
-        Seen("TRP101", "train.py", 4, "this program never seeds <torch>", "observed"),
-        Seen("TRP204", "data.py", 9, "listed in any order", "not reached"),
+        Seen("TRP101", Place("train.py", 4), "this program never seeds <torch>", "observed"),
+        Seen("TRP204", Place("data.py", 9), "listed in any order", "not reached"),
     ),
     compared={"losses": 8},
     notes=("a note",),

@@ -28,8 +28,8 @@ IDENTICAL, PARTED, USAGE, INCONCLUSIVE, FAILED, NO_DEVICE = range(6)
 _PINS = ("rng", "hash", "listing", "time", "entropy")
 
 _EPILOG = """\
-PROGRAM is a Python file or a command. Options of rerun come before it, what
-follows it is the program's; a -- may stand between them.
+PROGRAM is a Python file, a notebook or a command. Options of rerun come
+before it, what follows it is the program's; a -- may stand between them.
 
 What makes runs part:
   UNSEEDED      a generator starts differently: at its first draw, or its seed
@@ -49,6 +49,7 @@ Examples:
   torchrepro-lint rerun train.py -- --epochs 1
   torchrepro-lint rerun --steps 20 -- torchrun --nproc-per-node 2 train.py
   torchrepro-lint rerun -m pkg.train
+  torchrepro-lint rerun train.ipynb
   torchrepro-lint rerun --record run.trr train.py
   torchrepro-lint rerun --against run.trr train.py
 
@@ -139,14 +140,18 @@ def _command(words: tuple[str, ...], module: str | None) -> tuple[str, ...]:
         return (sys.executable, "-m", module, *(words[1:] if words[:1] == ("--",) else words))
     rest = list(words[1:]) if words[:1] == ("--",) else list(words)
     if not rest:
-        raise click.UsageError("which program? Give a Python file, or a command behind --")
-    if rest[1:2] == ["--"] and rest[0].endswith(".py"):
+        raise click.UsageError("which program? Give a Python file or a notebook, or a command behind --")
+    is_file = rest[0].endswith((".py", ".ipynb"))
+    if rest[1:2] == ["--"] and is_file:
         del rest[1]
-    if rest[0].endswith(".py") and not Path(rest[0]).is_file():
+    if is_file and not Path(rest[0]).is_file():
         raise click.UsageError(f"no such file: {rest[0]}")
-    if not rest[0].endswith(".py") and shutil.which(rest[0]) is None:
+    if not is_file and shutil.which(rest[0]) is None:
         raise click.UsageError(f"no such program: {rest[0]}")
-    return tuple(command_of(rest))
+    try:
+        return tuple(command_of(rest))
+    except FileNotFoundError as error:
+        raise click.UsageError(str(error)) from None
 
 
 def _refuse_contradictions(options: dict[str, Any]) -> None:
@@ -275,10 +280,10 @@ def _proved(plan: Plan, before: Outcome, session: Session, options: dict[str, An
     """Rerun a copy with the safe fixes, and show both outcomes beside each other."""
     from torchrepro_lint.cli import streams
     from torchrepro_lint.report import rerun_text
-    from torchrepro_lint.rerun.joining import files_that_ran
+    from torchrepro_lint.rerun.joining import files_that_ran, paths
     from torchrepro_lint.rerun.proving import fixed_copy
 
-    files = sorted(files_that_ran(session.streams, plan.root))
+    files = paths(files_that_ran(session.streams, plan.root))
     fixed = fixed_copy(plan.root, files, plan.folder / "fixed", _resolver(options))
     outcome, again = _outcome(replace(plan, root=fixed.root, folder=plan.folder / "after"))
     outcome = _joined(outcome, again, options)
@@ -310,13 +315,13 @@ def _teller() -> Callable[[str], None]:
 
 def _joined(outcome: Outcome, session: Session, options: dict[str, Any]) -> Outcome:
     """The outcome beside the findings in the files that ran, and the environment that it holds for."""
-    from torchrepro_lint.rerun.joining import files_that_ran, joined
+    from torchrepro_lint.rerun.joining import files_that_ran, joined, paths
     from torchrepro_lint.verify.environment import manifest
 
     outcome = replace(outcome, environment=manifest())
     lines = files_that_ran(session.streams, session.plan.root)
-    paths = tuple(sorted(path for path in lines if path.is_file() and path.is_relative_to(session.plan.root)))
-    return joined(outcome, _checked(paths, options), lines, session.plan.root) if paths else outcome
+    files = tuple(path for path in paths(lines) if path.is_file() and path.is_relative_to(session.plan.root))
+    return joined(outcome, _checked(files, options), lines, session.plan.root) if files else outcome
 
 
 def _checked(paths: tuple[Path, ...], options: dict[str, Any]) -> Result:

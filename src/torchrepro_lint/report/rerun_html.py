@@ -6,13 +6,13 @@ beside them what the linter says of the same files.
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Iterator, Sequence
 from html import escape
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from torchrepro_lint.report.rerun_source import lines_around
 from torchrepro_lint.report.rerun_words import compared, findings_line, headline, lines_of, title
 
 if TYPE_CHECKING:
@@ -93,14 +93,11 @@ def _causes(outcome: Outcome, root: Path) -> Iterator[str]:
 def _source(cause: Cause, root: Path) -> Iterator[str]:
     if cause.place is None:
         return
-    path, at = cause.place.path, cause.place.line
-    yield f"<p class=place>{escape(path)}:{at}</p>"
+    yield f"<p class=place>{escape(str(cause.place))}</p>"
     rows = []
-    for number in range(max(at - _AROUND, 1), at + _AROUND + 1):
-        text = linecache.getline(str(root / path), number)
-        if text:
-            mark = " class=at" if number == at else ""
-            rows.append(f"<span{mark}><b>{number}</b>{escape(text.rstrip())}\n</span>")
+    for number, text in lines_around(root, cause.place, _AROUND):
+        mark = " class=at" if number == cause.place.line else ""
+        rows.append(f"<span{mark}><b>{number}</b>{escape(text)}\n</span>")
     yield f"<pre>{''.join(rows)}</pre>\n" if rows else ""
 
 
@@ -112,6 +109,6 @@ def _findings(outcome: Outcome) -> Iterator[str]:
     for found in outcome.findings:
         yield (
             f"<tr class='{found.status.replace(' ', '-')}'><td>{found.code}<br><small>{escape(found.message)}</small>"
-            f"<td>{escape(found.path)}:{found.line}<td>{found.status}"
+            f"<td>{escape(str(found.place))}<td>{found.status}"
         )
     yield "</table></section>\n"

@@ -11,6 +11,7 @@ from torchrepro_lint.report.rerun_words import bound, recall
 
 if TYPE_CHECKING:
     from torchrepro_lint.rerun.results import Cause, Outcome
+    from torchrepro_lint.rerun.streams import Place
 
 SCHEMA = 1
 
@@ -31,7 +32,10 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
         "steps": outcome.steps,
         "first_different_step": outcome.first_step,
         "causes": [_cause(cause) for cause in outcome.causes],
-        "findings": [asdict(finding) for finding in outcome.findings],
+        "findings": [
+            {"code": seen.code, **_place(seen.place), "message": seen.message, "status": seen.status}
+            for seen in outcome.findings
+        ],
         "predicted": {"causes": causes, "predicted": predicted},
         "curve": [{"step": s.number, "losses": list(s.losses), "equal": s.equal} for s in outcome.curve],
         "compared": dict(outcome.compared),
@@ -54,8 +58,7 @@ def _cause(cause: Cause) -> dict[str, Any]:
         "operation": cause.operation,
         "source": cause.source,
         "detail": cause.detail,
-        "path": cause.place.path if cause.place else None,
-        "line": cause.place.line if cause.place else None,
+        **(_place(cause.place) if cause.place else {"path": None, "line": None, "cell": None}),
         "frames": [asdict(frame) for frame in cause.frames],
         "process": cause.process,
         "rank": cause.rank,
@@ -64,5 +67,9 @@ def _cause(cause: Cause) -> dict[str, Any]:
         "deterministic": cause.deterministic,
         "inputs": [{"dtype": given.dtype, "shape": list(given.shape)} for given in cause.inputs],
         "results": [asdict(extent) for extent in cause.extents],
-        "predicted_by": [{"code": p.code, "path": p.path, "line": p.line} for p in cause.predicted_by],
+        "predicted_by": [{"code": p.code, **_place(p.place)} for p in cause.predicted_by],
     }
+
+
+def _place(place: Place) -> dict[str, Any]:
+    return {"path": place.path, "line": place.line, "cell": place.cell}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torchrepro_lint.report.escaping import visible
+from torchrepro_lint.report.rerun_source import lines_around
 from torchrepro_lint.report.rerun_words import compared, findings_line, headline, lines_of, recall, title
 from torchrepro_lint.report.summary import counted
 from torchrepro_lint.report.terminal import Paint
@@ -67,8 +67,8 @@ def _kinds(outcome: Outcome) -> str:
 def _cause(number: int, cause: Cause, root: Path, paint: Paint) -> Iterator[str]:
     yield f"{number}. {paint('strong', visible(title(cause)))}\n"
     if cause.place is not None:
-        yield f"   {paint('frame', '-->')} {visible(f'{cause.place.path}:{cause.place.line}')}\n"
-        source = linecache.getline(str(root / cause.place.path), cause.place.line).strip()
+        yield f"   {paint('frame', '-->')} {visible(str(cause.place))}\n"
+        source = "".join(text for _, text in lines_around(root, cause.place)).strip()
         if source:
             yield f"     {paint('frame', f'{cause.place.line} |')} {visible(source)}\n"
     for line in lines_of(cause):

@@ -11,6 +11,7 @@ from torchrepro_lint.report.summary import counted
 if TYPE_CHECKING:
     from torchrepro_lint.rerun.results import Cause, Extent, Outcome
 
+_NO_STEPS = ", without a step of an optimizer"
 _PIN = {
     "hash": "PYTHONHASHSEED fixed",
     "listing": "listings sorted",
@@ -26,9 +27,12 @@ def headline(outcome: Outcome) -> str:
     steps = counted(outcome.steps, "step")
     match outcome.verdict:
         case Verdict.IDENTICAL:
-            return f"IDENTICAL over {steps}{_runs(outcome)}"
+            over = f" over {steps}" if outcome.steps else _NO_STEPS
+            return f"IDENTICAL{over}{_runs(outcome)}"
         case Verdict.PARTED:
-            return f"PARTED at step {outcome.first_step} of {steps}"
+            many = f", first in run {outcome.comparisons + 1}" if outcome.comparisons > 1 else ""
+            at = f" at step {outcome.first_step} of {steps}" if outcome.steps else _NO_STEPS
+            return f"PARTED{at}{many}"
         case Verdict.HIDDEN_BY_TRACING:
             return f"HIDDEN_BY_TRACING: {outcome.reason}"
         case verdict:
@@ -66,7 +70,7 @@ def lines_of(cause: Cause) -> Iterator[str]:
     if cause.process != "main":
         where.append(cause.process)
     if cause.frames[1:]:
-        where.append("called from " + ", ".join(f"{f.path}:{f.line}" for f in cause.frames[1:3]))
+        where.append("called from " + ", ".join(f"{f}" for f in cause.frames[1:3]))
     yield ", ".join(where)
     yield from map(extent, cause.extents)
     if cause.shown_by is not None:
@@ -77,7 +81,7 @@ def lines_of(cause: Cause) -> Iterator[str]:
         yield "no rule saw this"
     for finding in cause.predicted_by[:3]:
         fix = f": {finding.help}" if finding.help else ""
-        yield f"predicted by {finding.code} at {finding.path}:{finding.line}{fix}"
+        yield f"predicted by {finding.code} at {finding.place}{fix}"
 
 
 def extent(found: Extent) -> str:

@@ -66,5 +66,5 @@ def notes(streams: Streams) -> Iterator[str]:
 
 
 def _late(event: Event) -> str:
-    where = f" at {event.place.path}:{event.place.line}" if event.place else ""
+    where = f" at {event.place}" if event.place else ""
     return f"{event.data['call']}{where} seeds the {event.data['gen']} generator after numbers were drawn from it"

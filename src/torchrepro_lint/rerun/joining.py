@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torchrepro_lint.rerun.results import Cause, Kind, Outcome, Predicted, Seen
-from torchrepro_lint.rerun.streams import Streams
+from torchrepro_lint.rerun.streams import Place, Streams
 
 if TYPE_CHECKING:
     from torchrepro_lint.engine import Result
@@ -32,24 +32,31 @@ _OF_SOURCE = {
     "hash": ("TRP109", "TRP205", "TRP206"),
     "listing": ("TRP204",),
     "time": ("TRP102", "TRP105"),
-    "entropy": ("TRP102", "TRP105"),
+    "entropy": ("TRP102", "TRP104", "TRP105"),
 }
 _WHOLE_PROGRAM = ("TRP101", "TRP103", "TRP110", "TRP601", "TRP602", "TRP603")
-Lines = Mapping[Path, frozenset[int] | None]
+_OF_A_GENERATOR = (*_WHOLE_PROGRAM, "TRP111")  # a library draws: all that is seen is where its result comes in
+Part = tuple[Path, int | None]  # a file, or one cell of it
+Lines = Mapping[Part, frozenset[int] | None]
 """The user's files that ran, each with the lines that ran; None where only the file is known."""
 
 
 def files_that_ran(runs: Sequence[Streams], root: Path) -> Lines:
     """What the processes of all runs told; files of a copy count as those they are copies of."""
-    found: dict[Path, set[int] | None] = {}
+    found: dict[Part, set[int] | None] = {}
     for streams in runs:
         for _, event in streams.all("lines", "file"):
-            path = root / streams.relative(event.data["path"])
+            part = (root / streams.relative(event.data["path"]), event.data.get("cell"))
             if event.kind == "lines":
-                found[path] = (found.get(path) or set()) | set(event.data["lines"])
+                found[part] = (found.get(part) or set()) | set(event.data["lines"])
             else:
-                found.setdefault(path, None)
-    return {path: None if lines is None else frozenset(lines) for path, lines in found.items()}
+                found.setdefault(part, None)
+    return {part: None if lines is None else frozenset(lines) for part, lines in found.items()}
+
+
+def paths(lines: Lines) -> list[Path]:
+    """The files of which anything ran, in order."""
+    return sorted({path for path, _ in lines})
 
 
 def joined(outcome: Outcome, result: Result, lines: Lines, root: Path) -> Outcome:
@@ -58,26 +65,29 @@ def joined(outcome: Outcome, result: Result, lines: Lines, root: Path) -> Outcom
         replace(cause, predicted_by=tuple(_told(f) for f in result.findings if _predicts(f, cause, result.root, root)))
         for cause in outcome.causes
     )
-    observed = {(p.code, p.path, p.line) for cause in causes for p in cause.predicted_by}
+    observed = {(p.code, p.place) for cause in causes for p in cause.predicted_by}
     seen = tuple(_seen(finding, observed, lines, result.root) for finding in result.findings)
     return replace(outcome, causes=causes, findings=seen)
 
 
 def _told(finding: Finding) -> Predicted:
-    where = finding.location
-    return Predicted(finding.code, where.path, where.range.start.line, finding.fix.title if finding.fix else "")
+    return Predicted(finding.code, _place(finding), finding.fix.title if finding.fix else "")
 
 
-def _seen(finding: Finding, observed: set[tuple[str, str, int]], lines: Lines, base: Path) -> Seen:
+def _place(finding: Finding) -> Place:
     where = finding.location
-    line = where.range.start.line
-    if (finding.code, where.path, line) in observed:
+    return Place(where.path, where.range.start.line, cell=where.cell)
+
+
+def _seen(finding: Finding, observed: set[tuple[str, Place]], lines: Lines, base: Path) -> Seen:
+    where, place = finding.location, _place(finding)
+    if (finding.code, place) in observed:
         status = "observed"
-    elif (ran := lines.get(base / where.path)) is not None and not _reached(finding, ran):
+    elif (ran := lines.get((base / where.path, where.cell))) is not None and not _reached(finding, ran):
         status = "not reached"
     else:
         status = "not observed"
-    return Seen(finding.code, where.path, line, finding.message, status)
+    return Seen(finding.code, place, finding.message, status)
 
 
 def _reached(finding: Finding, ran: frozenset[int]) -> bool:
@@ -96,15 +106,25 @@ def _predicts(finding: Finding, cause: Cause, base: Path, root: Path) -> bool:
         return False
     if cause.source is not None and cause.shown_by is not None:
         return True
-    if cause.generator is not None and finding.code in _WHOLE_PROGRAM and families:
+    if cause.kind is Kind.UNSEEDED and cause.generator is None and families <= {"torch"} and _is_own(finding):
+        return True
+    if cause.generator is not None and finding.code in _OF_A_GENERATOR and families:
         return True
     return any(_spans(place, base, cause, root) for place in _places(finding))
 
 
+def _is_own(finding: Finding) -> bool:
+    """Whether it is about how a generator of the program's own is seeded: where it is drawn from is elsewhere."""
+    return finding.code in ("TRP102", "TRP104")
+
+
 def _spans(place: Location, base: Path, cause: Cause, root: Path) -> bool:
     """Whether one of the lines that led to the cause lies in a place of the finding."""
-    path, span = base / place.path, place.range
-    return any(root / frame.path == path and span.start.line <= frame.line <= span.end.line for frame in cause.frames)
+    part, span = (base / place.path, place.cell), place.range
+    return any(
+        (root / frame.path, frame.cell) == part and span.start.line <= frame.line <= span.end.line
+        for frame in cause.frames
+    )
 
 
 def _places(finding: Finding) -> Iterator[Location]:

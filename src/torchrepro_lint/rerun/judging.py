@@ -16,6 +16,7 @@ from torchrepro_lint.rerun.streams import Event, Streams
 
 Pair = tuple[Streams, Streams]
 GENERATORS = ("torch", "cuda", "numpy", "python")
+_OWN_GENERATOR = "drawn from a torch.Generator of the program's own that starts differently in each run"
 _SOURCES = {
     "hash": "the order of a set, or a hash, of text",
     "listing": "the order in which a folder is listed",
@@ -43,6 +44,8 @@ def suspects(pair: Pair, parting: Parting, sources: tuple[str, ...]) -> list[Sus
         return [Suspect(plain)]
     if parting.flag == "u":
         return [Suspect(replace(plain, detail=f"{parting.event.data[2]} reads memory that nothing has written"))]
+    if parting.what is What.STATE and isinstance(parting.event.data[8], list):
+        return [Suspect(replace(plain, kind=Kind.UNSEEDED, detail=_OWN_GENERATOR))]
     if parting.what is What.STATE:
         generator = "cuda" if "cuda" in parting.event.data[2] else "torch"
         return [_unseeded(pair, parting, generator, plain)]
@@ -130,7 +133,7 @@ def detail(parting: Parting) -> str:
 
 def _told(event: Event) -> str:
     what = event.data[2] if event.kind == "o" else {"step": "an optimizer step"}.get(event.kind, f"a {event.kind}")
-    return f"{what} at {event.place.path}:{event.place.line}" if event.place else str(what)
+    return f"{what} at {event.place}" if event.place else str(what)
 
 
 def _unseeded(pair: Pair, parting: Parting, generator: str, plain: Cause) -> Suspect:

@@ -52,10 +52,22 @@ def copied(folder: Path, to: Path) -> Path:
 
 
 def command_of(words: Sequence[str]) -> list[str]:
-    """The command that runs a program: a Python file is run by the Python that runs us, anything else as it is."""
+    """The command that runs a program: a Python file is run by the Python that runs us, a notebook by the Jupyter
+    beside it, anything else as it is. Raises FileNotFoundError where a notebook has no Jupyter."""
     if words[0].endswith(".py") and Path(words[0]).is_file():
         return [sys.executable, *words]
+    if words[0].endswith(".ipynb") and Path(words[0]).is_file():
+        beside = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+        jupyter = shutil.which("jupyter-execute", path=beside)
+        if jupyter is None:
+            raise FileNotFoundError("a notebook is run by jupyter-execute: install nbclient and ipykernel")
+        return [jupyter, *words]
     return list(words)
+
+
+def notebook_of(command: Sequence[str], root: Path) -> str | None:
+    """The notebook that a command runs, if it does."""
+    return next((str(root / word) for word in command if word.endswith(".ipynb") and (root / word).is_file()), None)
 
 
 def environment(settings: Path, pins: Sequence[str], deterministic: bool) -> dict[str, str]:
@@ -73,7 +85,8 @@ def run(command: Sequence[str], root: Path, folder: Path, settings: Mapping[str,
     """Run a command in `root` to its end, or for `timeout` seconds; streams and output go below `folder`."""
     (folder / "streams").mkdir(parents=True)
     path = folder / "settings.json"
-    path.write_text(json.dumps({**settings, "folder": str(folder / "streams")}), encoding="utf-8")
+    told = {**settings, "folder": str(folder / "streams"), "notebook": notebook_of(command, root)}
+    path.write_text(json.dumps(told), encoding="utf-8")
     variables = environment(path, settings.get("pins", ()), bool(settings.get("deterministic")))
     started = time.monotonic()
     with (folder / "output.txt").open("wb") as output:

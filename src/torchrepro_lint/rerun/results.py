@@ -56,8 +56,7 @@ class Predicted:
     """A finding of the linter that a cause confirms."""
 
     code: str
-    path: str
-    line: int
+    place: Place
     help: str = ""
 
 
@@ -99,8 +98,7 @@ class Seen:
     """A finding of the linter and what the runs say of it: observed, not observed, or not reached."""
 
     code: str
-    path: str
-    line: int
+    place: Place
     message: str
     status: str
 

@@ -69,7 +69,7 @@ class Session:
         self.streams.append(streams_of(found))
         if found.timed_out:
             raise ProgramFailed(f"the program did not end within {self.plan.timeout:g} seconds\n{found.tail()}")
-        if found.status != 0:
+        if found.status != 0 and not self.streams[-1].has_stopped():
             ended = f"exit status {found.status}" if found.status > 0 else f"signal {-found.status}"
             raise ProgramFailed(f"the program ended with {ended}\n{found.tail()}")
         return found
@@ -150,7 +150,7 @@ def _plain(session: Session, outcome: Outcome) -> Outcome:
     plan = session.plan
     settings = {"pins": plan.pins}
     reference = plan.against or streams_of(session.run("plain", "as it is", **settings))
-    reason = nothing_seen(reference)
+    reason = nothing_seen(reference) or cut_off(reference)
     if reason is not None:
         return replace(outcome, reason=reason)
     counted = curves.compared(reference)
@@ -165,6 +165,9 @@ def _plain(session: Session, outcome: Outcome) -> Outcome:
                 outcome, verdict=Verdict.PARTED, first_step=first, curve=curves.curve(reference, other),
                 comparisons=number, differing=differing + 1, notes=tuple(curves.notes(reference)),
             )  # fmt: skip
+        reason = cut_off(other)
+        if reason is not None:
+            return replace(outcome, reason=reason)
     return replace(
         outcome, verdict=Verdict.IDENTICAL, curve=curves.curve(reference, reference), comparisons=plan.pairs,
         notes=tuple(curves.notes(reference)),
@@ -178,7 +181,7 @@ def _since(session: Session, outcome: Outcome) -> Outcome:
     if found:
         return _explained(session, replace(outcome, first_step=min(p.step for p in found)))
     parting = partings(session.plan.against or today, today)[0]
-    where = f" at {parting.place.path}:{parting.place.line}" if parting.place else ""
+    where = f" at {parting.place}" if parting.place else ""
     agree = "the runs here agree with each other: the code, the data or the environment has changed"
     return replace(outcome, notes=(*outcome.notes, f"first different: {detail(parting)}{where}", agree))
 
@@ -192,6 +195,15 @@ def nothing_seen(streams: Streams) -> str | None:
         )
     if not any(event.kind in ("loss", "step", "batch") for _, event in streams.all("loss", "step", "batch")):
         return "the program neither loads batches, nor calls backward, nor steps an optimizer: nothing to compare"
+    return None
+
+
+def cut_off(streams: Streams) -> str | None:
+    """Why equal streams would not mean equal runs: one ends before its process did. Processes that the program starts
+    may be ended by it."""
+    for name in streams.names():
+        if "." not in name and not streams.ended(name):
+            return f"the stream of {name} ends before the process did, as on a full disk: the rest was not compared"
     return None
 
 

@@ -18,11 +18,18 @@ VALUES = frozenset(("o", "arrival", "batch", "ask", "fetch", "loss", "step"))
 
 @dataclass(frozen=True)
 class Place:
-    """A line of code; `path` is relative to the program's folder where it lies in it."""
+    """A line of code; `path` is relative to the program's folder where it lies in it.
+
+    In a notebook, lines count from the top of the cell, and cells from 1 among all cells.
+    """
 
     path: str
     line: int
     function: str = ""
+    cell: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.path}:{'' if self.cell is None else f'cell {self.cell}:'}{self.line}"
 
 
 @dataclass(frozen=True)
@@ -105,6 +112,11 @@ class Streams:
         """Whether the process came to its end, rather than being cut off."""
         return any(event.kind == "end" for event in self.events(name))
 
+    def has_stopped(self) -> bool:
+        """Whether a process was ended after the steps that it was asked for. What started it may call that a failure,
+        as Jupyter does."""
+        return any(True for _ in self.all("stop"))
+
     def _records(self, name: str) -> Iterator[Any]:
         with (self.folder / f"{name}.jsonl").open(encoding="utf-8", errors="replace") as file:
             for line in file:
@@ -113,8 +125,8 @@ class Streams:
                     return
                 yield record
 
-    def _place(self, path: str, line: int, function: str) -> Place:
-        return Place(self.relative(path), line, function)
+    def _place(self, path: str, line: int, function: str, cell: int | None = None) -> Place:
+        return Place(self.relative(path), line, function, cell)
 
     def relative(self, path: str) -> str:
         """A path as it is told: from the program's folder where it lies in it."""

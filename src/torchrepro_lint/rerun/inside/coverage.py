@@ -8,7 +8,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from torchrepro_lint.rerun.inside.recorder import Recorder
-from torchrepro_lint.rerun.inside.sites import absolute, is_users
+from torchrepro_lint.rerun.inside.sites import is_users
 
 
 class Lines:
@@ -24,13 +24,14 @@ class Lines:
             sys.settrace(self._call)
 
     def write(self, recorder: Recorder) -> None:
-        """A record for each file."""
+        """A record for each file, and each cell of a notebook."""
         sys.settrace(None)
-        files: dict[str, set[int]] = {}
+        files: dict[tuple[str, int], set[int]] = {}
         for code, lines in list(self._lines.items()):
-            files.setdefault(absolute(code.co_filename), set()).update(lines)
-        for path in sorted(files):
-            recorder.stream.write({"k": "lines", "path": path, "lines": sorted(files[path])})
+            path, cell = recorder.sites.file(code)
+            files.setdefault((path, cell or 0), set()).update(lines)
+        for (path, cell), found in sorted(files.items()):
+            recorder.stream.write({"k": "lines", "path": path, "cell": cell or None, "lines": sorted(found)})
         self._lines.clear()
 
     def _call(self, frame: FrameType, event: str, argument: Any) -> Any:

@@ -34,6 +34,8 @@ def _torch(recorder: Recorder, imports: AfterImport, torch: ModuleType) -> None:
 
     training.install(recorder, torch)
     imports.when("torch.utils.data.dataloader", lambda module: loading.install(recorder, module))
+    pipelines = "torch.distributed.pipelining.stage"
+    imports.when(pipelines, lambda module: training.leave_out_shape_inference(recorder, module))
     if recorder.settings.get("deterministic"):
         torch.use_deterministic_algorithms(True)
     if recorder.traced:

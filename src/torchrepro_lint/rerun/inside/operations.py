@@ -18,7 +18,12 @@ _UNINITIALISED = frozenset((
     "empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided", "empty_quantized",
     "_empty_affine_quantized", "resize_",
 ))  # fmt: skip
-_COLLECTIVE = ("c10d", "_c10d_functional", "c10d_functional", "_c10d_functional_autograd")
+# Their fourth result, and what follows, is room for the backward pass that is not all written (native_functions.yaml).
+_WITH_WORKSPACE = frozenset((
+    "mkldnn_rnn_layer", "_cudnn_rnn", "miopen_rnn", "cudnn_batch_norm", "_batch_norm_with_update",
+))  # fmt: skip
+# FSDP's own operators copy into and out of the buffers of its collectives, which are partly unwritten then.
+_COLLECTIVE = ("c10d", "_c10d_functional", "c10d_functional", "_c10d_functional_autograd", "fsdp")
 
 
 @dataclass(frozen=True)
@@ -34,6 +39,7 @@ class Operation:
     draws: bool
     uninitialised: bool
     collective: bool
+    has_workspace: bool  # its results from the fourth on are not all written
 
 
 @cache
@@ -59,4 +65,5 @@ def operation(overload: Any) -> Operation:
         draws=torch.Tag.nondeterministic_seeded in overload.tags,
         uninitialised=base in _UNINITIALISED,
         collective=namespace in _COLLECTIVE,
+        has_workspace=base in _WITH_WORKSPACE,
     )

@@ -36,7 +36,7 @@ class Recorder:
         self.digests = Digests(on_device=settings.get("digest") == "multilinear")
         header = {"digest": self.digests.kind, "mode": settings["mode"]}
         self.stream = Stream(settings["folder"], header, self.digests.resolve)
-        self.sites = Sites(self.stream.write)
+        self.sites = Sites(self.stream.write, settings.get("notebook"))
         self.stream.after_fork = self._forked
         self.step = 0
         self.in_child = False

@@ -12,6 +12,8 @@ from functools import cache
 from types import CodeType, FrameType
 from typing import Any
 
+from torchrepro_lint.rerun.inside.cells import Cells
+
 _DEPTH = 5  # frames that are told: enough to leave two helpers and reach the training loop
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 _START = os.getcwd()
@@ -41,8 +43,9 @@ def is_ours(filename: str) -> bool:
 class Sites:
     """Numbers sites, and writes each to the stream when it is first met."""
 
-    def __init__(self, write: Callable[[Any], None]) -> None:
+    def __init__(self, write: Callable[[Any], None], notebook: str | None = None) -> None:
         self._write = write
+        self._cells = Cells(notebook)
         self._numbers: dict[tuple[tuple[CodeType, int], ...], int] = {}
         self._users: dict[CodeType, bool] = {}
 
@@ -76,12 +79,19 @@ class Sites:
             frame = frame.f_back
         return False
 
+    def file(self, code: CodeType) -> tuple[str, int | None]:
+        """Where code stands: the file, and in a notebook the cell."""
+        return self._cells.place(absolute(code.co_filename))
+
     def forget(self) -> None:
         """Number from 1 again: this process writes another stream."""
         self._numbers.clear()
 
     def _new(self, key: tuple[tuple[CodeType, int], ...]) -> int:
         number = self._numbers[key] = len(self._numbers) + 1
-        frames = [[absolute(code.co_filename), line, code.co_name] for code, line in key]
+        frames = []
+        for code, line in key:
+            path, cell = self.file(code)
+            frames.append([path, line, code.co_name, *([cell] if cell is not None else [])])
         self._write({"k": "site", "n": number, "frames": frames})
         return number

@@ -155,7 +155,7 @@ class Tracer(TorchDispatchMode):
             torch.save(kept, self._recorder.settings["folder"] + "/kept.pt")
 
     def _write(
-        self, op: Operation, site: int, taken: list[Any], scalars: list[str], left: list[Any], state: str | None
+        self, op: Operation, site: int, taken: list[Any], scalars: list[str], left: list[Any], state: Any
     ) -> None:
         recorder = self._recorder
         words = recorder.digests.text("\0".join(scalars)) if scalars else ""
@@ -204,6 +204,10 @@ class Tracer(TorchDispatchMode):
     def _left(self, op: Operation, result: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[torch.Tensor]:
         """What an operation leaves that has a meaning: its results, and what it wrote into."""
         what = "empty" if op.uninitialised else "busy" if op.collective else "made"
+        if op.has_workspace:
+            for tensor in _tensors(result[3:]):
+                self._storages.mark(tensor, "empty")
+            result = result[:3]
         left: list[torch.Tensor] = []
         seen: set[int] = set()
         written = [value for value, writes in zip(args, op.writes, strict=False) if writes]
@@ -221,12 +225,12 @@ class Tracer(TorchDispatchMode):
         digests = self._recorder.digests
         return [digests.many(left)] if len(left) > _MANY else [digests.tensor(tensor) for tensor in left]
 
-    def _generator_state(self, generator: Any, args: Sequence[Any]) -> str:
-        """The state of the generator that an operation is about to draw from."""
-        if generator is None:
+    def _generator_state(self, generator: Any, args: Sequence[Any]) -> Any:
+        """The state of the generator that an operation is about to draw from; in a list if it is the program's own."""
+        if generator is None or generator is torch.default_generator:
             device = next((t.device.type for t in _tensors(list(args))), "cpu")
             return self._recorder.generators.state("cuda" if device == "cuda" else "torch")
-        return self._recorder.digests.tensor(generator.get_state())  # type: ignore[return-value]
+        return [self._recorder.digests.tensor(generator.get_state())]
 
     def _site(self) -> int:
         """The line of the user's code, for a backward operation that of its forward."""

@@ -1,0 +1,132 @@
+"""What only a device reaches: digests in its buffer, its generator, its threads. On the CPU as far as that goes."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torchrepro_lint.rerun.comparing import What, partings  # noqa: E402
+from torchrepro_lint.rerun.inside.digests import Digests, Late  # noqa: E402
+from torchrepro_lint.rerun.inside.generators import Generators  # noqa: E402
+from torchrepro_lint.rerun.inside.recorder import Recorder  # noqa: E402
+from torchrepro_lint.rerun.launching import run  # noqa: E402
+from torchrepro_lint.rerun.streams import Streams  # noqa: E402
+
+from .tracing import ROOT, events, traced  # noqa: E402
+
+on_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+
+
+def train(folder: Path, seed: int, device: str = "cpu") -> Streams:
+    """A traced step whose digests wait in the device's buffer until the step is over."""
+    with traced(folder, digest="multilinear") as recorder:
+        torch.manual_seed(seed)
+        weight = torch.nn.Parameter(torch.ones(8, device=device))
+        loss = (weight * torch.randn(8, device=device)).relu().sum()
+        with recorder.paused():
+            recorder.note("loss", d=recorder.digests.many([loss]), v=recorder.digests.number(loss))
+        loss.backward()
+        assert not list(folder.glob("*.jsonl"))  # nobody has waited for the device
+        with recorder.paused():
+            recorder.stream.flush()
+    return Streams(folder, ROOT)
+
+
+def test_digests_of_a_device_are_compared_like_any_others(tmp_path: Path) -> None:
+    one, same, other = [train(tmp_path / str(n), seed) for n, seed in enumerate((0, 0, 1))]
+    assert one.head("main")["digest"] == "multilinear"
+    assert partings(one, same) == []
+    (parting,) = partings(one, other)
+    assert (parting.what, parting.event.data[2]) == (What.STATE, "aten::randn")
+    (loss,) = (event for event in one.events("main") if event.kind == "loss")
+    assert isinstance(loss.data["v"], float)
+
+
+def test_the_generator_of_a_device_that_is_in_use_has_a_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorder = Recorder({"folder": str(tmp_path), "mode": "plain"})
+    recorder.generators = generators = Generators(recorder)
+    with monkeypatch.context() as patch:
+        for name in ("manual_seed", "seed", "set_rng_state"):  # they are wrapped: put back what was there
+            patch.setattr(torch, name, getattr(torch, name))
+            patch.setattr(torch.random, name, getattr(torch.random, name))
+        generators.watch_torch(torch)
+        if not torch.cuda.is_available():
+            assert generators.state("cuda") == ""  # and none is made by asking
+        patch.setattr(torch.cuda, "is_initialized", lambda: True)
+        patch.setattr(torch.cuda, "get_rng_state", torch.get_rng_state)
+        torch.manual_seed(0)
+        before = generators.state("cuda")
+        torch.rand(1)
+        assert before
+        assert generators.state("cuda") != before
+
+
+_PROGRAM = """
+import torch
+model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Dropout(), torch.nn.Linear(8, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for batch in torch.utils.data.DataLoader(torch.ones(8, 8), batch_size=4):
+    optimizer.zero_grad()
+    model(batch).sum().backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.slow
+def test_a_whole_program_is_observed_by_way_of_the_buffer(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(_PROGRAM)
+    both = []
+    for number in range(2):
+        settings = {"mode": "traced", "digest": "multilinear"}
+        done = run([sys.executable, "train.py"], tmp_path, tmp_path / str(number), settings, 300)
+        assert done.status == 0, done.tail()
+        both.append(Streams(done.streams, tmp_path))
+    assert {event.kind for event in both[0].events("main")} >= {"batch", "loss", "step", "o", "end"}
+    (parting,) = partings(*both)
+    assert (parting.what, parting.event.data[2], str(parting.place)) == (What.STATE, "aten::uniform_", "train.py:3")
+
+
+@pytest.mark.cuda
+@on_cuda
+def test_the_backward_pass_on_cuda_is_traced_though_a_thread_of_its_own_runs_it(tmp_path: Path) -> None:
+    with traced(tmp_path):
+        weight = torch.nn.Parameter(torch.ones(3, device="cuda"))
+        (weight * 2).exp().sum().backward()
+    names = [event.data[2] for event in events(tmp_path) if event.kind == "o"]
+    assert names.count("aten::mul") >= 3  # forward, and the backward of exp and of mul
+    places = [event.place for event in events(tmp_path) if event.kind == "o" and event.data[2] == "aten::mul"]
+    assert {place.path for place in places if place} == {Path(__file__).relative_to(ROOT).as_posix()}
+
+
+@pytest.mark.cuda
+@on_cuda
+def test_equal_runs_on_cuda_agree_and_others_do_not(tmp_path: Path) -> None:
+    one, same, other = [train(tmp_path / str(n), seed, "cuda") for n, seed in enumerate((0, 0, 1))]
+    assert partings(one, same) == []
+    assert partings(one, other)[0].what is What.STATE
+
+
+@pytest.mark.cuda
+@on_cuda
+def test_a_buffered_digest_costs_less_than_asking_for_each() -> None:
+    digests = Digests()
+    tensors = [torch.randn(10_000, device="cuda") for _ in range(500)]
+
+    def seconds(each: bool) -> float:
+        torch.cuda.synchronize()
+        began = time.perf_counter()
+        for tensor in tensors:
+            late = digests.tensor(tensor)
+            assert isinstance(late, Late)
+            if each:
+                digests.resolve()  # what .item() does: the host waits
+        digests.resolve()
+        return time.perf_counter() - began
+
+    seconds(False)
+    assert min(seconds(False) for _ in range(3)) < min(seconds(True) for _ in range(3))

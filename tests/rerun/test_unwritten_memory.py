@@ -1,0 +1,33 @@
+"""Memory that an operation leaves unwritten, or that PyTorch itself reads before it is written, makes no runs part."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torchrepro_lint.rerun.inside.operations import operation  # noqa: E402
+
+from .tracing import events, traced  # noqa: E402
+
+
+def test_the_workspace_of_a_recurrent_layer_is_no_result(tmp_path: Path) -> None:
+    with traced(tmp_path):
+        lstm = torch.nn.LSTM(4, 4)
+        lstm(torch.ones(3, 2, 4))[0].sum().backward()
+    told = [event.data for event in events(tmp_path) if event.kind == "o" and "mkldnn_rnn_layer" in event.data[2]]
+    if not told:
+        pytest.skip("this PyTorch has no oneDNN")
+    forward, backward = told
+    assert len(forward[7]) == 3  # output, and the two states: not the workspace
+    assert backward[5].count("u") == 1  # it is what the backward pass reads
+
+
+@pytest.mark.skipif(not torch.distributed.is_available(), reason="needs torch.distributed")
+def test_the_buffers_of_sharded_parameters_belong_to_their_collectives() -> None:
+    import torch.distributed.fsdp
+
+    assert operation(torch.ops.fsdp.all_gather_copy_in.default).collective
+    assert not operation(torch.ops.aten.add.Tensor).collective
