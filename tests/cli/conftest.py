@@ -45,7 +45,7 @@ def process(project: Path) -> Process:
     ) -> subprocess.CompletedProcess[bytes]:
         command = [sys.executable, "-m", "torchrepro_lint", *arguments]
         return subprocess.run(
-            command, input=stdin, capture_output=True, check=False, env={**PLAIN, **(env or {})}, timeout=60
+            command, input=stdin, capture_output=True, check=False, env={**PLAIN, **(env or {})}, timeout=300
         )
 
     return start

@@ -8,10 +8,12 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from command_line import PLAIN, Process, Run
+from click.testing import Result
+from command_line import PLAIN, Run
 
 MODEL = """
 import torch
@@ -23,6 +25,9 @@ def step():
     (w * torch.randn(3)).sum().backward()
     optimizer.step()
 """
+
+
+PYTHON = sys.executable  # which `forks` replaces
 
 
 @pytest.mark.parametrize(
@@ -49,10 +54,22 @@ def test_its_help_names_every_verdict_and_exit_code(run: Run) -> None:
     assert [n for n in range(6) if f"\n  {n}  " not in text] == []
 
 
-def start(project: Path, text: str, *options: str, seconds: float = 300) -> subprocess.CompletedProcess[str]:
+def start(project: Path, text: str, *options: str) -> subprocess.CompletedProcess[str]:
+    """As a user does: the command, and each run of the program, is a new interpreter."""
     (project / "program.py").write_text(text)
-    command = [sys.executable, "-m", "torchrepro_lint", "rerun", "--output-format", "json", *options, "program.py"]
-    return subprocess.run(command, cwd=project, capture_output=True, text=True, check=False, env=PLAIN, timeout=seconds)
+    command = [PYTHON, "-m", "torchrepro_lint", "rerun", "--output-format", "json", *options, "program.py"]
+    return subprocess.run(command, cwd=project, capture_output=True, text=True, check=False, env=PLAIN, timeout=300)
+
+
+@pytest.fixture
+def rerun(run: Run, project: Path, forks: None) -> Run:
+    """In this process, and the runs of the program are forks."""
+
+    def invoke(text: str, *options: str) -> Result:
+        (project / "program.py").write_text(text)
+        return run("rerun", "--output-format", "json", *options, "program.py")
+
+    return invoke
 
 
 BAD = {
@@ -67,9 +84,9 @@ BAD = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("habit", BAD)
-def test_a_seeded_program_is_identical_whatever_else_it_does(project: Path, habit: str) -> None:
-    done = start(project, MODEL + BAD[habit])
-    assert done.returncode == 0, done.stdout + done.stderr
+def test_a_seeded_program_is_identical_whatever_else_it_does(rerun: Run, habit: str) -> None:
+    done = rerun(MODEL + BAD[habit])
+    assert done.exit_code == 0, done.output
     report = json.loads(done.stdout)
     assert report["verdict"] == "IDENTICAL"
     assert report["steps"] >= 1
@@ -88,7 +105,7 @@ def test_a_program_that_hangs_is_ended_with_all_its_children(project: Path) -> N
     done = start(project, text, "--timeout", "25")
     assert done.returncode == 4
     assert "did not end within 25 seconds" in json.loads(done.stdout)["reason"]
-    assert sleepers() == []
+    assert running(project) == []
 
 
 @pytest.mark.slow
@@ -105,53 +122,48 @@ def test_no_process_is_left_when_the_command_itself_is_ended(project: Path) -> N
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=60)
     assert process.returncode == 130
-    assert [pid for pid in running("program.py") if pid != os.getpid()] == []
+    assert running(project) == []
     (stream,) = (folder / "run-1" / "streams").glob("*.jsonl")
     assert '"k":"step"' in stream.read_text()
 
 
-def sleepers() -> list[int]:
-    return running("time.sleep(987)")
-
-
-def running(word: str) -> list[int]:
+def running(folder: Path) -> list[int]:
+    """The other processes that were started in the folder."""
     found = []
-    for entry in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            if word.encode() in entry.read_bytes() and b"pytest" not in entry.read_bytes():
+    for entry in Path("/proc").glob("[0-9]*/cwd"):
+        with suppress(OSError):
+            if entry.readlink() == folder and int(entry.parent.name) != os.getpid():
                 found.append(int(entry.parent.name))
-        except OSError:
-            continue
     return found
 
 
 @pytest.mark.slow
-def test_one_run_is_kept_and_a_later_one_compared_with_it(project: Path) -> None:
+def test_one_run_is_kept_and_a_later_one_compared_with_it(project: Path, rerun: Run) -> None:
     recorded = start(project, MODEL + "step()\nstep()\n", "--record", "run.trr")
     assert recorded.returncode == 0, recorded.stderr
-    same = start(project, MODEL + "step()\nstep()\n", "--against", "run.trr")
-    assert (same.returncode, json.loads(same.stdout)["verdict"]) == (0, "IDENTICAL")
-    other = start(project, MODEL + "step()\nw.data[0] = 7\nstep()\n", "--against", "run.trr")
+    same = rerun(MODEL + "step()\nstep()\n", "--against", "run.trr")
+    assert (same.exit_code, json.loads(same.stdout)["verdict"]) == (0, "IDENTICAL")
+    other = rerun(MODEL + "step()\nw.data[0] = 7\nstep()\n", "--against", "run.trr")
     report = json.loads(other.stdout)
-    assert (other.returncode, report["verdict"], report["first_different_step"]) == (1, "PARTED", 1)
+    assert (other.exit_code, report["verdict"], report["first_different_step"]) == (1, "PARTED", 1)
     assert "the runs here agree with each other" in " ".join(report["notes"])
 
 
 @pytest.mark.slow
-def test_safe_fixes_are_proven_on_a_copy(project: Path) -> None:
+@pytest.mark.usefixtures("forks")
+def test_safe_fixes_are_proven_on_a_copy(project: Path, run: Run) -> None:
     (project / "program.py").write_text(MODEL.replace("torch.manual_seed(0)", "") + "step()\n")
     before = (project / "program.py").read_bytes()
-    command = [sys.executable, "-m", "torchrepro_lint", "rerun", "--prove", "program.py"]
-    done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False, env=PLAIN, timeout=500)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = run("rerun", "--prove", "program.py")
+    assert done.exit_code == 0, done.output
     assert "verdict               PARTED    IDENTICAL" in done.stdout
     assert (project / "program.py").read_bytes() == before
 
 
-def test_no_cuda_device_is_told_before_anything_runs(process: Process, project: Path) -> None:
+def test_no_cuda_device_is_told_before_anything_runs(run: Run, project: Path) -> None:
     torch = pytest.importorskip("torch")
     if torch.cuda.is_available():
         pytest.skip("needs a machine without CUDA")
     (project / "program.py").write_text("open('ran', 'w')\n")
-    assert process("rerun", "--require-cuda", "program.py").returncode == 5
+    assert run("rerun", "--require-cuda", "program.py").exit_code == 5
     assert not (project / "ran").exists()

@@ -80,6 +80,7 @@ def test_a_missing_path(run: Run) -> None:
 
 
 def test_findings_are_joined_with_verdicts(flagged: Path, process: Process) -> None:
+    """As a user starts it; the others run the command in this process, and forks as its workers."""
     done = process("verify", "flagged.py", "--device", "cpu", "--repeats", "3", "--evidence", "evidence.json")
     text = done.stdout.decode()
     assert "= verified: RAISES_IN_DET_MODE (CPU)" in text
@@ -106,19 +107,21 @@ def test_a_folder_that_does_not_exist_is_told_before_anything_is_run(run: Run, m
     assert "--evidence: cannot write nowhere/evidence.json: No such file or directory" in done.stderr
 
 
-def test_a_dash_is_the_standard_output(project: Path, process: Process) -> None:
-    done = process("verify", "--op", "bincount-unweighted", "--device", "cpu", "--repeats", "2", "--evidence", "-")
+@pytest.mark.usefixtures("forks")
+def test_a_dash_is_the_standard_output(project: Path, run: Run) -> None:
+    done = run("verify", "--op", "bincount-unweighted", "--device", "cpu", "--repeats", "2", "--evidence", "-")
     jsonschema.validate(json.loads(done.stdout), SCHEMA)
-    assert b"Verified 0 of 1 operation" in done.stderr
+    assert "Verified 0 of 1 operation" in done.stderr
     assert not (project / "-").exists()
 
 
-def test_both_ends_of_a_comparison(project: Path, process: Process) -> None:
+@pytest.mark.usefixtures("forks")
+def test_both_ends_of_a_comparison(project: Path, run: Run) -> None:
     steady = row("max-unpool2d", "NOT_REPRODUCED", device="cpu", distinct=1, outcome="same")
     gone = row("put", "CONFIRMED", device="cpu", distinct=2)
     write(project / "before.json", document({**steady, "reason": None}, gone))
-    done = process("verify", "--op", "max-unpool2d", "--device", "cpu", "--repeats", "2", "--against", "before.json")
-    lines = done.stdout.decode().splitlines()
+    done = run("verify", "--op", "max-unpool2d", "--device", "cpu", "--repeats", "2", "--against", "before.json")
+    lines = done.stdout.splitlines()
     assert "Against Test CPU (CPU), torch 2.11.0:" in lines
     assert "  max-unpool2d (CPU): NOT_REPRODUCED there, RAISES_IN_DET_MODE here" in lines
     assert lines[-1] == "1 verdict changed of 1; 0 measured here alone, 1 there alone."
@@ -131,8 +134,9 @@ def test_what_is_no_evidence_is_told_before_anything_is_run(run: Run, project: P
     assert "--against: before.json: is no evidence" in done.stderr
 
 
-def test_json_joins_findings_and_evidence(flagged: Path, process: Process) -> None:
-    done = process("verify", "flagged.py", "--device", "cpu", "--repeats", "2", "--output-format", "json")
+@pytest.mark.usefixtures("forks")
+def test_json_joins_findings_and_evidence(flagged: Path, run: Run) -> None:
+    done = run("verify", "flagged.py", "--device", "cpu", "--repeats", "2", "--output-format", "json")
     content = json.loads(done.stdout)
     jsonschema.validate(content["evidence"], SCHEMA)
     for finding in content["findings"]:
@@ -142,10 +146,11 @@ def test_json_joins_findings_and_evidence(flagged: Path, process: Process) -> No
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has CUDA")
-def test_a_required_device_that_is_absent(process: Process) -> None:
-    done = process("verify", "--op", "put", "--require-cuda")
-    assert done.returncode == 5
-    assert done.stderr.decode() == "torchrepro-lint: --require-cuda: no CUDA device here\n"
+@pytest.mark.usefixtures("forks")
+def test_a_required_device_that_is_absent(run: Run) -> None:
+    done = run("verify", "--op", "put", "--require-cuda")
+    assert done.exit_code == 5
+    assert done.stderr == "torchrepro-lint: --require-cuda: no CUDA device here\n"
 
 
 def test_what_may_hide_differences_is_told() -> None:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from command_line import Process, Run
+from command_line import Run
 
 pytest.importorskip("torch")
 
@@ -51,11 +51,12 @@ RUN = [
 ]
 
 
-def test_what_would_be_run_is_what_is_written(project: Path, process: Process) -> None:
+@pytest.mark.usefixtures("forks")
+def test_what_would_be_run_is_what_is_written(project: Path, run: Run) -> None:
     (project / "unusual.py").write_text(UNUSUAL)
-    done = process("verify", "unusual.py", "--plan")
-    text = done.stdout.decode()
-    assert done.returncode == 0, done.stderr
+    done = run("verify", "unusual.py", "--plan")
+    text = done.stdout
+    assert done.exit_code == 0, done.stderr
     for words in RUN:
         assert words in text, f"{words}\n{text}"
     assert "accumulate=True" not in text
@@ -65,9 +66,9 @@ def test_what_would_be_run_is_what_is_written(project: Path, process: Process) -
     assert "by estimate" in text.splitlines()[-1]
 
 
-def test_a_finding_says_what_it_could_not_read(project: Path, process: Process) -> None:
+def test_a_finding_says_what_it_could_not_read(project: Path, run: Run) -> None:
     (project / "unusual.py").write_text(UNUSUAL)
-    found = json.loads(process("check", "unusual.py", "--output-format", "json").stdout)
+    found = json.loads(run("check", "unusual.py", "--output-format", "json").stdout)
     said = {(f["properties"]["operation"], *f["properties"].get("unread", ()), f["properties"].get("dtype"))
             for f in found if "operation" in f["properties"]}  # fmt: skip
     assert ("interpolate-area", "antialias", None) in said
@@ -75,8 +76,9 @@ def test_a_finding_says_what_it_could_not_read(project: Path, process: Process) 
     assert ("put", None) in said
 
 
-def test_an_operation_by_its_spelling_with_arguments(process: Process) -> None:
-    done = process(
+@pytest.mark.usefixtures("forks")
+def test_an_operation_by_its_spelling_with_arguments(run: Run) -> None:
+    done = run(
         "verify", "--op", "index_put_", "--arg", "accumulate=True", "--shape", "100000", "--dtype",
         "float64", "--device", "cpu", "--repeats", "3", "--evidence", "evidence.json",
     )  # fmt: skip
@@ -85,12 +87,13 @@ def test_an_operation_by_its_spelling_with_arguments(process: Process) -> None:
     assert (row["id"], row["arguments"], row["not_followed"]) == ("index-put-accumulate", wanted, [])
     (experiment,) = row["experiments"]
     assert experiment["summary"].startswith("(100000,) float64, index into 1000 places")
-    assert b"run with accumulate=True" in done.stdout
+    assert "run with accumulate=True" in done.stdout
 
 
-def test_an_argument_that_no_probe_reads_is_named(process: Process) -> None:
-    done = process("verify", "--op", "put", "--arg", "acumulate=True", "--device", "cpu", "--repeats", "2")
-    assert b"not followed: acumulate" in done.stdout
+@pytest.mark.usefixtures("forks")
+def test_an_argument_that_no_probe_reads_is_named(run: Run) -> None:
+    done = run("verify", "--op", "put", "--arg", "acumulate=True", "--device", "cpu", "--repeats", "2")
+    assert "not followed: acumulate" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -110,7 +113,8 @@ def test_what_cannot_be_asked(run: Run, arguments: tuple[str, ...], told: str) -
     assert told in done.stderr
 
 
-def test_a_gpu_that_is_not_there_is_named(process: Process) -> None:
-    done = process("verify", "--op", "put", "--device", "cuda:7", "--repeats", "2")
-    assert done.returncode == 3
-    assert b"NOT_EXERCISED put (CUDA)" in done.stdout
+@pytest.mark.usefixtures("forks")
+def test_a_gpu_that_is_not_there_is_named(run: Run) -> None:
+    done = run("verify", "--op", "put", "--device", "cuda:7", "--repeats", "2")
+    assert done.exit_code == 3
+    assert "NOT_EXERCISED put (CUDA)" in done.stdout

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from command_line import Process, Run
+from command_line import Run
 
 pytest.importorskip("torch")
 
@@ -35,20 +35,21 @@ def batch():
 """
 
 
-def test_the_layer_that_varies_is_named(project: Path, process: Process) -> None:
+@pytest.mark.usefixtures("forks")
+def test_the_layer_that_varies_is_named(project: Path, run: Run) -> None:
     (project / "models").mkdir()
     (project / "models" / "small.py").write_text(MODEL)
     named = ("--module", "models.small:build", "--inputs", "models.small:batch")
-    done = process("verify", *named, "--device", "cpu", "--repeats", "8")
-    text = done.stdout.decode()
-    assert f"imports and calls models.small:build and models.small:batch, from {project}" in done.stderr.decode()
+    done = run("verify", *named, "--device", "cpu", "--repeats", "8")
+    text = done.stdout
+    assert f"imports and calls models.small:build and models.small:batch, from {project}" in done.stderr
     assert "it comes from `1` (Noisy), forward" in text
-    assert done.returncode == 1
+    assert done.exit_code == 1
     named = ("--module", "models.small:quiet", "--inputs", "models.small:batch")
-    done = process("verify", *named, "--device", "cpu", "--repeats", "8")
-    assert "all 8 runs in 2 processes agreed" in done.stdout.decode()
-    assert "Deterministic algorithms change no bit" in done.stdout.decode()
-    assert done.returncode == 0
+    done = run("verify", *named, "--device", "cpu", "--repeats", "8")
+    assert "all 8 runs in 2 processes agreed" in done.stdout
+    assert "Deterministic algorithms change no bit" in done.stdout
+    assert done.exit_code == 0
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from command_line import Process, Run
+from command_line import Run
 
 torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.usefixtures("forks")
 
 
 def ran(path: Path) -> subprocess.CompletedProcess[str]:
@@ -19,7 +20,7 @@ def ran(path: Path) -> subprocess.CompletedProcess[str]:
     assert len(text.splitlines()) < 60
     assert {m[1] for m in re.finditer(r"^import (.*)", text, re.M)} == {"ctypes, hashlib", "torch"}
     for _ in range(5):
-        run = subprocess.run([sys.executable, "-I", path], capture_output=True, text=True, timeout=60)
+        run = subprocess.run([sys.executable, path], capture_output=True, text=True, timeout=60)
         if run.returncode:
             break
     assert run.returncode == 1
@@ -31,17 +32,17 @@ def digests(run: subprocess.CompletedProcess[str]) -> list[str]:
 
 
 @pytest.mark.skipif(torch.get_num_threads() < 2, reason="needs two threads")
-def test_a_script_shows_what_differs(process: Process) -> None:
+def test_a_script_shows_what_differs(run: Run) -> None:
     asked = ("--op", "put", "--arg", "accumulate=True", "--shape", "1000000", "--repeats", "60")
-    done = process("verify", *asked, "--device", "cpu", "--reproducer", "scripts/new")
-    assert b"wrote scripts/new/put-cpu.py" in done.stderr
+    done = run("verify", *asked, "--device", "cpu", "--reproducer", "scripts/new")
+    assert "wrote scripts/new/put-cpu.py" in done.stderr
     run = ran(Path("scripts/new/put-cpu.py"))
     assert "different results of equal inputs" in run.stderr
     assert len(set(digests(run))) > 1
 
 
-def test_a_script_shows_what_raises(process: Process) -> None:
-    done = process(
+def test_a_script_shows_what_raises(run: Run) -> None:
+    done = run(
         "verify",
         "--op",
         "max-unpool2d",
@@ -55,7 +56,7 @@ def test_a_script_shows_what_raises(process: Process) -> None:
         "scripts",
     )
     assert [path.name for path in Path("scripts").iterdir()] == ["max-unpool2d-cpu.py"]
-    assert "no script shows empty: what else a program does is part of the operation" in done.stderr.decode()
+    assert "no script shows empty: what else a program does is part of the operation" in done.stderr
     run = ran(Path("scripts/max-unpool2d-cpu.py"))
     assert "deterministic=True: max_unpooling2d_forward_out does not have a deterministic" in run.stderr
     assert len(digests(run)) == 20

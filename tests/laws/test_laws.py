@@ -32,17 +32,13 @@ KNOWN = {
     ),
     "move": dict.fromkeys(("TRP101", "TRP106", "TRP501"), "what else stands in the file has a say"),
     "rename": {
-        "TRP101": "stand-in inputs are known by their names",
-        "TRP105": "labels are known by their names",
         "TRP106": "a rank is known by its name",
         "TRP107": "an epoch is known by its name",
-        "TRP205": "text is known by words in names",
-        "TRP206": "text is known by words in names",
         "TRP502": "counts are known by their names",
         "TRP701": "progress is known by the names of what is saved",
     },
     "split_class": dict.fromkeys(
-        ("TRP104", "TRP108", "TRP301", "loaders"), "what a base calls on `self` is not looked for in its subclasses"
+        ("TRP104", "TRP301"), "what a base calls on `self` is not looked for in its subclasses"
     ),
 }
 

@@ -7,8 +7,13 @@ PyTorch with another: each starts an interpreter of its own, which takes more th
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
-from .machines import CAN_PRELOAD, Broken, Machine, two_machines
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import preloaded
+
+from .machines import Broken, Machine, two_machines
 from .program import Program, names
 from .proving import Proof, prove
 
@@ -52,7 +57,8 @@ def main(arguments: list[str]) -> int:
         print(f"no such program: {', '.join(unknown)}; there are: {', '.join(names())}", file=sys.stderr)
         return 2
     print(row("program", "rules fixed", "before", "after", "seconds"))
-    with two_machines(preload=CAN_PRELOAD and "--fresh" not in arguments) as machines:
+    python = sys.executable if "--fresh" in arguments else None
+    with preloaded.provided(), two_machines(python) as machines:
         held = [shown(Program.read(name), machines) for name in chosen or names()]
     return 0 if all(held) else 1
 

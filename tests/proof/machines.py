@@ -1,26 +1,25 @@
 """Two machines that run programs, and differ in what machines may differ in.
 
 That is the hash seed, the order in which folders are listed, and of course the time and the process ids. Each runs one
-program at a time, in a process of its own; `machine/runner.py` says what the processes of one machine share.
+program at a time, in a process of its own: of the preloaded interpreter, a fork of one with the machine's hash seed.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import select
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+import preloaded
 
 from .program import argv
 
 HERE = Path(__file__).parent / "machine"
 SECONDS = 400  # far more than any program needs: a run that hangs must not hang the tests
-CAN_PRELOAD = sys.platform == "linux"  # elsewhere the libraries that PyTorch loads may not bear a fork
 
 
 class Broken(AssertionError):
@@ -28,48 +27,43 @@ class Broken(AssertionError):
 
 
 class Machine:
-    def __init__(self, number: int, preload: bool) -> None:
-        self.number, self.preload = number, preload
-        self.boot()
-
-    def boot(self) -> None:
-        self.runner = subprocess.Popen(
-            [sys.executable, HERE / "runner.py", *["--preload"] * self.preload],
-            env={**os.environ, **environment(self.number)},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-        self.busy = False
+    def __init__(self, number: int, python: str = sys.executable) -> None:
+        self.number, self.python = number, python
+        self.run: subprocess.Popen[bytes] | None = None
 
     def start(self, command: str, folder: Path) -> None:
         """Starts a command, as a user types it; what it prints goes to files beside the folder."""
-        if self.busy:  # with a run that hangs, or whose result nobody asked for
-            self.stop()
-            self.boot()
+        self.stop()  # a run that hangs, or whose result nobody asked for
         self.out, self.err = folder.with_name(f"{folder.name}.out"), folder.with_name(f"{folder.name}.err")
-        request = {"argv": argv(command), "folder": str(folder), "out": str(self.out), "err": str(self.err)}
-        assert self.runner.stdin
-        self.runner.stdin.write(json.dumps(request) + "\n")
-        self.runner.stdin.flush()
-        self.busy = True
+        with self.out.open("wb") as out, self.err.open("wb") as err:
+            self.run = subprocess.Popen(
+                argv(command, self.python),
+                cwd=folder,
+                env={**os.environ, **environment(self.number)},
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                start_new_session=True,
+            )
 
     def printed(self) -> str:
         """What the started program printed, once it has ended."""
-        assert self.runner.stdout
-        if not select.select([self.runner.stdout], [], [], SECONDS)[0]:
-            raise Broken(f"the run did not end within {SECONDS} s")
-        status, out = self.runner.stdout.readline().strip(), self.out.read_text(encoding="utf-8")
-        self.busy = False
-        if status != "0":
+        assert self.run is not None
+        try:
+            status = self.run.wait(SECONDS)
+        except subprocess.TimeoutExpired:
+            raise Broken(f"the run did not end within {SECONDS} s") from None
+        out = self.out.read_text(encoding="utf-8")
+        if status != 0:
             raise Broken(f"exit status {status}\n{out}\n{self.err.read_text(encoding='utf-8')}")
         return out
 
     def stop(self) -> None:
-        """Ends all that runs on it."""
-        os.killpg(self.runner.pid, signal.SIGKILL)
-        self.runner.communicate()
+        """Ends what still runs on it."""
+        if self.run is not None and self.run.poll() is None:
+            with suppress(ProcessLookupError):
+                os.killpg(self.run.pid, signal.SIGKILL)
+            self.run.wait()
 
 
 def environment(number: int) -> dict[str, str]:
@@ -84,8 +78,9 @@ def environment(number: int) -> dict[str, str]:
 
 
 @contextmanager
-def two_machines(preload: bool = CAN_PRELOAD) -> Iterator[list[Machine]]:
-    machines = [Machine(number, preload) for number in (1, 2)]
+def two_machines(python: str | None = None) -> Iterator[list[Machine]]:
+    """Two machines with this interpreter, by default the preloaded one."""
+    machines = [Machine(number, python or preloaded.python()) for number in (1, 2)]
     try:
         yield machines
     finally:

@@ -1,6 +1,6 @@
 """One program of the proof: a folder of files as a user has them, and a `proof.toml` that says how it is run.
 
-- command: how a user starts it; python, torchrun and jupyter-execute are those of this interpreter
+- command: how a user starts it; python, torchrun and jupyter-execute are those of the interpreter that is given
 - saves: the files that a run must leave behind, which are compared byte for byte
 - flaws: the rules that must have something to say before the fix
 - prepare: a command that makes the data, run once in the program's folder before any run
@@ -23,9 +23,9 @@ else:
 
 PROGRAMS = Path(__file__).parent / "programs"
 LAUNCHERS = {
-    "python": [sys.executable],
-    "torchrun": [sys.executable, "-m", "torch.distributed.run"],
-    "jupyter-execute": [sys.executable, "-c", "from nbclient.cli import main; main()"],
+    "python": [],
+    "torchrun": ["-m", "torch.distributed.run"],
+    "jupyter-execute": ["-c", "from nbclient.cli import main; main()"],
 }
 
 
@@ -57,7 +57,7 @@ def names() -> list[str]:
     return sorted(found.parent.name for found in PROGRAMS.glob("*/proof.toml"))
 
 
-def argv(command: str) -> list[str]:
-    """A command line as a user types it, as the arguments to start it with here."""
+def argv(command: str, python: str) -> list[str]:
+    """A command line as a user types it, as the arguments to start it with this interpreter."""
     first, *rest = shlex.split(command)
-    return [*LAUNCHERS[first], *rest]
+    return [python, *LAUNCHERS[first], *rest]

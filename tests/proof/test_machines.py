@@ -73,8 +73,8 @@ def program(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def bare() -> Iterator[Machine]:
-    """The first machine, but with nothing loaded."""
-    machine = Machine(1, preload=False)
+    """The first machine, but each run is a new interpreter."""
+    machine = Machine(1)
     yield machine
     machine.stop()
 

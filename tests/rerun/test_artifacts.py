@@ -92,6 +92,7 @@ for batch in DataLoader(Slow(), batch_size=1, num_workers=2):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("forks")
 def test_tensors_that_workers_send_may_arrive_in_any_order(tmp_path: Path) -> None:
     """Worker 0 is slow in one run and worker 1 in the other, so the main process rebuilds tensors in another order."""
     from torchrepro_lint.rerun.launching import run
@@ -121,6 +122,7 @@ dist.destroy_process_group()
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("forks")
 def test_the_result_of_a_collective_is_looked_at_when_it_is_there(tmp_path: Path) -> None:
     from torchrepro_lint.rerun.launching import run
 
@@ -177,6 +179,7 @@ def test_a_backward_operation_has_the_line_of_its_forward(tmp_path: Path) -> Non
     assert lines == [wanted, wanted]
 
 
+@pytest.mark.usefixtures("forks")
 def test_an_error_in_the_program_shows_no_frame_of_ours(tmp_path: Path) -> None:
     from torchrepro_lint.rerun.launching import run
 

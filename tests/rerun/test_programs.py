@@ -10,17 +10,17 @@ import json
 import re
 import shlex
 import shutil
-import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
+from click.testing import CliRunner, Result
 
-from .preloaded import Interpreters
+from torchrepro_lint.cli.program import program
 
 PROGRAMS = Path(__file__).parent / "programs"
 FAST = ("seeded", "unseeded", "accumulate", "fails", "no_torch")  # the others are marked slow
@@ -67,20 +67,19 @@ def is_missing(need: str) -> bool:
     return shutil.which("g++") is None if need == "compiler" else importlib.util.find_spec(need) is None
 
 
-@pytest.fixture(scope="module")
-def interpreters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Interpreters]:
+@pytest.fixture
+def rerun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forks: None) -> Callable[..., Result]:
+    """Run the command in this process and an empty project; the programs that it starts are forks."""
     pytest.importorskip("torch")
-    started = Interpreters(tmp_path_factory.mktemp("interpreters"))
-    yield started
-    started.stop()
+    (tmp_path / "pyproject.toml").write_text("")
+    monkeypatch.chdir(tmp_path)
 
+    def invoke(options: list[str], command: list[str]) -> Result:
+        launcher = {"torchrun": [sys.executable, "-m", "torch.distributed.run"]}
+        words = [*launcher.get(command[0], [command[0]]), *command[1:]]
+        return CliRunner().invoke(program, ["rerun", "--output-format", "json", *options, "--", *words])
 
-def rerun(folder: Path, options: list[str], command: list[str]) -> tuple[int, dict[str, Any], str]:
-    launcher = {"torchrun": [sys.executable, "-m", "torch.distributed.run"], "python": [sys.executable]}
-    words = [*launcher.get(command[0], [command[0]]), *command[1:]]
-    line = [sys.executable, "-m", "torchrepro_lint", "rerun", "--output-format", "json", *options, "--", *words]
-    done = subprocess.run(line, cwd=folder, capture_output=True, text=True, timeout=550, check=False)
-    return done.returncode, json.loads(done.stdout) if done.stdout else {}, done.stderr
+    return invoke
 
 
 def programs() -> list[Any]:
@@ -89,17 +88,14 @@ def programs() -> list[Any]:
 
 
 @pytest.mark.parametrize("name", programs())
-def test_the_verdict_the_line_and_the_rule(name: str, tmp_path: Path, interpreters: Interpreters) -> None:
+def test_the_verdict_the_line_and_the_rule(name: str, tmp_path: Path, rerun: Callable[..., Result]) -> None:
     expected = Expected.of(PROGRAMS / f"{name}.py")
     if expected.needs and is_missing(expected.needs):
         pytest.skip(f"needs {expected.needs}")
-    (tmp_path / "pyproject.toml").write_text("")
     shutil.copy(PROGRAMS / f"{name}.py", tmp_path / "train.py")
-    command = [word.replace("{file}", "train.py") for word in expected.command]
-    if command == ["train.py"] and sys.platform == "linux":
-        command = interpreters.command(*command)
-    status, report, errors = rerun(tmp_path, expected.options, command)
-    assert report, errors
+    done = rerun(expected.options, [word.replace("{file}", "train.py") for word in expected.command])
+    assert done.stdout, done.stderr
+    status, report = done.exit_code, json.loads(done.stdout)
     jsonschema.validate(report, SCHEMA)
     assert (report["verdict"], status) == (expected.verdict, EXIT[expected.verdict]), (
         report["reason"],

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 
+import preloaded
 from torchrepro_lint.evidence import read
 from torchrepro_lint.verify.evidence import evidence, write
 from torchrepro_lint.verify.session import Protocol, run
@@ -14,7 +14,7 @@ from torchrepro_lint.verify.tasks import Task
 
 pytest.importorskip("torch")
 
-FAKE = (sys.executable, str(Path(__file__).with_name("fake_worker.py")))
+FAKE = (preloaded.python(), str(Path(__file__).with_name("fake_worker.py")))
 
 
 def test_evidence_is_read_as_it_was_written(tmp_path: Path) -> None:

@@ -6,12 +6,12 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
+import preloaded
 from torchrepro_lint.verify.session import Protocol, Session, run
 from torchrepro_lint.verify.tasks import Task
 
@@ -19,7 +19,7 @@ pytest.importorskip("torch")
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = str(ROOT / "scripts" / "record-evidence")
-FAKE = (sys.executable, str(Path(__file__).with_name("fake_worker.py")))
+FAKE = (preloaded.python(), str(Path(__file__).with_name("fake_worker.py")))
 OPERATIONS = ("--op", "max-unpool2d", "--op", "max-unpool3d")
 
 
@@ -54,7 +54,7 @@ def test_an_interruption_keeps_what_was_measured() -> None:
 
 
 def test_a_recording_is_kept_when_it_is_ended_and_goes_on_where_it_was(tmp_path: Path) -> None:
-    command = [sys.executable, SCRIPT, str(tmp_path), *OPERATIONS]
+    command = [preloaded.python(), SCRIPT, str(tmp_path), *OPERATIONS]
     first = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     end = time.monotonic() + 120
     while not list(tmp_path.glob("*.json")) and time.monotonic() < end and first.poll() is None:

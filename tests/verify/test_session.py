@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 
+import preloaded
 import torchrepro_lint
 from torchrepro_lint.verify.process import Process, command_of
 from torchrepro_lint.verify.session import Protocol, Session, run
@@ -17,7 +17,7 @@ torch = pytest.importorskip("torch")
 
 from torchrepro_lint.verify.devices import why_no_cuda  # noqa: E402
 
-FAKE = (sys.executable, str(Path(__file__).with_name("fake_worker.py")))
+FAKE = (preloaded.python(), str(Path(__file__).with_name("fake_worker.py")))
 WANTED = {
     "varying": "STILL_DIFFERS_IN_DET_MODE",
     "switching": "CONFIRMED",
@@ -118,6 +118,7 @@ def test_what_draws_is_the_same_in_every_process() -> None:
     assert (measurement.processes, measurement.default.distinct) == (3, 1)
 
 
+@pytest.mark.usefixtures("forks")
 def test_attention_with_dropout_is_the_same_in_every_process() -> None:
     task = Task("sdpa", "sdpa", "backward", ("cpu",), {"dropout_p": 0.1})
     (row,) = run([task], Protocol(repeats=6, processes=3)).rows
@@ -166,7 +167,7 @@ worker.main(sys.argv[1:])
 
 
 def test_a_broken_gpu_is_left_alone_where_a_cpu_is_asked_for() -> None:
-    command = (sys.executable, "-c", BROKEN_GPU)
+    command = (preloaded.python(), "-c", BROKEN_GPU)
     task = Task("bincount", "bincount-unweighted", "forward", ("cuda", "cpu"))
     (row,) = run([task], Protocol(repeats=2, devices=("cpu",), command=command)).rows
     assert (row.verdict.value, row.device, row.reason) == ("NOT_REPRODUCED", "cpu", None)

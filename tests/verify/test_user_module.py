@@ -70,6 +70,7 @@ def test_what_varies_in_the_backward_pass_alone_is_found_by_its_name(kind: str) 
     assert from_json(json.loads(json.dumps(to_json(found)))) == found
 
 
+@pytest.mark.usefixtures("forks")
 def test_it_is_run_in_fresh_processes_and_told() -> None:
     task = module_task("architectures:build_gnn_backward", "architectures:batch_gnn", HERE)
     session = run([task], Protocol(repeats=6, processes=2, devices=("cpu",)))
@@ -85,6 +86,7 @@ def test_it_is_run_in_fresh_processes_and_told() -> None:
     assert content["rows"][0]["experiments"][0]["place"]["name"] == "planted"
 
 
+@pytest.mark.usefixtures("forks")
 def test_what_is_made_without_a_seed_is_told() -> None:
     task = module_task("architectures:build_unseeded", "architectures:batch_unseeded", HERE)
     (row,) = run([task], Protocol(repeats=4, processes=2, devices=("cpu",))).rows

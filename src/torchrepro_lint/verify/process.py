@@ -27,7 +27,7 @@ _TRACE = "Traceback (most recent call last):"
 _LONGEST = 200  # characters of an error
 
 
-def command_of(package: Path, module: str = "worker") -> tuple[str, ...]:
+def command_of(package: Path = _PACKAGE, module: str = "worker") -> tuple[str, ...]:
     """Starts a worker, or another module of `verify`, of the package whose `__init__.py` this is.
 
     The package is imported from where it lies, and nothing else from the folder around it: a file `pathlib.py` there is
@@ -47,9 +47,6 @@ main(sys.argv[1:])
     return sys.executable, "-c", script
 
 
-COMMAND = command_of(_PACKAGE)
-
-
 def command_of_peer(*arguments: str) -> tuple[str, ...]:
     """Starts another rank of a process group."""
     return (*command_of(_PACKAGE, "peer"), *arguments)
@@ -62,7 +59,7 @@ class Died(Exception):
 class Process:
     """One worker. Used by one thread at a time, except for `kill`."""
 
-    def __init__(self, command: Sequence[str] = COMMAND) -> None:
+    def __init__(self, command: Sequence[str]) -> None:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by `kill`)
         self._late: float | None = None
         self._process = subprocess.Popen(

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from torchrepro_lint.verify.process import COMMAND, Died, Process
+from torchrepro_lint.verify.process import Died, Process, command_of
 from torchrepro_lint.verify.results import Measurement, from_json, joined
 from torchrepro_lint.verify.tasks import KINDS, MODULE, Task, device_of
 from torchrepro_lint.verify.verdicts import Row, Verdict, row_of
@@ -40,7 +40,7 @@ class Protocol:
     jobs: int = 1
     devices: tuple[str, ...] = KINDS
     required: str | None = None
-    command: Sequence[str] = COMMAND
+    command: Sequence[str] = field(default_factory=command_of)
 
     @property
     def kinds(self) -> tuple[str, ...]:

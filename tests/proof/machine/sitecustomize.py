@@ -7,6 +7,7 @@ Python's own imports list folders with functions of their own and notice nothing
 
 import hashlib
 import os
+import pathlib
 
 KEY = os.environ.get("LISTING_ORDER", "").encode()
 plain_listdir, plain_scandir = os.listdir, os.scandir
@@ -48,3 +49,5 @@ class Scan:
 
 if KEY:
     os.listdir, os.scandir = List(), Scan
+    if hasattr(pathlib, "_NormalAccessor"):  # until Python 3.10, pathlib keeps the functions of its first import
+        pathlib._NormalAccessor.listdir, pathlib._NormalAccessor.scandir = os.listdir, os.scandir

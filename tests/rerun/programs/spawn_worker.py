@@ -1,5 +1,4 @@
 # expect: EXTERNAL rule=TRP105
-# command: python {file}
 import random
 
 import torch

@@ -24,6 +24,7 @@ def drawn(rank: int, count: int) -> torch.Tensor:
     return torch.randn(count, generator=torch.Generator().manual_seed(100 + rank))
 
 
+@pytest.mark.usefixtures("forks")
 def test_every_rank_takes_part_in_every_run() -> None:
     probe = probes.find("nccl")
     assert probe is not None

@@ -1,0 +1,74 @@
+"""Has a process that has imported PyTorch run a program, and ends as the program ends."""
+
+import fcntl
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+
+
+def seed():
+    """The hash seed of the process to ask: without one, the runs of a rerun take turns, as hash seeds would differ."""
+    run = re.findall(r"/run-(\d+)/", os.environ.get("TORCHREPRO_RERUN", ""))  # a folder above may be called so too
+    return os.environ.get("PYTHONHASHSEED", "12"[int(run[-1]) % 2] if run else "1")
+
+
+def connected(name):
+    """A connection to the process of this name, which is started if it is not there."""
+    path = os.path.join(FOLDER, name)
+    connection = socket.socket(socket.AF_UNIX)
+    try:
+        connection.connect(path)
+        return connection
+    except (FileNotFoundError, ConnectionRefusedError):
+        pass
+    with open(f"{path}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not os.path.exists(path):
+            start(name)
+        for _ in range(1200):
+            try:
+                connection.connect(path)
+                return connection
+            except (FileNotFoundError, ConnectionRefusedError):
+                time.sleep(0.1)
+    sys.exit(f"no process that has imported PyTorch, see {path}.log")
+
+
+def start(name):
+    text = "import sys; exec(compile(open(sys.argv[1]).read(), '<preloaded>', 'exec'))"
+    known = {key: value for key, value in os.environ.items() if key in ("PATH", "HOME", "LANG")}
+    with open(os.path.join(FOLDER, f"{name}.log"), "wb") as log:
+        subprocess.Popen(
+            [sys.executable, "-c", text, os.path.join(FOLDER, "server.py"), os.path.join(FOLDER, name)],
+            env={**known, "PYTHONHASHSEED": name}, cwd=FOLDER, start_new_session=True,
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+        )  # fmt: skip
+
+
+def main():
+    arguments = [word for word in sys.argv[1:] if word != "-u"]
+    known = arguments and (arguments[0] in ("-m", "-c") or not arguments[0].startswith("-"))
+    if not known or not seed().isdigit():
+        os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
+    wanted = {"argv": arguments, "folder": os.getcwd(), "environment": dict(os.environ), "executable": sys.argv[0]}
+    asked = json.dumps(wanted).encode()
+    with connected(seed()) as connection:
+        socket.send_fds(connection, [len(asked).to_bytes(4, "big")], [0, 1, 2])
+        connection.sendall(asked)
+        for number in (signal.SIGTERM, signal.SIGINT):  # for the program
+            signal.signal(number, lambda number, frame: connection.sendall(bytes([number])))
+        status = int(connection.makefile().readline() or "255")
+    if status < 0:
+        signal.signal(-status, signal.SIG_DFL)
+        os.kill(os.getpid(), -status)
+    os._exit(status)
+
+
+main()

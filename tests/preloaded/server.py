@@ -1,0 +1,154 @@
+"""Forks once per connection; the child becomes the program that was asked for. Executed under the name <preloaded>.
+
+What is not as in a new interpreter: PyTorch's and NumPy's modules are there; the environment variables that those, or
+Python itself, read at their start have no effect; other file descriptors than the standard ones are not handed on;
+`/proc` shows the command and environment of this process. A program whose client is killed is killed.
+"""
+
+import atexit
+import gc
+import json
+import os
+import random
+import runpy
+import select
+import signal
+import socket
+import sys
+import threading
+from contextlib import suppress
+from types import ModuleType
+
+import numpy
+import torch
+import torch._dynamo
+import torch.distributed.run
+import torch.utils.data
+
+
+def serve(path):
+    """Answers until its owner ends; in the forked child, what was asked for."""
+    with open(os.path.join(os.path.dirname(path), "owner")) as file:
+        owner = os.pidfd_open(int(file.read()))
+    listening = socket.socket(socket.AF_UNIX)
+    listening.bind(path)
+    listening.listen(64)
+    gc.freeze()  # what is there now is looked through in no fork
+    programs = {}  # the file descriptor of a process -> its number, and who waits for it
+    while True:
+        waiting = {connection: process for process, (_, connection) in programs.items()}
+        ready, _, _ = select.select([owner, listening, *programs, *waiting], [], [])
+        for found in ready:
+            if found is owner:
+                os._exit(0)
+            elif found is listening:
+                connection, _ = listening.accept()
+                asked = received(connection)
+                number = os.fork()
+                if not number:
+                    return asked
+                for outer in asked[1]:
+                    os.close(outer)
+                programs[os.pidfd_open(number)] = number, connection
+            elif found in programs:
+                answer(found, *programs.pop(found))
+            elif waiting[found] in programs:
+                pass_on(found, programs[waiting[found]][0])
+
+
+def received(connection):
+    head, streams, _, _ = socket.recv_fds(connection, 4, 3)
+    data = b""
+    while len(data) < int.from_bytes(head, "big"):
+        data += connection.recv(1 << 16)
+    return json.loads(data), streams
+
+
+def pass_on(connection, number):
+    """A signal for the program; where its client was killed, it is killed with all that it has started."""
+    told = connection.recv(1)
+    for send in (os.kill,) if told else (os.killpg, os.kill):  # it may not yet have a group of its own
+        with suppress(ProcessLookupError):
+            send(number, told[0] if told else signal.SIGKILL)
+
+
+def answer(process, number, connection):
+    status = os.waitstatus_to_exitcode(os.waitpid(number, 0)[1])
+    os.close(process)
+    with suppress(BrokenPipeError):
+        connection.sendall(f"{status}\n".encode())
+    connection.close()
+
+
+def become(asked, streams):
+    os.setsid()
+    os.environ.clear()
+    os.environ.update(asked["environment"])
+    os.chdir(asked["folder"])
+    for number, opened in enumerate(streams):
+        os.dup2(opened, number)
+    sys.stdin, sys.stdout = open(0, closefd=False), open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115
+    os.closerange(3, 256)
+    sys.executable = asked["executable"]
+    random.seed()
+    numpy.random.seed()
+    torch.seed()
+    if "OMP_NUM_THREADS" in os.environ:
+        torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
+    first, *rest = asked["argv"]
+    sys.path[0] = {"-m": os.getcwd(), "-c": ""}.get(first, os.path.dirname(os.path.abspath(first)))
+    folders = [folder for folder in os.environ.get("PYTHONPATH", "").split(os.pathsep) if folder]
+    sys.path[1:1] = folders
+    customize(folders)
+    if first == "-m":
+        sys.argv = rest
+        return lambda: runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
+    main = sys.modules["__main__"] = ModuleType("__main__")
+    if first == "-c":
+        sys.argv = ["-c", *rest[1:]]
+        code = compile(rest[0], "<string>", "exec")
+    else:
+        sys.argv = [first, *rest]
+        main.__file__ = os.path.abspath(first)
+        with open(first, "rb") as file:
+            code = compile(file.read(), os.path.abspath(first), "exec")
+    return lambda: exec(code, main.__dict__)
+
+
+def customize(folders):
+    """Runs the `sitecustomize` that stands on PYTHONPATH, as Python does when it starts."""
+    sys.modules.pop("sitecustomize", None)
+    if any(os.path.exists(os.path.join(folder, "sitecustomize.py")) for folder in folders):
+        __import__("sitecustomize")
+
+
+def status_of(program):
+    """Runs the program; its exit status."""
+    try:
+        program()
+    except SystemExit as ended:
+        if ended.code is None or isinstance(ended.code, int):
+            return (ended.code or 0) & 0xFF
+        print(ended.code, file=sys.stderr)
+        return 1
+    except BaseException as error:
+        trace = error.__traceback__
+        while trace is not None and trace.tb_frame.f_code.co_filename == "<preloaded>":
+            trace = trace.tb_next
+        sys.excepthook(type(error), error.with_traceback(trace), trace)
+        return 1
+    return 0
+
+
+def end(status):
+    """Ends as an interpreter does, but does not take its modules apart: of a fork, all memory would be copied first."""
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(Exception):
+            stream.flush()
+    os._exit(status)
+
+
+end(status_of(become(*serve(sys.argv[2]))))
