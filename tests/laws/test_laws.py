@@ -43,7 +43,10 @@ KNOWN = {
         ),
         "the rule compares statements of one function, and does not look into the functions that it calls",
     )
-    | {"entry-points": "fire offers each function of a file as a command, a new one too"},
+    | {
+        "entry-points": "fire offers each function of a file as a command, a new one too",
+        "inference": "what a constructor has other methods set is not told apart by its arguments",
+    },
     "move": dict.fromkeys(("TRP101", "TRP106", "TRP501"), "what else stands in the file has a say"),
     "rename": {
         "TRP101": "stand-in inputs are known by their names",
