@@ -170,3 +170,15 @@ def test_an_attribute_that_is_made_of_itself_is_what_it_was_before(tmp_path: Pat
     project = SmallProject(tmp_path, {"train.py": textwrap.dedent(text)})
     node, scope = project.call("op")
     assert len(project.program.origins(node.args[0], scope)) == 1
+
+
+def test_a_value_that_is_too_far_away_is_counted(tmp_path: Path) -> None:
+    names = "\n".join(f"def f{n}():\n    return f{n + 1}()" for n in range(30))
+    text = f"{names}\ndef f30():\n    return 1\nnear = 1\nop(near)\nfar = f0()\nsink(far)\n"
+    program = (project := SmallProject(tmp_path, {"train.py": text})).program
+    for call in ("op", "sink"):
+        node, scope = project.call(call)
+        known = program.constants(node.args[0], scope)
+        assert (known, program.bounds()) == (
+            ([1], {}) if call == "op" else (None, {"values not followed to their origin": 1})
+        )

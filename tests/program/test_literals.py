@@ -34,6 +34,7 @@ def found(folder: Path, text: str) -> list[dict[str, Property]]:
         ("nn.AdaptiveAvgPool2d(7)", {"output_size": 7}),
         ("nn.AdaptiveAvgPool2d((SIZE, None))", {"output_size": [7, None]}),
         ("nn.AdaptiveAvgPool2d(output_size=size)", {}),
+        ("[nn.AdaptiveAvgPool2d(size) for size in (1, 2, 3)]", {"output_size": 2}),
         ("nn.Upsample(None, 2.0, 'bilinear')", {"size": None, "scale_factor": 2.0, "mode": "bilinear"}),
         (
             "nn.EmbeddingBag(10, 4, mode='max', device='cuda')",

@@ -203,6 +203,28 @@ def test_a_default_may_be_a_member_of_an_enumeration(tmp_path: Path, member: str
     assert bool(found) == ("LINEAR" in member)
 
 
+@pytest.mark.parametrize(
+    ("sizes", "size", "wanted"),
+    [
+        ("sizes=(1, 2, 3, 6)", "size", [("the program runs on CUDA",)]),
+        ("sizes=(1, 2, 3, 6)", "(size, size)", [("the program runs on CUDA",)]),
+        ("sizes=(1, 2, 3, 6)", "(size, width)", [("the program runs on CUDA", "`output_size` is other than 1")]),
+        ("sizes=(1,)", "size", []),
+        ("sizes=(1,)", "(size, size)", []),
+        ("sizes", "size", [("the program runs on CUDA", "`output_size` is other than 1")]),
+    ],
+)
+def test_a_loop_passes_one_value_after_the_other(
+    tmp_path: Path, sizes: str, size: str, wanted: list[tuple[str, ...]]
+) -> None:
+    text = f"""
+        class Pyramid(nn.Module):
+            def __init__(self, width, {sizes}):
+                self.levels = nn.ModuleList([nn.AdaptiveAvgPool2d({size}) for size in sizes])
+        """
+    assert [v.depends for v in judged(tmp_path, text)] == wanted
+
+
 def test_callers_that_only_evaluate_do_not_count(tmp_path: Path) -> None:
     caller = "from train import resize\n\ndef predict(x):\n    return resize(x, mode='bilinear')"
     text = "def resize(x, mode='nearest'):\n    return F.interpolate(x, scale_factor=2, mode=mode)"

@@ -22,7 +22,7 @@ from torchrepro_lint.project.project import NATIVE, Project
 from torchrepro_lint.source import digest
 from torchrepro_lint.tracking import Question, numbers
 
-SEARCHES = (text.MENTIONING, text.CONTAINING, text.DEFINES, text.DEFINING, text.FRONTS, text.MATCH)
+SEARCHES = (text.MENTIONING, text.CONTAINING, text.DEFINES, text.DEFINING, text.DERIVING, text.FRONTS, text.MATCH)
 _EXACT = (text.MENTIONING, text.CONTAINING, text.DEFINING, text.FRONTS)
 
 
@@ -177,6 +177,8 @@ class Validity:
             return text.is_front(Path(path), about)
         if kind in (text.DEFINES, text.DEFINING):
             return word in listing.definitions[path]
+        if kind == text.DERIVING:
+            return word in text.bases(listing.contents[path])
         if kind == text.MATCH:
             pattern, flags, *signs = about
             is_likely = text.has_any([s.encode() for s in signs], listing.contents[path].lower())

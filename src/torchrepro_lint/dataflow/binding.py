@@ -40,15 +40,9 @@ def argument_place(call: ast.Call, passed: ast.AST) -> int | None:
     return None if place is None or any(isinstance(a, ast.Starred) for a in call.args[:place]) else place
 
 
-def parameter_for(call: ast.Call, passed: ast.expr, function: Scope) -> str | None:
-    """The parameter of a project function that `passed`, an argument of `call`, is given to; None for one that goes
-    into `*args` or `**kwargs`."""
-    keyword = next((k for k in call.keywords if k.value is passed), None)
-    return parameter_at(function, keyword.arg if keyword is not None else None, argument_place(call, passed))
-
-
 def parameter_at(function: Scope, name: str | None, position: int | None) -> str | None:
-    """The parameter that the keyword `name`, or the argument at `position`, is given to; None as above."""
+    """The parameter that the keyword `name`, or the argument at `position`, is given to; None for one that goes into
+    `*args` or `**kwargs`."""
     if name is not None:
         return name if name in named_parameters(function) else None
     positional = positional_parameters(function)

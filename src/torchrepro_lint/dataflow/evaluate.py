@@ -32,6 +32,7 @@ from torchrepro_lint.dataflow.domain import Domain
 from torchrepro_lint.dataflow.reaching_definitions import reaching
 from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.dataflow.store import Store
+from torchrepro_lint.dataflow.use import SAME_OBJECT
 from torchrepro_lint.index import Binding, Scope
 from torchrepro_lint.project.names import Names, Variable
 from torchrepro_lint.project.project import Project
@@ -45,9 +46,6 @@ A = TypeVar("A")
 MAX_DEPTH = 20  # a value passed through three functions, each with an unpacking and a few names
 MAX_STEPS = 120
 _NOWHERE = MAX_DEPTH + 1
-# Methods of modules and tensors that give back the object itself, moved or switched.
-_SELF_METHODS = frozenset({"to", "cuda", "cpu", "train", "eval", "half", "float", "double", "bfloat16",
-                           "requires_grad_", "share_memory", "to_empty"})  # fmt: skip
 
 CallersOf: TypeAlias = "Callable[[Scope], list[CallSite] | None]"
 
@@ -402,7 +400,7 @@ class Evaluation(Generic[V]):
     def _called(self, callee: str | Scope | None, call: ast.Call, scope: Scope) -> V:
         if isinstance(callee, Scope) and callee.kind in ("function", "lambda") and callee.returns:
             return self._join([self(value, callee) for value in callee.returns])
-        if callee is None and isinstance(call.func, ast.Attribute) and call.func.attr in _SELF_METHODS:
+        if callee is None and isinstance(call.func, ast.Attribute) and call.func.attr in SAME_OBJECT:
             return self(call.func.value, scope)
         found = self._read(callee, call, scope) if isinstance(callee, str) else self._got(call, scope)
         if found is None and callee is None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from torchrepro_lint.dataflow.abstract_values import Constant, Display, Origin, Parameter, Unknown
+from torchrepro_lint.dataflow.abstract_values import Constant, Display, Element, Origin, Parameter, Unknown
 from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.conditions import contradict, equal_to, unequal_to
 from torchrepro_lint.dataflow.sites import Site
@@ -59,6 +59,13 @@ class Pattern:
     def fits(self, text: object) -> bool:
         """Whether it can be `text`."""
         return isinstance(text, str) and text.startswith(self.start) and text.endswith(self.end)
+
+
+@dataclass(frozen=True, slots=True)
+class Each:
+    """The values that an argument has one after the other, in a loop."""
+
+    values: tuple[object, ...]
 
 
 class Value(NamedTuple):
@@ -154,9 +161,11 @@ class CallSite:
             case Constant(value=value):
                 return Value(value, origin.node, origin.scope)
             case Display(node=ast.Tuple(elts=items) | ast.List(elts=items), scope=scope):
-                return Value(self._items(items, scope), origin.node, scope)
+                return Value(self._sequence(items, scope), origin.node, scope)
             case Parameter(name=name, scope=function):
                 return self._default(name, function)
+            case Element(iterable=iterable, scope=scope):
+                return self._each(self.call.program.origins(iterable, scope))
             case Unknown(node=ast.Attribute() as field, scope=Scope() as scope):
                 value = declared.field_default(field, scope, self.call.program)
                 return Value(UNREADABLE if value is UNKNOWN else value)
@@ -169,16 +178,36 @@ class CallSite:
                 return Value([UNREADABLE] * (len(items) * n))
         return Value(UNREADABLE)
 
-    def _items(self, items: Sequence[ast.expr], scope: Scope) -> object:
+    def _sequence(self, items: Sequence[ast.expr], scope: Scope) -> object:
+        """`(3, 3)`; `(size, size)` in a loop is a pair for each size."""
+        read = self._items(items, scope)
+        if read and all(v is UNREADABLE for v in read) and len({ast.dump(item) for item in items}) == 1:
+            values = [self._value(o).value for o in self.call.program.origins(items[0], scope)]
+            if len(values) == 1 and isinstance(values[0], Each):
+                return Each(tuple([value] * len(read) for value in values[0].values))
+        return UNREADABLE if read is None else read
+
+    def _items(self, items: Sequence[ast.expr], scope: Scope) -> list[object] | None:
         if any(isinstance(item, ast.Starred) for item in items):
-            return UNREADABLE
+            return None
         read = [self.call.program.literal(item, scope) for item in items]
         return [UNREADABLE if value is UNKNOWN else value for value in read]
 
+    def _each(self, iterated: Sequence[Origin]) -> Value:
+        """What a loop takes from a sequence that is written out, if only as the default of a parameter."""
+        match iterated:
+            case [Parameter(name=name, scope=function)]:
+                written, scope = _default(name, function), function.parent or function
+            case [Display(node=written, scope=scope)]:
+                pass
+            case _:
+                return Value(UNREADABLE)
+        items = self._items(written.elts, scope) if isinstance(written, ast.Tuple | ast.List | ast.Set) else None
+        return Value(Each(tuple(items)) if items else UNREADABLE, written, scope)
+
     def _default(self, name: str, function: Scope) -> Value:
         """A parameter whose callers are not known has its default, if that can be read, as the best guess."""
-        bindings = function.bindings.get(name, [])
-        default = bindings[0].value if bindings else None
+        bindings, default = function.bindings.get(name, []), _default(name, function)
         if isinstance(default, ast.Attribute) and default.attr == "value":  # of an enumeration's member
             default = default.value
         if default is None:
@@ -221,3 +250,8 @@ class CallSite:
             passed = Call(use, scope, self.call.name, self.call.program).argument(name, place)
             node = passed.node if isinstance(passed, Site) else default
             yield node, Witness(use, scope, "called here")
+
+
+def _default(name: str, function: Scope) -> ast.expr | None:
+    bindings = function.bindings.get(name, [])
+    return bindings[0].value if bindings else None

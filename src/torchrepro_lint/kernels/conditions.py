@@ -12,7 +12,7 @@ from enum import IntEnum
 from typing import Any
 
 from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.kernels.arguments import REFUTED, UNREADABLE, CallSite, Other, Pattern, Value, Witness
+from torchrepro_lint.kernels.arguments import REFUTED, UNREADABLE, CallSite, Each, Other, Pattern, Value, Witness
 from torchrepro_lint.kernels.operations import Condition
 from torchrepro_lint.kernels.traits import Traits
 from torchrepro_lint.project.unknown import UNKNOWN
@@ -166,6 +166,8 @@ def _rank_among(traits: Traits, wanted: Sequence[int]) -> Holds:
 # -- what is known of a value -----------------------------------------------------------------------------------
 def value_holds(value: object, name: str, test: Any, site: CallSite) -> Holds:
     """Whether one value of the parameter `name` passes a test on values."""
+    if isinstance(value, Each):
+        return max(value_holds(item, name, test, site) for item in value.values)
     if "at_least" in test:
         return _at_least(value, name, test["at_least"], site)
     if value is UNREADABLE:

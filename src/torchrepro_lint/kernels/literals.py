@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeGuard
 
 from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.kernels.arguments import UNREADABLE, CallSite
+from torchrepro_lint.kernels.arguments import UNREADABLE, CallSite, Each
 from torchrepro_lint.kernels.conditions import Holds, value_holds
 from torchrepro_lint.kernels.operations import Condition
 from torchrepro_lint.model import Property
@@ -46,7 +46,8 @@ def _passed(site: CallSite) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _decisive(site: CallSite, name: str, test: Mapping[str, object]) -> object:
-    return _fitting([v.value for v in site.values(name)], name, test, site)
+    values = [v.value for v in site.values(name)]
+    return _fitting([w for v in values for w in (v.values if isinstance(v, Each) else (v,))], name, test, site)
 
 
 def _fitting(values: Sequence[object], name: str, test: Mapping[str, object], site: CallSite) -> object:

@@ -1,4 +1,5 @@
-"""Where the objects of a module class of the project are called, if all of them can be followed.
+"""Where an object that one call constructs is called itself (`criterion = CrossEntropyLoss(); criterion(x, y)`), and
+where all objects of a module class of the project are, if they can be followed.
 
 Knows which calls give a module back, or run it. Judges nothing.
 """
@@ -6,19 +7,23 @@ Knows which calls give a module back, or run it. Judges nothing.
 from __future__ import annotations
 
 import ast
-import re
 
+from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.follow import Follow, Policy
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.dataflow.store import remembered
-from torchrepro_lint.dataflow.use import STOP, Argument, Sink, Steps, Use
+from torchrepro_lint.dataflow.use import SAME_OBJECT, STOP, Argument, Sink, Steps, Use
 from torchrepro_lint.index import Scope
 from torchrepro_lint.project import roles
 
-_SAME_OBJECT = frozenset({"to", "cuda", "cpu", "train", "eval", "float", "half", "double", "requires_grad_"})
 _WRAPPERS = frozenset({"torch.nn.DataParallel", "torch.nn.parallel.DistributedDataParallel", "torch.compile"})
+
+
+def calls_of(call: Call, program: Program) -> list[CallSite]:
+    """The calls of the object that `call` makes, as far as it can be followed."""
+    return list(Follow(_ONE_OBJECT, program).found([Use(call.node, call.scope, None)]))
 
 
 @remembered
@@ -27,11 +32,12 @@ def module_calls(owner: Scope, program: Program) -> tuple[CallSite, ...] | None:
     objects goes where it cannot be followed."""
     constructor = program.names.method(owner, "__init__")
     made = program.callers_of(constructor) if constructor is not None and constructor.parent is owner else None
-    if not made or _is_derived_from(owner, program) or all(_is_tried(scope) for _, scope in made):
+    is_derived_from = program.project.text.derives(owner.name.rpartition(".")[2])
+    if not made or is_derived_from or all(_is_tried(scope) for _, scope in made):
         return None  # what only tests make is made for others
     found: list[CallSite] = []
     for call, scope in made:
-        search = Follow(_POLICY, program)
+        search = Follow(_ALL_OBJECTS, program)
         found += search.found([Use(call, scope, None)])
         if search.escaped:
             return None
@@ -42,19 +48,13 @@ def _is_tried(scope: Scope) -> bool:
     return roles.of_file(scope.facts.source.rel, trains=False) is not None
 
 
-def _is_derived_from(owner: Scope, program: Program) -> bool:
-    name = owner.name.rpartition(".")[2].encode()
-    derived = re.compile(rb"class\s+\w+\s*\([^()]*\b%b\b" % re.escape(name))
-    return program.project.text.any_match(derived, (name.lower(),)) is not False
-
-
 def _judge(use: Use[None], _: Edges) -> Steps | None:
     parent = use.parent
     if isinstance(parent, ast.Call) and parent.func is use.node:
         return (Sink((parent, use.scope)),)
     if use.method is not None:
         name, call = use.method
-        return (use.at(call),) if name in _SAME_OBJECT else (Sink((call, use.scope)),) if name == "forward" else STOP
+        return (use.at(call),) if name in SAME_OBJECT else (Sink((call, use.scope)),) if name == "forward" else STOP
     return STOP if isinstance(parent, ast.Attribute) else None
 
 
@@ -62,4 +62,5 @@ def _wrapped(use: Use[None], argument: Argument, callee: str | Scope | None, _: 
     return (use.at(argument.call),) if callee in _WRAPPERS else None
 
 
-_POLICY: Policy[None, CallSite] = Policy("calls of a module", _judge, passed=_wrapped, is_complete=True, bound=120)
+_ONE_OBJECT: Policy[None, CallSite] = Policy("calls of an object", _judge, passed=_wrapped, bound=64)
+_ALL_OBJECTS: Policy[None, CallSite] = Policy("calls of a module", _judge, passed=_wrapped, is_complete=True, bound=120)

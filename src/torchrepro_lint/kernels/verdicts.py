@@ -24,7 +24,7 @@ from torchrepro_lint.kernels.conditions import Holds, Judged, in_doubt, judge
 from torchrepro_lint.kernels.context import NAMED_AS_DATA, NOTHING, Context, context, runs_backward
 from torchrepro_lint.kernels.device import goes_to_gpu
 from torchrepro_lint.kernels.evaluated import only_evaluated
-from torchrepro_lint.kernels.instances import calls_of
+from torchrepro_lint.kernels.module_calls import calls_of
 from torchrepro_lint.kernels.operations import Behaviour, Operation, rows, signature
 from torchrepro_lint.kernels.tensors import Tensors
 from torchrepro_lint.kernels.triggers import METHOD, derives, function_calls, mentioned, method_calls, operator_calls

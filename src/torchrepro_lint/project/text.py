@@ -15,10 +15,11 @@ from torchrepro_lint.tracking import Memo, Tracker, Untracked
 
 # The kinds under which questions are noted.
 TOO_LARGE, MENTIONING, CONTAINING, DEFINES, MATCH = "too large", "mentioning", "containing", "defines", "match"
-HAS, CONTENT, DEFINING, FRONTS = "has", "content", "defining", "fronts"
+HAS, CONTENT, DEFINING, DERIVING, FRONTS = "has", "content", "defining", "deriving", "fronts"
 MAX_BYTES = 24_000_000  # beyond this a search by text costs more than its answer is worth: unknown
 MAX_SEARCHES = 16  # then all words are listed, which costs as much as 50 searches: most projects ask for more
 _DEFINITION = re.compile(rb"\b(?:def|class)\s+(\w+)")
+_BASES = re.compile(rb"\bclass\s+\w+\s*\(([^()]*)")
 _IN_WORDS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") | frozenset(range(128, 256))
 _ONLY_WORDS = bytes(byte if byte in _IN_WORDS else ord(" ") for byte in range(256))  # a table for `translate`
 
@@ -41,6 +42,7 @@ class ProjectText:
         self._containing: dict[str, list[Path]] = {}
         self._words: dict[bytes, list[Path]] | None = None
         self._defined: dict[bytes, list[Path]] | None = None
+        self._derived: dict[bytes, list[Path]] | None = None
         self._matches: dict[re.Pattern[bytes], list[Path]] = {}
         self.changes = 0  # how often a file was changed: what is kept of the text holds for one number
         # The files that a file imports, as far as `importers` was asked.
@@ -83,7 +85,7 @@ class ProjectText:
         self.changes += 1
         self._mentions.clear()
         self._containing.clear()
-        self._words = self._defined = None
+        self._words = self._defined = self._derived = None
         self._matches.clear()
         self.imports.clear()
         if text is None:
@@ -154,12 +156,19 @@ class ProjectText:
         self._tracker.note((DEFINING, name), found)
         return found
 
+    def derives(self, name: str) -> bool:
+        """Whether any file has a class that is derived from one of this name; True when the project is too large to
+        tell."""
+        contents = self._contents
+        if self._derived is None:
+            self._derived = _by_word(contents or {}, bases)
+        found = self._derived.get(name.encode(errors="surrogateescape"), [])
+        self._tracker.note((DERIVING, name), found)
+        return contents is None or bool(found)
+
     def _definitions_of(self, name: str) -> list[Path]:
         if self._defined is None:
-            self._defined = {}
-            for path, content in (self._contents or {}).items():
-                for word in definitions(content):
-                    self._defined.setdefault(word, []).append(path)
+            self._defined = _by_word(self._contents or {}, definitions)
         return self._defined.get(name.encode(errors="surrogateescape"), [])
 
     def _search(self, needle: bytes) -> list[Path]:
@@ -170,7 +179,7 @@ class ProjectText:
             by_itself = re.compile(rb"%b(?<![\w\x80-\xff]%b)(?![\w\x80-\xff])" % (word, word))  # a plain start is quick
             return [path for path in self._search(word) if by_itself.search((self._contents or {})[path])]
         if self._words is None:
-            self._words = _by_word(self._contents or {})
+            self._words = _by_word(self._contents or {}, words)
         return self._words.get(word, [])
 
 
@@ -189,14 +198,19 @@ def definitions(content: bytes) -> set[bytes]:
     return set(_DEFINITION.findall(content))
 
 
+def bases(content: bytes) -> set[bytes]:
+    """The names among the base classes that a text gives its classes."""
+    return {name for written in _BASES.findall(content) for name in words(written)}
+
+
 def words(content: bytes) -> set[bytes]:
     """The identifiers in a text."""
     return set(content.translate(_ONLY_WORDS).split())
 
 
-def _by_word(contents: Mapping[Path, bytes]) -> dict[bytes, list[Path]]:
+def _by_word(contents: Mapping[Path, bytes], of: Callable[[bytes], set[bytes]]) -> dict[bytes, list[Path]]:
     found: dict[bytes, list[Path]] = {}
     for path, content in contents.items():
-        for word in words(content):
+        for word in of(content):
             found.setdefault(word, []).append(path)
     return found

@@ -114,6 +114,8 @@ class Callees:
 
     def iterated(self, items: ast.expr, scope: Scope) -> list[Run]:
         """What runs when a loop takes the items of an object of the project: `for batch in Batches(10):`."""
+        if not self._program.project.text.defines_function("__iter__"):
+            return []
         while isinstance(items, ast.Call) and items.args and self._program.qualified(items.func, scope) in _HANDS_ON:
             items = items.args[0]
         made = [(self._program.names.method(c, "__iter__"), c) for c in self.classes([items], scope)]

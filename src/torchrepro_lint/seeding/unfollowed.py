@@ -209,9 +209,7 @@ def _trains_by_name(names: Iterable[str], program: Program) -> bool:
 @remembered
 def _called_in(name: str, program: Program) -> set[str]:
     """The names that functions of the project called `name` call."""
-    if not program.project.text.defines_function(name):
-        return set()
-    files = (program.load(str(path)) for path in program.project.text.containing(f"def {name}(") or ())
+    files = (program.load(str(path)) for path in program.project.text.defining(name))
     return {
         called
         for facts in files

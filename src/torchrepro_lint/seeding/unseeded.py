@@ -90,9 +90,9 @@ def _cut_short(seeding: Seeding, program: Program) -> Unseeded | None:
 def _unseen(seeding: Seeding, program: Program) -> Unseeded | None:
     """A program that trains what is built out of sight: new weights, dropout and shuffled data are drawn there, and
     where nothing seeds in all of the project, nothing did before."""
-    if not may_train(seeding, program) or not may_use_tensors(seeding, program):
+    if not never_seeds(program) or not may_train(seeding, program) or not may_use_tensors(seeding, program):
         return None
     unseen = opaque(seeding, program)
-    if not unseen or not never_seeds(program):
+    if not unseen:
         return None
     return Unseeded(UNSEEN, ("torch",), None, {}, certain=False, unseen=tuple(unseen[:MAX_SHOWN]))
