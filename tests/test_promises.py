@@ -117,7 +117,7 @@ def test_a_file_that_starts_no_program_is_not_walked(tmp_path: Path) -> None:
     ours = [line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if "torchrepro_lint" in line]
     late = ("seeding.interpreter", "loading", "kernels.verdicts", "syntax", "cli.explain")
     assert not [name for name in ours if name.startswith(tuple(f"torchrepro_lint.{part}" for part in late))]
-    assert len(ours) <= 95  # each costs a third of a millisecond
+    assert len(ours) <= 96  # each costs a third of a millisecond
 
 
 @pytest.mark.parametrize("output_format", ["json", "full", "github"])

@@ -28,7 +28,7 @@ if __name__ == "__main__":
     model = build()
     model.weight.sum().backward()
 """
-SEEDED = TRAIN.replace("from model", "import random\n\nimport torch\nfrom model").replace(
+SEEDED = TRAIN.replace("from model", "import random\n\nimport torch\n\nfrom model").replace(
     "    model = ", "    random.seed(0)\n    torch.manual_seed(0)\n    model = "
 )
 PROJECT = {"pyproject.toml": "[project]\nname = 'a'\n", "model.py": MODEL, "train.py": TRAIN}
