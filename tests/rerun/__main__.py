@@ -51,7 +51,7 @@ def rerun(program: Program, *limit: str) -> Rerun:
     with tempfile.TemporaryDirectory(prefix="rerun-") as name:
         plain = Path(shutil.copytree(program.folder, Path(name) / "plain"))
         if program.prepare:
-            subprocess.run(argv(program.prepare), cwd=plain, check=True, capture_output=True)
+            subprocess.run(argv(program.prepare, sys.executable), cwd=plain, check=True, capture_output=True)
         fixed = Path(shutil.copytree(plain, Path(name) / "fixed"))
         options = ["--fix", "--exit-zero", *["--unsafe-fixes"] * program.unsafe]
         lint = [sys.executable, "-m", "torchrepro_lint", "check", ".", *options]
@@ -62,7 +62,7 @@ def rerun(program: Program, *limit: str) -> Rerun:
 
 def report(folder: Path, program: Program, *limit: str) -> dict[str, Any]:
     options = ["--output-format", "json", "--copy", "--shuffle-listing", *limit]
-    line = [sys.executable, "-m", "torchrepro_lint", "rerun", *options, "--", *argv(program.command)]
+    line = [sys.executable, "-m", "torchrepro_lint", "rerun", *options, "--", *argv(program.command, sys.executable)]
     done = subprocess.run(line, cwd=folder, capture_output=True, text=True, timeout=SECONDS, check=False)
     if not done.stdout:
         raise SystemExit(f"{program.name}: {done.stderr}")
