@@ -75,6 +75,34 @@ def test_a_rank_that_the_program_puts_into_the_environment_itself_is_not_there_y
     assert fixes(tmp_path, text) == [False]
 
 
+STARTED = """\
+import torch
+import torch.multiprocessing as mp
+
+
+def train(first, model):
+    for _ in range(9):
+        model(torch.randn(4, 4)).sum().backward()
+
+
+def watch(rank):
+    print(rank)
+
+
+if __name__ == "__main__":
+    torch.manual_seed(0)
+    {start}
+"""
+
+
+def test_only_what_spawn_runs_is_given_its_number(tmp_path: Path) -> None:
+    spawned = fixed(tmp_path, STARTED.format(start="mp.spawn(train, args=(torch.nn.Linear(4, 4),), nprocs=2)"))
+    assert "torch.manual_seed(first)" in spawned
+    start = "mp.set_start_method('spawn')\n    mp.spawn(watch, nprocs=2)\n"
+    start += "    mp.Process(target=train, args=(8, torch.nn.Linear(4, 4))).start()"
+    assert fixes(tmp_path, STARTED.format(start=start)) == [False]
+
+
 SEEDS = "random.seed({0})\ntorch.manual_seed({0})\n"
 OPTIONS = """\
 import argparse

@@ -172,6 +172,8 @@ def test_the_measurement_of_this_call_comes_before_that_of_the_recipe(checked: A
     assert found[PAD]["properties"]["evidence"]["distinct"] == 7
     found = checked(row(PAD, "CONFIRMED", distinct=5, padding=3))
     assert found[PAD]["properties"]["evidence"]["words"].endswith("(other arguments)")
+    found = checked(row(PAD, "CONFIRMED", distinct=5, padding=3), row(PAD, "CONFIRMED", distinct=6))
+    assert found[PAD]["properties"]["evidence"]["distinct"] == 6
 
 
 def test_a_call_that_raises_under_the_programs_flag_is_not_refuted(checked: Any, project: Path) -> None:

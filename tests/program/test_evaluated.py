@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from small_project import SmallProject
 
+from torchrepro_lint.kernels import evaluated
 from torchrepro_lint.kernels.evaluated import only_evaluated
 
 GUARD = 'if __name__ == "__main__":\n    main()\n'
@@ -21,3 +23,12 @@ def test_what_a_training_program_imports_is_trained_from_then_on(tmp_path: Path)
     assert only_evaluated(tmp_path / "metric.py", project.program)
     project.program.change(tmp_path / "train.py", f"from metric import distance\n{FILES['train.py']}")
     assert not only_evaluated(tmp_path / "metric.py", project.program)
+
+
+@pytest.mark.parametrize(("bound", "known"), [(2, True), (1, False)])
+def test_of_more_programs_than_are_looked_through_any_may_train(
+    bound: int, known: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evaluated, "MAX_PROGRAMS", bound)
+    project = SmallProject(tmp_path, FILES)
+    assert only_evaluated(tmp_path / "metric.py", project.program) is known

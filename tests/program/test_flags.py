@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from small_project import SmallProject
 
-from torchrepro_lint.kernels.flags import assigned, passed, state
+from torchrepro_lint.kernels.flags import MAX_OTHERS, assigned, passed, state, stated
 
 OWNER = "torch.backends.cudnn"
 
@@ -54,3 +54,13 @@ def test_arguments_and_how_they_are_shown(tmp_path: Path) -> None:
         "flags(..., benchmark=False)",
         "flags(benchmark=True)",
     ]
+
+
+@pytest.mark.parametrize(("others", "undone"), [(MAX_OTHERS, False), (MAX_OTHERS + 1, True)])
+def test_a_switch_that_is_set_too_often_to_look_through_may_be_undone(
+    tmp_path: Path, others: int, undone: bool
+) -> None:
+    text = "from torch.backends import cudnn\ncudnn.benchmark = True\n" + "train()\ncudnn.benchmark = False\n" * others
+    project = SmallProject(tmp_path, {"train.py": text})
+    switch = stated(project.module(), OWNER, "benchmark")
+    assert switch.undone(project.program, switch.settings[0][0], True) is undone

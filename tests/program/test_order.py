@@ -76,6 +76,7 @@ DECIDES = {
     "unpacked": ("a, b = os.listdir(d)", "decides which item gets which name"),
     "stacked": ("x = np.stack([read(f) for f in os.listdir(d)])\ny = x[3:]", "decides which items each part gets"),
     "extended": ("x = []\nx.extend(os.listdir(d))\ny = x[i]", "decides which item each index refers to"),
+    "added to": ("x = os.listdir(d)\nx += ['a']\ny = x[i]", "decides which item each index refers to"),
     "added": ("x = []\nx += os.listdir(d)\ny = x[i]", "decides which item each index refers to"),
     "concatenated": ("x = ['a'] + os.listdir(d)\ny = x[i]", "decides which item each index refers to"),
     "by class": (

@@ -225,6 +225,23 @@ def test_a_loop_passes_one_value_after_the_other(
     assert [v.depends for v in judged(tmp_path, text)] == wanted
 
 
+@pytest.mark.parametrize(
+    ("resized", "clause"),
+    [("x", ("`input` requires a gradient",)), ("model(x)", ("`input` requires a gradient",)), ("net(x)", ())],
+)
+def test_what_is_resized_beside_the_backward_pass_may_be_a_batch(
+    tmp_path: Path, resized: str, clause: tuple[str, ...]
+) -> None:
+    text = f"""
+        net = nn.Conv2d(3, 3, 1)
+
+        def train(model, x):
+            out = F.interpolate({resized}, size=8, mode="bilinear")
+            model(out).mean().backward()
+        """
+    assert [v.depends for v in judged(tmp_path, text)] == [("the program runs on CUDA", *clause)]
+
+
 def test_callers_that_only_evaluate_do_not_count(tmp_path: Path) -> None:
     caller = "from train import resize\n\ndef predict(x):\n    return resize(x, mode='bilinear')"
     text = "def resize(x, mode='nearest'):\n    return F.interpolate(x, scale_factor=2, mode=mode)"

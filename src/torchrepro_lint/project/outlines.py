@@ -32,7 +32,7 @@ def outline_of(facts: ModuleFacts) -> Outline:
 
 def _at_top(node: ast.AST, facts: ModuleFacts) -> bool:
     """Whether an import stands at the top level, though within an `if` or a `try`."""
-    return getattr(node, "col_offset", 0) > 0 and any(
+    return any(
         node in getattr(top, field, ())
         for top in facts.tree.body
         if isinstance(top, ast.If | ast.Try)
