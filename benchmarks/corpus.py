@@ -138,7 +138,7 @@ def lint(folders: Sequence[Path], arguments: Sequence[str] = ()) -> Run:
     with tempfile.TemporaryDirectory() as scratch:
         report = Path(scratch, "report.json")
         options = ["--output-format", "json", "--exit-zero", *arguments]
-        process = measure(Command([*linter(), "check", *map(str, folders), *options]), report)
+        process = measure(Command([*linter(), "check", "--no-cache", *map(str, folders), *options]), report)
         text = report.read_text(encoding="utf-8")
     if not text:
         raise SystemExit("the linter reported nothing, not even that there are no findings")
