@@ -180,7 +180,12 @@ def read_torchdetscan(output: str, folder: Path) -> Iterator[Report]:
 
 
 TOOLS = (
-    Tool("torchrepro-lint", "torchrepro-lint", ("check", "--output-format", "json", "--exit-zero"), read_ours),
+    Tool(
+        "torchrepro-lint",
+        "torchrepro-lint",
+        ("check", "--no-cache", "--output-format", "json", "--exit-zero"),
+        read_ours,
+    ),
     Tool("torchdetscan", "torchdetscan", ("--pytorch-version", "2.3"), read_torchdetscan, distribution="torchdetscan"),
     Tool(
         "dslinter",
