@@ -59,10 +59,13 @@ class Editor:
 
     async def until(self, is_so: Callable[[], bool]) -> None:
         """Wait until what is shown is so."""
-        async with asyncio.timeout(PATIENCE):
+
+        async def told() -> None:
             while not is_so():
                 self.is_told.clear()
                 await self.is_told.wait()
+
+        await asyncio.wait_for(told(), PATIENCE)
 
     async def actions(self, uri: str, line: int, *kinds: str) -> list[types.CodeAction]:
         """What can be done on a 1-based line."""

@@ -214,12 +214,8 @@ def initialized(ls: Server, params: types.InitializedParams) -> None:
 
 
 @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
-def did_open(ls: Server, params: types.DidOpenTextDocumentParams) -> None:
-    ls.edited(params.text_document.uri)
-
-
 @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
-def did_change(ls: Server, params: types.DidChangeTextDocumentParams) -> None:
+def did_edit(ls: Server, params: types.DidOpenTextDocumentParams | types.DidChangeTextDocumentParams) -> None:
     ls.edited(params.text_document.uri)
 
 
@@ -237,12 +233,10 @@ def did_save(ls: Server, params: types.DidSaveTextDocumentParams) -> None:
 
 
 @server.feature(types.NOTEBOOK_DOCUMENT_DID_OPEN)
-def notebook_did_open(ls: Server, params: types.DidOpenNotebookDocumentParams) -> None:
-    ls.edited(params.notebook_document.uri)
-
-
 @server.feature(types.NOTEBOOK_DOCUMENT_DID_CHANGE)
-def notebook_did_change(ls: Server, params: types.DidChangeNotebookDocumentParams) -> None:
+def notebook_did_edit(
+    ls: Server, params: types.DidOpenNotebookDocumentParams | types.DidChangeNotebookDocumentParams
+) -> None:
     ls.edited(params.notebook_document.uri)
 
 

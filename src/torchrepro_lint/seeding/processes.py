@@ -65,7 +65,7 @@ def _rank_in_group(seeding: Seeding, program: Program) -> RankSeed | None:
     The trainers of Lightning and transformers give all ranks one seed themselves."""
     groups = catalogue.names("distributed", "groups")
     joins = list(_calls_of(groups, seeding, program))
-    joins += [(call, _JOIN) for call, _ in _calls(seeding, _JOIN.rpartition(".")[2])]
+    joins += [(call, _JOIN) for call, _ in seeding.calls(_JOIN.rpartition(".")[2])]
     if not joins:
         keys = ("accelerators", "fabrics")
         joining = [name for key in keys for name in catalogue.names("frameworks", key)]
@@ -80,7 +80,7 @@ def _rank_in_group(seeding: Seeding, program: Program) -> RankSeed | None:
 def _calls_of(names: Collection[str], seeding: Seeding, program: Program) -> Iterator[tuple[ast.Call, str]]:
     """The calls of these external names that the program may come by."""
     for last in sorted({name.rpartition(".")[2] for name in names}):
-        for call, scope in _calls(seeding, last):
+        for call, scope in seeding.calls(last):
             name = program.callee(call, scope)
             if name in names:
                 yield call, str(name)
@@ -93,7 +93,7 @@ def _draws_apart(seeding: Seeding, program: Program) -> bool:
 
 def _shuffles_apart(seeding: Seeding, program: Program) -> bool:
     """Whether a loader shuffles all samples in each process of a group: in one order, they would do the same work."""
-    if not any(True for _ in _calls(seeding, "init_process_group")):
+    if not any(True for _ in seeding.calls("init_process_group")):
         return False
     loaders = (call for facts in seeding.visited for call in loader_calls(Module(facts, program)))
     return any(
@@ -105,9 +105,9 @@ def _shuffles_apart(seeding: Seeding, program: Program) -> bool:
 def _agrees(seeding: Seeding, program: Program) -> bool:
     """Whether the order of the data, or who gets which, is drawn, or the data themselves before they are split."""
     orders = {n.rpartition(".")[2] for n, row in catalogue.names("rng", "draws").items() if row["kind"] == "order"}
-    if any(True for name in sorted(orders | _SPLITS) for _ in _calls(seeding, name)):
+    if any(True for name in sorted(orders | _SPLITS) for _ in seeding.calls(name)):
         return True
-    made_up = any(True for _ in _calls(seeding, "TensorDataset"))
+    made_up = any(True for _ in seeding.calls("TensorDataset"))
     return any(
         _is_of_data_set(draw.scope, program) or (made_up and not _is_repeated(draw.node, draw.scope, program))
         for draw in _samples(seeding, program)
@@ -126,7 +126,7 @@ def _samples(seeding: Seeding, program: Program) -> Iterator[Draw]:
     rows = {name.rpartition(".")[2]: row for name, row in catalogue.names("rng", "draws").items()}
     names = {n for n, row in rows.items() if row["kind"] == "sample" and "training" not in row} - _SPLITS
     for name in sorted(names | set(catalogue.names("rng", "distribution_methods"))):
-        for call, scope in _calls(seeding, name):
+        for call, scope in seeding.calls(name):
             draw = draw_of(program, program.callee(call, scope), call, scope)
             if draw is not None and draw.kind == "sample" and not is_besides(draw):
                 yield draw
@@ -143,8 +143,3 @@ def _is_repeated(node: ast.AST, scope: Scope, program: Program) -> bool:
 def _trains(loop: ast.For | ast.While) -> bool:
     called = (n.func for n in ast.walk(loop) if isinstance(n, ast.Call))
     return any(last_name(f) in (*TRAINS, "step") for f in called)
-
-
-def _calls(seeding: Seeding, name: str) -> Iterator[tuple[ast.Call, Scope]]:
-    for facts in seeding.visited:
-        yield from (site for site in facts.calls.get(name, ()) if seeding.runs(*site))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -126,6 +127,11 @@ class Seeding:
             return function in self.entered or function.name.rpartition(".")[2] in self.reached
         guard, line = scope.facts.guard, getattr(node, "lineno", 0)
         return scope.facts is self.entry.facts or guard is None or not guard.lineno <= line <= (guard.end_lineno or 0)
+
+    def calls(self, name: str) -> Iterator[tuple[ast.Call, Scope]]:
+        """The calls of that name that may run."""
+        for facts in self.visited:
+            yield from (site for site in facts.calls.get(name, ()) if self.runs(*site))
 
     @cached_property
     def is_launcher(self) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Constant, Display, Result
@@ -135,7 +135,7 @@ def _is_inherited(name: str, owner: Scope, program: Program) -> bool:
 def may_train(seeding: Seeding, program: Program) -> bool:
     """Whether a program updates the weights of a model, for all that is known: it steps an optimizer of a model's
     parameters or calls a framework's fit, or something chosen at run time has methods that do."""
-    if _steps_a_model(seeding) or any(_fits(call, scope, program) for call, scope in _calls(seeding, "fit")):
+    if _steps_a_model(seeding) or any(_fits(call, scope, program) for call, scope in seeding.calls("fit")):
         return True
     return _chooses(seeding, program) and _trains_by_name({_last(s) for s in unfollowed(seeding, program)}, program)
 
@@ -157,13 +157,7 @@ def may_use_tensors(seeding: Seeding, program: Program) -> bool:
 
 def _steps_a_model(seeding: Seeding) -> bool:
     wanted = (("backward", "manual_backward"), ("step",), ("parameters", "named_parameters", "param_groups"))
-    return all(any(True for name in names for _ in _calls(seeding, name)) for names in wanted)
-
-
-def _calls(seeding: Seeding, name: str) -> Iterator[tuple[ast.Call, Scope]]:
-    """The calls of that name that the program may come by."""
-    for facts in seeding.visited:
-        yield from (site for site in facts.calls.get(name, ()) if seeding.runs(*site))
+    return all(any(True for name in names for _ in seeding.calls(name)) for names in wanted)
 
 
 def _fits(call: ast.Call, scope: Scope, program: Program) -> bool:
@@ -182,7 +176,7 @@ def _chooses(seeding: Seeding, program: Program) -> bool:
     if any(map(_is_looked_up, seeding.unfollowed)):
         return True
     chosen = catalogue.names("callables", "chosen")
-    sites = (site for name in chosen for site in _calls(seeding, name.rpartition(".")[2]))
+    sites = (site for name in chosen for site in seeding.calls(name.rpartition(".")[2]))
     return any(program.callee(*site) in chosen and not _is_written_out(site[0]) for site in sites)
 
 

@@ -79,7 +79,7 @@ def _put_out(seeding: Seeding, program: Program) -> str | None:
 
 
 def _printed(seeding: Seeding) -> Iterator[Site]:
-    for call, scope in _running(seeding, "print"):
+    for call, scope in seeding.calls("print"):
         yield from (Site(value, scope) for value in call.args)
 
 
@@ -87,22 +87,16 @@ def _written(seeding: Seeding, program: Program) -> Iterator[Site]:
     """What is written to files."""
     rows = catalogue.table("rng")["kept"]
     for name, position in rows["functions"].items():
-        for call, scope in _running(seeding, name.rpartition(".")[2]):
+        for call, scope in seeding.calls(name.rpartition(".")[2]):
             if program.callee(call, scope) == name:
                 yield from (Site(value, scope) for value in (*call.args[position:], *(k.value for k in call.keywords)))
     for name in rows["of_value"]:
-        for call, scope in _running(seeding, name):
+        for call, scope in seeding.calls(name):
             if isinstance(call.func, ast.Attribute):
                 yield Site(call.func.value, scope)
     for name in rows["of_file"]:
-        for call, scope in _running(seeding, name):
+        for call, scope in seeding.calls(name):
             yield from (Site(value, scope) for value in call.args if isinstance(call.func, ast.Attribute))
-
-
-def _running(seeding: Seeding, name: str) -> Iterator[tuple[ast.Call, Scope]]:
-    """The calls of that name that the program may come by."""
-    for facts in seeding.visited:
-        yield from (site for site in facts.calls.get(name, ()) if seeding.runs(*site))
 
 
 def _is_drawn(value: ast.expr, scope: Scope, program: Program) -> bool:
