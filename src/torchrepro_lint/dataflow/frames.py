@@ -15,7 +15,7 @@ from torchrepro_lint.project.names import Variable
 
 MAX_DEPTH = 8  # names, arguments and results between a use of an object and its construction
 MAX_MADE = 8  # constructions that one expression may mean
-_HAND_ON = frozenset({"builtins.enumerate", "builtins.iter", "itertools.islice", "tqdm.tqdm", "tqdm.auto.tqdm"})
+HANDS_ON = frozenset({"builtins.enumerate", "builtins.iter", "itertools.islice", "tqdm.tqdm", "tqdm.auto.tqdm"})
 
 
 class Frame(NamedTuple):
@@ -78,7 +78,7 @@ def _made(expr: ast.expr, scope: Scope, frame: Frame, program: Program, depth: i
             return _all(_made(v, scope, frame, program, depth + 1) if v is not None else None for v in values)
         case ast.IfExp(body=body, orelse=orelse):
             return _all(_made(arm, scope, frame, program, depth + 1) for arm in (body, orelse))
-        case ast.Call(args=[items, *_]) if program.qualified(expr.func, scope) in _HAND_ON:
+        case ast.Call(args=[items, *_]) if program.qualified(expr.func, scope) in HANDS_ON:
             return _made(items, scope, frame, program, depth + 1)
         case ast.Call():
             callees = program.values.callees(expr, scope)

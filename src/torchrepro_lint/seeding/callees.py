@@ -10,7 +10,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.binding import is_super
 from torchrepro_lint.dataflow.calls import Call
-from torchrepro_lint.dataflow.frames import Frame
+from torchrepro_lint.dataflow.frames import HANDS_ON, Frame
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.loading.worker_draws import worker_draws
@@ -19,7 +19,6 @@ from torchrepro_lint.seeding.unpickled import methods_of_unpickled
 from torchrepro_lint.tracking import Memo
 
 MAX_OWNERS = 4
-_HANDS_ON = frozenset({"builtins.enumerate", "builtins.iter", "itertools.islice", "tqdm.tqdm", "tqdm.auto.tqdm"})
 _PROCESS = "multiprocessing.Process"
 _RUN = (_PROCESS, "threading.Thread")  # their objects are made to be started
 EXITS = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit", "os.abort"})
@@ -127,7 +126,7 @@ class Callees:
         """What runs when a loop takes the items of an object of the project: `for batch in Batches(10):`."""
         if not self._program.project.text.defines_function("__iter__"):
             return []
-        while isinstance(items, ast.Call) and items.args and self._program.qualified(items.func, scope) in _HANDS_ON:
+        while isinstance(items, ast.Call) and items.args and self._program.qualified(items.func, scope) in HANDS_ON:
             items = items.args[0]
         made = [(self._program.names.method(c, "__iter__"), c) for c in self.classes([items], scope)]
         return [(method, owner) for method, owner in made if method is not None]
