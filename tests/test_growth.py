@@ -100,6 +100,10 @@ SEARCHES = {
         lambda n: HEAD + "def f(x):\n" + "    torch.manual_seed(id(x))\n" * n + "apply(f)\n" * n,
         40,
     ),
+    "a dict that is updated": (
+        lambda n: HEAD + "kw = {}\n" + "kw.update(a=1)\n" * n + "DataLoader(ds, **kw)\n" * n,
+        80,
+    ),
     "entries": (lambda n: HEAD + "kw = {}\n" + "kw['a'] = 1\n" * n + "DataLoader(ds, **kw)\n" * n, 200),
 }
 
