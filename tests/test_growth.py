@@ -84,6 +84,26 @@ SEARCHES = {
     "imports of one name": (lines("import torch"), 100),
     "handlers": (lines("try:\n    import torch\nexcept ImportError:\n    torch = None"), 60),
     "functions that seed": (lines("def seed{i}(s): torch.manual_seed(s)\nseed{i}(0)"), 40),
+    "a function that calls itself": (
+        lambda n: HEAD + "def f(x):\n    return DataLoader(x, shuffle=True)\n    f(x)\n" + "    f(f)\n" * n,
+        20,
+    ),
+    "a program that is called": (
+        lambda n: HEAD + "def main(x):\n    torch.manual_seed(id(x))\n" + "    main(x)\n" * n,
+        20,
+    ),
+    "loaders in a function": (
+        lambda n: HEAD + "def f(x):\n" + "    DataLoader(x, shuffle=True)\n" * n + "def g(x): yield f(x)\n",
+        60,
+    ),
+    "a function that is handed to many": (
+        lambda n: HEAD + "def f(x):\n" + "    torch.manual_seed(id(x))\n" * n + "apply(f)\n" * n,
+        40,
+    ),
+    "a dict that is updated": (
+        lambda n: HEAD + "kw = {}\n" + "kw.update(a=1)\n" * n + "DataLoader(ds, **kw)\n" * n,
+        80,
+    ),
     "entries": (lambda n: HEAD + "kw = {}\n" + "kw['a'] = 1\n" * n + "DataLoader(ds, **kw)\n" * n, 200),
 }
 

@@ -54,6 +54,14 @@ def block_of(facts: ModuleFacts, statement: ast.AST) -> list[ast.stmt]:
     return block
 
 
+def is_in_body(part: ast.AST, block: ast.For | ast.AsyncFor | ast.While | ast.If) -> bool:
+    """Whether a part of a loop or test is a statement of its body, by its place: bodies are long."""
+    if not isinstance(part, ast.stmt) or not block.orelse:
+        return isinstance(part, ast.stmt)
+    end = block.orelse[0]
+    return (part.lineno, part.col_offset) < (end.lineno, end.col_offset)
+
+
 def outermost_loop(facts: ModuleFacts, node: ast.AST) -> ast.stmt | None:
     """The outermost loop of the same function that runs `node` again and again."""
     found: ast.stmt | None = None
@@ -61,7 +69,7 @@ def outermost_loop(facts: ModuleFacts, node: ast.AST) -> ast.stmt | None:
     for parent in facts.ancestors(node):
         if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
             break
-        if isinstance(parent, ast.For | ast.AsyncFor | ast.While) and child in parent.body:
+        if isinstance(parent, ast.For | ast.AsyncFor | ast.While) and is_in_body(child, parent):
             found = parent
         child = parent
     return found

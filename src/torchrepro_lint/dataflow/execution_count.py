@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
-from typing import Literal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Literal, TypeAlias
 
 from torchrepro_lint.dataflow.enclosing import outermost_loop
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 
+Times: TypeAlias = "Literal['once', 'unknown', 'often']"
 _ONCE = frozenset({"main", "main_worker", "train", "run", "setup", "setup_training"})
 _COMMANDS = frozenset({"main", "command", "record"})
 _PASSES = frozenset({"__iter__", "__next__", "__getitem__", "__getitems__", "forward", "training_step"})
@@ -33,45 +35,57 @@ MAX_CALLERS = 4  # how far up the calls is looked
 MAX_FILES = 24  # that mention a function
 
 
-def runs_once(program: Program, node: ast.AST, scope: Scope, depth: int = 0) -> bool:
+def runs_once(program: Program, node: ast.AST, scope: Scope) -> bool:
     """Whether `node` stands outside loops, in a function that is called at one place that runs once.
 
     A function with the name of one that runs a whole program may be called at several such places, or none in sight.
     """
-    if scope.kind in ("lambda", "comprehension") or _again_and_again(scope.facts, node) is not None:
-        return False
-    function = scope.function
+    return _runs_with_its_function(node, scope) and _function_runs_once(scope.function, MAX_CALLERS, program)
+
+
+def _runs_with_its_function(node: ast.AST, scope: Scope) -> bool:
+    return scope.kind not in ("lambda", "comprehension") and _again_and_again(scope.facts, node) is None
+
+
+@remembered
+def _function_runs_once(function: Scope, further: int, program: Program) -> bool:
+    """Whether it runs once, where its callers are looked at and theirs, `further` up."""
     if function.kind == "module":
         return True
-    if any(name not in _RUNS_IT_ONCE for name in _handed_to(function, program)):
+    if not _handed_to(function, program) <= _RUNS_IT_ONCE:
         return False
-    calls = program.callers_of(function) if depth < MAX_CALLERS else None
-    if function.name.rpartition(".")[2] in _ONCE:
-        return all(runs_once(program, *call, depth + 1) for call in calls or ())
-    return calls is not None and len(calls) == 1 and runs_once(program, *calls[0], depth + 1)
+    calls = program.callers_of(function) if further else None
+    if _last_name(function) not in _ONCE and (calls is None or len(calls) != 1):
+        return False
+    return all(
+        _runs_with_its_function(call, scope) and _function_runs_once(scope.function, further - 1, program)
+        for call, scope in calls or ()
+    )
 
 
-def times(program: Program, scope: Scope, depth: int = 0) -> Literal["once", "unknown", "often"]:
+def times(program: Program, scope: Scope) -> Times:
     """How many times a function runs in one program, whatever loops are inside.
 
     A method that nobody in sight calls is a framework's to call, as often as it likes; so is what a generator yields
     to. Several callers may all be in one program.
     """
-    function = scope.function
+    return _times(scope.function, MAX_CALLERS, program)
+
+
+@remembered
+def _times(function: Scope, further: int, program: Program) -> Times:
+    """The same, where its callers are looked at and theirs, `further` up."""
     if function.kind == "module":
         return "once"
-    handed = _handed_to(function, program)
-    if _yields(function) or not handed.isdisjoint(_RUNS_IT_OFTEN) or is_called_in_a_loop(function, program):
+    if _yields(function) or _function_runs_often(function, program):
         return "often"
-    if runs_in_each_pass(scope, program):
-        return "often"
-    callers = (program.callers_of(function) or ()) if depth < MAX_CALLERS else ()
+    callers = (program.callers_of(function) or ()) if further else ()
     if callers:
-        worst = {times(program, where, depth + 1) for _, where in callers}
+        worst = {_times(where.function, further - 1, program) for _, where in callers}
         together = len({where.facts for _, where in callers}) < len(callers)
         return "often" if "often" in worst else "unknown" if together or "unknown" in worst else "once"
-    name = function.name.rpartition(".")[2]
-    if name in _ONCE or not handed.isdisjoint(_RUNS_IT_ONCE) or _is_command(function):
+    name = _last_name(function)
+    if name in _ONCE or not _handed_to(function, program).isdisjoint(_RUNS_IT_ONCE) or _is_command(function):
         return "once"
     return "often" if function.method_class is not None and name != "__init__" else "unknown"
 
@@ -94,33 +108,50 @@ def _is_command(function: Scope) -> bool:
 def runs_often(program: Program, node: ast.AST, scope: Scope) -> bool:
     """Whether `node` is known to run again and again, or in each of many processes: there each round, call or worker
     would get the same from a constant."""
-    if scope.kind in ("lambda", "comprehension") or _again_and_again(scope.facts, node) is not None:
-        return True
-    function = scope.function
+    return not _runs_with_its_function(node, scope) or _function_runs_often(scope.function, program)
+
+
+@remembered
+def _function_runs_often(function: Scope, program: Program) -> bool:
     handed = not _RUNS_IT_OFTEN.isdisjoint(_handed_to(function, program))
-    return handed or is_called_in_a_loop(function, program) or runs_in_each_pass(scope, program)
+    return handed or is_called_in_a_loop(function, program) or runs_in_each_pass(function, program)
 
 
+@remembered
 def is_called_in_a_loop(function: Scope, program: Program) -> bool:
     """Whether the function is called in a loop, or run by processes started in one: each call would then begin
     with the same numbers."""
     return next(_calling_loops(function, program), None) is not None
 
 
+@remembered
 def is_called_for_each_epoch(function: Scope, program: Program) -> bool:
     """Whether a loop that counts epochs, by its names, calls the function."""
     return any("epoch" in name.lower() for loop in _calling_loops(function, program) for name in _header_names(loop))
 
 
-def _calling_loops(function: Scope, program: Program, depth: int = 0) -> Iterator[ast.AST]:
+def _calling_loops(function: Scope, program: Program) -> Iterator[ast.AST]:
     """The loops and comprehensions that call a function, directly or through others."""
-    if function.kind == "module" or depth > MAX_CALLERS:
-        return
-    for call, scope in program.callers.passing(function) or ():
-        loop = _again_and_again(scope.facts, call.func)
-        if loop is not None:
-            yield loop
-        yield from _calling_loops(scope.function, program, depth + 1)
+
+    def calls(called: Scope) -> Sequence[CallSite]:
+        return () if called.kind == "module" else program.callers.passing(called) or ()
+
+    for called in _upwards(function, lambda called: (scope for _, scope in calls(called))):
+        for call, scope in calls(called):
+            loop = _again_and_again(scope.facts, call.func)
+            if loop is not None:
+                yield loop
+
+
+def _upwards(function: Scope, callers: Callable[[Scope], Iterable[Scope]]) -> Iterator[Scope]:
+    """The function and those that lead to it, the nearest first, each once."""
+    level = [function]
+    seen = {function}
+    for _ in range(MAX_CALLERS + 1):
+        yield from level
+        above = dict.fromkeys(scope.function for called in level for scope in callers(called))
+        level = [scope for scope in above if scope not in seen]
+        seen.update(level)
 
 
 def _header_names(loop: ast.AST) -> Iterator[str]:
@@ -142,9 +173,14 @@ def _again_and_again(facts: ModuleFacts, node: ast.AST) -> ast.AST | None:
     return outermost_loop(facts, node)
 
 
+def _last_name(function: Scope) -> str:
+    return function.name.rpartition(".")[2]
+
+
+@remembered
 def _handed_to(function: Scope, program: Program) -> set[str]:
     """The last names of what is called with the function itself as an argument."""
-    name = function.name.rpartition(".")[2]
+    name = _last_name(function)
     if function.kind != "function":
         return set()
     found: set[str] = set()
@@ -169,22 +205,22 @@ def _passed(facts: ModuleFacts, program: Program) -> dict[str, list[tuple[str, a
     return found
 
 
-def runs_in_each_pass(scope: Scope, program: Program, depth: int = 0) -> bool:
-    """Whether a method that runs for each epoch, batch or sample leads to the place."""
-    function = scope.function
-    if function.kind != "function" or depth > MAX_CALLERS:
-        return False
-    name = function.name.rpartition(".")[2]
-    if name in _PASSES or _EPOCH.search(name):
-        return True
-    return any(runs_in_each_pass(where, program, depth + 1) for where in _calling(function, program))
+@remembered
+def runs_in_each_pass(function: Scope, program: Program) -> bool:
+    """Whether the function runs for each epoch, batch or sample, or is called by one that does."""
+
+    def callers(called: Scope) -> Iterable[Scope]:
+        return _calling(called, program) if called.kind == "function" else ()
+
+    names = (_last_name(called) for called in _upwards(function, callers) if called.kind == "function")
+    return any(name in _PASSES or _EPOCH.search(name) is not None for name in names)
 
 
 def _calling(function: Scope, program: Program) -> Iterator[Scope]:
     """Where a function is called, and where methods of its class or of a base of that call it through `self`."""
     for _, where in program.callers_of(function) or ():
         yield where
-    owner, name = function.method_class, function.name.rpartition(".")[2]
+    owner, name = function.method_class, _last_name(function)
     if owner is None:
         return
     family = [owner, *(base for base in program.names.bases(owner) if isinstance(base, Scope))]

@@ -17,6 +17,7 @@ from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ITEM, Binding, FunctionNode, ModuleFacts, Scope, last_name
 
+MAX_UPDATES = 64  # calls of `update` that fill one name: what more of them leave in it is unknown
 Entries: TypeAlias = "dict[str, Site] | None"
 
 
@@ -78,7 +79,12 @@ class Mappings(Domain[Entries]):
         owner = scope.binding_scope(name)
         items, calls = _filled(scope.facts, self.program)
         yield items.get((owner, name), {})
-        for call, where in calls.get((owner, name), ()):
+        updates = calls.get((owner, name), ())
+        if len(updates) > MAX_UPDATES:
+            self.program.store.cut("dicts that are updated too often", (scope.facts.source.rel, name))
+            yield None
+            return
+        for call, where in updates:
             yield self.program.evaluate(call, where, self)
 
     # -- `**kwargs` of a function -------------------------------------------------------------------------------

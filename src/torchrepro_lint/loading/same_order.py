@@ -31,7 +31,7 @@ _RELOADS = re.compile(rb"\breload_dataloaders_every_n?_?epochs?\s*=\s*(?!0|False
 def is_made_for_each_epoch(call: Call) -> bool:
     """Whether each epoch makes the loader anew, and would begin with the same order."""
     function = call.scope.function
-    if runs_in_each_pass(call.scope, call.program) or is_called_for_each_epoch(function, call.program):
+    if runs_in_each_pass(function, call.program) or is_called_for_each_epoch(function, call.program):
         return True
     is_hook = function.name.rpartition(".")[2] == _LIGHTNING_HOOK
     return is_hook and call.program.project.text.any_match(_RELOADS) is not False

@@ -12,7 +12,8 @@ from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.index import Scope
+from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.project.unknown import UNKNOWN
 from torchrepro_lint.rng.data_sets import data_set_draw, data_set_methods
 
@@ -122,7 +123,7 @@ def _unnamed_row(call: ast.Call, scope: Scope, program: Program) -> Mapping[str,
 def _object_row(call: ast.Call, scope: Scope, program: Program) -> Mapping[str, Any] | None:
     """`generator = pipeline("text-generation"); generator(prompt, do_sample=True)`"""
     rows = catalogue.names("rng", "called_objects")
-    if not any(argument in scope.facts.source.text for row in rows.values() for argument in row["needs"]):
+    if not _may_call_objects(scope.facts, program):
         return None
     for origin in program.origins(call.func, scope):
         if isinstance(origin, Result) and (row := rows.get(str(origin.callee))) is not None:
@@ -130,6 +131,13 @@ def _object_row(call: ast.Call, scope: Scope, program: Program) -> Mapping[str, 
             if any(_has_what_it_needs(row, site) for site in calls):
                 return row
     return None
+
+
+@remembered
+def _may_call_objects(facts: ModuleFacts, program: Program) -> bool:  # noqa: ARG001
+    """Whether a file mentions an argument that such a row needs."""
+    rows = catalogue.names("rng", "called_objects").values()
+    return any(argument in facts.source.text for row in rows for argument in row["needs"])
 
 
 def _has_what_it_needs(row: Mapping[str, Any], site: Call) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from torchrepro_lint.dataflow.abstract_values import Origin, Result
+from torchrepro_lint.dataflow.enclosing import is_in_body
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Binding, ModuleFacts, Scope
@@ -81,17 +82,8 @@ class Seeds:
 
     def _given_above(self, scope: Scope, node: ast.AST) -> str | None:
         """What a call further up in the same function gives to a seeder, where it means the same at `node`."""
-        body = getattr(scope.function.node, "body", None)
-        if scope.facts.guard is not None and scope.function.kind == "module":
-            body = [*scope.function.node.body, *scope.facts.guard.body]  # type: ignore[attr-defined]
-        found: str | None = None
-        for statement in body if isinstance(body, list) else ():
-            if statement.lineno >= getattr(node, "lineno", 0):
-                break
-            match statement:
-                case ast.Expr(value=ast.Call(args=[seed]) as call) if found is None and _is_repeatable(seed, scope):
-                    found = scope.facts.text(seed) if is_seeder(self._program.callee(call, scope)) else None
-        return found
+        given = _given_first(scope.function, self._program)
+        return given.text if given is not None and given.line < getattr(node, "lineno", 0) else None
 
     def held(self, name: str, binding: Binding, owner: Scope) -> OwnSeed | None:
         """The seed that a name holds, wherever that is bound."""
@@ -218,6 +210,29 @@ def _visible(scope: Scope, program: Program) -> Iterator[OwnSeed]:
         current, first = current.parent, False
 
 
+class _Given(NamedTuple):
+    """What a seeder is given, and the last line on which it or a statement in front of it begins."""
+
+    text: str
+    line: int
+
+
+@remembered
+def _given_first(function: Scope, program: Program) -> _Given | None:
+    """What the first call of a seeder gives that stands for itself in a function, or in a module and its guard."""
+    body = getattr(function.node, "body", None)
+    if function.facts.guard is not None and function.kind == "module":
+        body = [*function.node.body, *function.facts.guard.body]  # type: ignore[attr-defined]
+    line = 0
+    for statement in body if isinstance(body, list) else ():
+        line = max(line, statement.lineno)
+        match statement:
+            case ast.Expr(value=ast.Call(args=[seed]) as call) if _is_repeatable(seed, function):
+                if is_seeder(program.callee(call, function)):
+                    return _Given(function.facts.text(seed), line)
+    return None
+
+
 @remembered
 def _seeds_of(owner: Scope, program: Program) -> list[OwnSeed]:
     """Those that names of one scope hold, each bound once."""
@@ -231,8 +246,7 @@ def _bound_before(binding: Binding, owner: Scope, scope: Scope, node: ast.AST) -
     if binding.kind == "parameter":
         return True
     line = getattr(binding.node, "end_lineno", 0)
-    body = getattr(owner.node, "body", [])
-    plain = binding.node in body if isinstance(body, list) else False
+    plain = isinstance(binding.node, ast.stmt) and owner.facts.parents.get(binding.node) is owner.node
     if owner.kind == "module" and scope.function is not owner:
         return plain and not _in_guard(owner.facts, binding.node)
     plain = plain or (owner.kind == "module" and _in_guard(owner.facts, binding.node))
@@ -252,4 +266,5 @@ def _is_repeatable(seed: ast.expr, scope: Scope) -> bool:
 
 
 def _in_guard(facts: ModuleFacts, node: ast.AST) -> bool:
-    return facts.guard is not None and node in facts.guard.body
+    guard = facts.guard
+    return guard is not None and facts.parents.get(node) is guard and is_in_body(node, guard)
