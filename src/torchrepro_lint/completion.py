@@ -79,10 +79,11 @@ def unused_suppression(source: SourceFile, unused: Unused) -> Finding:
 
 def no_python(source: SourceFile) -> Iterator[Finding]:
     """TRP004, for a notebook whose code is all in other languages."""
+    if source.kind != "notebook" or source.cells:
+        return
     from torchrepro_lint.source.notebook import languages
 
-    found = languages(source.document) if source.kind == "notebook" and not source.cells else ()
-    if found:
+    if found := languages(source.document):
         message = fill(load_card("TRP004").message, {"languages": listed(found)})
         yield tool_finding("TRP004", source.rel, Position(1, 1), message)
 
