@@ -6,11 +6,13 @@ import json
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
+import pytest
+from click.testing import CliRunner, Result
+
 from torchrepro_lint import cards, check
+from torchrepro_lint.cli.program import program
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -25,18 +27,19 @@ def blocks(name: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", page(name), re.M | re.S)
 
 
-def lint(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "torchrepro_lint", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+def lint(*arguments: str) -> Result:
+    """A command in the current folder, run in this process."""
+    return CliRunner().invoke(program, arguments, prog_name="torchrepro-lint")
 
 
-def test_the_tutorial_finds_and_mends_what_it_says(tmp_path: Path) -> None:
+def test_the_tutorial_finds_and_mends_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "flowers"
     shutil.copytree(ROOT / "examples" / "flowers", folder)
+    monkeypatch.chdir(folder)
     lines = [shlex.split(line) for block in blocks("tutorial", "console") for line in block.splitlines()]
     ours = [words[1:] for words in lines if words[0] == "torchrepro-lint" and words[1] != "rerun"]
     assert ours == [["."], [".", "--diff"], [".", "--fix"], [".", "--output-format", "concise"]]
-    done = [lint(folder, *words) for words in ours]
+    done = [lint(*words) for words in ours]
     assert "10 certain and 2 likely problems" in done[0].stdout and "10 certain and 2 likely problems" in page(
         "tutorial"
     )
@@ -46,7 +49,7 @@ def test_the_tutorial_finds_and_mends_what_it_says(tmp_path: Path) -> None:
 
 
 def test_every_command_option_and_rule_that_is_named_exists() -> None:
-    helps = {name: lint(ROOT, name, "--help").stdout for name in ("check", "rerun", "env", "verify", "ops", "rule")}
+    helps = {name: lint(name, "--help").stdout for name in ("check", "rerun", "env", "verify", "ops", "rule")}
     known = {option for text in helps.values() for option in re.findall(r"--[a-z][a-z-]+", text)}
     for name in NEW:
         text = re.sub("--(nproc-per-node|seed)", "", page(name))  # of torchrun, and of the tutorial's program
@@ -54,11 +57,12 @@ def test_every_command_option_and_rule_that_is_named_exists() -> None:
         assert set(re.findall(r"TRP\d{3}", text)) <= set(cards.codes()), name
 
 
-def test_the_problem_matcher_reads_what_is_printed(tmp_path: Path) -> None:
+def test_the_problem_matcher_reads_what_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tasks = next(json.loads(block) for block in blocks("editors", "json") if "problemMatcher" in block)
     (tmp_path / "seeds.py").write_text("import torch\ntorch.seed()\n")
+    monkeypatch.chdir(tmp_path)
     command = tasks["tasks"][0]["command"].split()
-    printed = lint(tmp_path, *command[1:]).stdout.splitlines()
+    printed = lint(*command[1:]).stdout.splitlines()
     pattern = tasks["tasks"][0]["problemMatcher"]["pattern"]
     found = [re.fullmatch(pattern["regexp"], line) for line in printed]
     places = [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import threading
@@ -13,16 +12,20 @@ from functools import partial
 from html.parser import HTMLParser
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+from browser import DESK, fits, needs_chromium, opened
 from torchrepro_lint import cards
 from torchrepro_lint.kernels.operations import every
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator
 
 pytest.importorskip("mkdocs", reason="needs the extra docs")
 pytest.importorskip("material", reason="needs the extra docs")
 ROOT = Path(__file__).parents[1]
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.slow
 
 
@@ -99,25 +102,30 @@ def address(site: Path) -> Iterator[str]:
     server.shutdown()
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+def column(table: Locator, number: int) -> list[str]:
+    return table.locator(f"tbody tr td:nth-child({number})").all_inner_texts()
+
+
+@needs_chromium
 def test_in_a_browser(address: str) -> None:
-    sync_api = pytest.importorskip("playwright.sync_api")
-    told: list[str] = []
-    with sync_api.sync_playwright() as playwright:
-        sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=sandbox)
-        page = browser.new_page(viewport={"width": 390, "height": 800})
-        page.on("console", lambda message: told.append(message.text) if message.type == "error" else None)
-        page.on("pageerror", lambda error: told.append(str(error)))
+    with opened() as page:
         page.goto(f"{address}/operations/")
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        head = page.locator("article table").first.locator("th").first
-        column = page.locator("article table").first.locator("tbody tr td:first-child")
-        head.click()
-        assert column.all_inner_texts() == sorted(column.all_inner_texts(), key=str.lower)
-        page.set_viewport_size({"width": 1200, "height": 800})
+        assert fits(page)
+        table = page.locator("article table").first
+        table.locator("th").first.click()
+        names = column(table, 1)
+        assert len(names) > 1 and names == sorted(names, key=str.lower)
+
+        page.goto(f"{address}/rules/")
+        assert fits(page)
+        table = page.locator("article table")
+        written = column(table, 1)
+        for _ in "up", "down":
+            table.locator("th").first.click()
+        rules = [name for name in written if name.startswith("TRP")]
+        assert column(table, 1) == sorted(rules, reverse=True), "titles of groups go when rows are sorted"
+
+        page.set_viewport_size({"width": DESK, "height": 800})
         page.locator("[data-md-component=search-query]").fill("TRP201")
         page.locator(".md-search-result__link").first.wait_for()
-        assert "TRP201" in page.locator(".md-search-result__link").first.get_attribute("href")
-        browser.close()
-    assert told == []
+        assert "TRP201" in str(page.locator(".md-search-result__link").first.get_attribute("href"))

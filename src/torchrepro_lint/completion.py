@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from torchrepro_lint.cards import load_card
@@ -52,7 +52,7 @@ def _related(place: Place | Related) -> Related:
 
 
 def tool_finding(code: str, rel: str, where: Position, message: str) -> Finding:
-    """A finding of the tool itself (TRP001, TRP003), at a place that may have no syntax tree."""
+    """A finding of the tool itself (TRP001, TRP003, TRP004), at a place that may have no syntax tree."""
     card = load_card(code)
     place = Range(where, Position(where.line, where.column + 1))
     return Finding(code, card.name, card.level, card.certainty, message, Location(rel, place), help=card.help)
@@ -75,6 +75,17 @@ def unused_suppression(source: SourceFile, unused: Unused) -> Finding:
     return Finding(
         "TRP002", card.name, card.level, card.certainty, message, where, fix=fix, help=card.help, statement=statement
     )
+
+
+def no_python(source: SourceFile) -> Iterator[Finding]:
+    """TRP004, for a notebook whose code is all in other languages."""
+    if source.kind != "notebook" or source.cells:
+        return
+    from torchrepro_lint.source.notebook import languages
+
+    if found := languages(source.document):
+        message = fill(load_card("TRP004").message, {"languages": listed(found)})
+        yield tool_finding("TRP004", source.rel, Position(1, 1), message)
 
 
 def _better_place(source: SourceFile, unused: Unused, line: int) -> str:

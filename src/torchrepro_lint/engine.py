@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from torchrepro_lint import ISSUES, __version__, cards, checks, selection
 from torchrepro_lint.cache.encoding import decoded, encoded
-from torchrepro_lint.completion import complete, fill, tool_finding, unused_suppression
+from torchrepro_lint.completion import complete, fill, no_python, tool_finding, unused_suppression
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import CUT
@@ -50,7 +50,7 @@ MAX_FRAMES = 5  # of a crash that are told
 # Settings that decide for single files; which rules they enable stands with the findings of each.
 _OF_FILES: dict[str, Any] = {"select": None, "ignore": (), "extend_select": (), "per_file_ignores": (),
                              "baseline": None, "min_certainty": "", "max_file_seconds": 0, "cache_dir": ""}  # fmt: skip
-ENGINE_CODES = ("TRP001", "TRP002", "TRP003")
+ENGINE_CODES = ("TRP001", "TRP002", "TRP003", "TRP004")
 IN_BASELINE = "in the baseline"  # a reason to leave a finding out that reports for programs tell
 FAILURES = ("TRP001", "TRP003")  # work that was not done: whatever is left out of a report, not these
 
@@ -413,6 +413,8 @@ class Run:
         for code, check in checks.load(selection.worth_a_look(enabled, facts.source.text)):
             with self.timed("rule", code):
                 findings += _guarded(code, facts.source.rel, partial(self._found, code, check, module, suppressor))
+        if "TRP004" in enabled:
+            findings += no_python(facts.source)
         if "TRP002" in enabled:
             findings += [unused_suppression(facts.source, unused) for unused in suppressor.unused()]
         return findings

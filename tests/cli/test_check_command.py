@@ -229,6 +229,19 @@ def test_a_file_that_cannot_be_parsed_exits_with_2_and_the_rest_is_reported(run:
     assert "TRP401 warning" in done.stdout
 
 
+def test_a_notebook_in_another_language_is_told_and_fails_nothing(run: Run, project: Path) -> None:
+    cell = {"cell_type": "code", "metadata": {}, "outputs": [], "source": "x <- 1", "execution_count": None}
+    new = {"cells": [cell], "metadata": {"kernelspec": {"language": "R"}}, "nbformat": 4, "nbformat_minor": 5}
+    sheet = {"cells": [{"cell_type": "code", "language": "julia", "input": ["x = 1"]}]}
+    old = {"worksheets": [sheet], "metadata": {}, "nbformat": 3, "nbformat_minor": 0}
+    for name, notebook in ("new", new), ("old", old):
+        (project / f"{name}.ipynb").write_text(json.dumps(notebook))
+    done = run("new.ipynb", "old.ipynb", "--output-format", "concise")
+    assert done.exit_code == 0
+    told = re.findall(r"^(.*?):1:1: TRP004 note\(certain\) the code of this notebook is in (\w+),", done.stdout, re.M)
+    assert told == [("new.ipynb", "R"), ("old.ipynb", "julia")]
+
+
 def test_fail_on_and_exit_zero(run: Run, project: Path) -> None:
     assert run(".", "--fail-on", "error").exit_code == 0
     assert run(".", "--exit-zero").exit_code == 0

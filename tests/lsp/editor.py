@@ -26,6 +26,25 @@ class Editor:
         self.messages: list[str] = []
         self.is_told = asyncio.Event()
 
+    def enter(self, root: Path) -> None:
+        """Add a folder to the window, and look at that alone."""
+        self.root, self.is_told = root, asyncio.Event()
+        self.diagnostics.clear()
+        self.messages.clear()
+        self._folders(added=[types.WorkspaceFolder(root.as_uri(), "folder")])
+
+    def leave(self) -> None:
+        """Close all files, and take the folder out of the window."""
+        for uri in self.texts:
+            if uri.startswith("file:"):
+                self.close(uri)
+        self.texts.clear()
+        self._folders(removed=[types.WorkspaceFolder(self.root.as_uri(), "folder")])
+
+    def _folders(self, **changed: list[types.WorkspaceFolder]) -> None:
+        event = types.WorkspaceFoldersChangeEvent(**{"added": [], "removed": [], **changed})
+        self.client.workspace_did_change_workspace_folders(types.DidChangeWorkspaceFoldersParams(event))
+
     def uri(self, name: str) -> str:
         return (self.root / name).as_uri()
 
@@ -98,13 +117,12 @@ def applied(text: str, edits: list[types.TextEdit]) -> str:
 
 
 @asynccontextmanager
-async def editing(root: Path, files: Mapping[str, str] | None = None) -> AsyncIterator[Editor]:
-    """An editor with a folder, in which these files are."""
-    for name, text in (files or {}).items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text, encoding="utf-8", newline="")
+async def editing(root: Path | None, files: Mapping[str, str] | None = None) -> AsyncIterator[Editor]:
+    """An editor with a folder, in which these files are, or without one."""
     client = LanguageClient("tests", "1")
-    editor = Editor(root, client)
+    editor = Editor(root or Path(), client)
+    if root is not None:
+        write(root, files or {})
 
     @client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
     def told(params: types.PublishDiagnosticsParams) -> None:
@@ -118,9 +136,9 @@ async def editing(root: Path, files: Mapping[str, str] | None = None) -> AsyncIt
 
     await client.start_io(sys.executable, "-m", "torchrepro_lint", "lsp")
     notebooks = types.NotebookDocumentClientCapabilities(types.NotebookDocumentSyncClientCapabilities())
-    folder = types.WorkspaceFolder(root.as_uri(), "folder")
+    folders = [types.WorkspaceFolder(root.as_uri(), "folder")] if root is not None else []
     capabilities = types.ClientCapabilities(notebook_document=notebooks)
-    await client.initialize_async(types.InitializeParams(capabilities, workspace_folders=[folder]))
+    await client.initialize_async(types.InitializeParams(capabilities, workspace_folders=folders))
     client.initialized(types.InitializedParams())
     try:
         yield editor
@@ -128,3 +146,9 @@ async def editing(root: Path, files: Mapping[str, str] | None = None) -> AsyncIt
         await client.shutdown_async(None)
         client.exit(None)
         await client.stop()
+
+
+def write(root: Path, files: Mapping[str, str]) -> None:
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, encoding="utf-8", newline="")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,7 @@ pytest.importorskip("pygls", reason="needs the extra lsp")
 
 from lsprotocol import types
 
-from lsp.editor import Editor, editing
+from lsp.editor import Editor, editing, write
 from torchrepro_lint import check
 
 MODEL = "from torch import nn\n\n\ndef build():\n    return nn.Linear(2, 2)\n"
@@ -31,17 +31,61 @@ SEEDED = TRAIN.replace("from model", "import random\n\nimport torch\n\nfrom mode
 PROJECT = {"pyproject.toml": "[project]\nname = 'a'\n", "model.py": MODEL, "train.py": TRAIN}
 
 
-def session(root: Path, files: dict[str, str], work: Callable[[Editor], Awaitable[None]]) -> None:
-    """One session of an editor."""
+Session = Callable[[dict[str, str], Callable[[Editor], Awaitable[None]]], None]
+
+
+@pytest.fixture(scope="module")
+def window() -> Iterator[tuple[asyncio.AbstractEventLoop, Editor]]:
+    """An editor without a folder, and the loop that it lives in: one server for all tests that bring one."""
+    loop = asyncio.new_event_loop()
+    started = editing(None)
+    yield loop, loop.run_until_complete(started.__aenter__())
+    loop.run_until_complete(started.__aexit__(None, None, None))
+    loop.close()
+
+
+@pytest.fixture
+def session(window: tuple[asyncio.AbstractEventLoop, Editor], tmp_path: Path) -> Session:
+    """Work in a folder with these files."""
+    loop, editor = window
+
+    async def whole(work: Callable[[Editor], Awaitable[None]]) -> None:
+        editor.enter(tmp_path)
+        try:
+            await work(editor)
+        finally:
+            editor.leave()
+
+    def run(files: dict[str, str], work: Callable[[Editor], Awaitable[None]]) -> None:
+        write(tmp_path, files)
+        loop.run_until_complete(whole(work))
+
+    return run
+
+
+def test_folders_are_there_from_the_start_or_come_and_go(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    write(other, PROJECT)
 
     async def run() -> None:
-        async with editing(root, files) as editor:
-            await work(editor)
+        async with editing(tmp_path / "first", PROJECT) as editor:
+            first, second = editor.uri("train.py"), (other / "train.py").as_uri()
+            await editor.until(lambda: editor.codes(first) == [("TRP101", 3)])
+            editor.root = other
+            alone = editor.open("train.py")
+            await editor.until(lambda: bool(editor.codes(second)))
+            editor.close(alone)
+            await editor.until(lambda: editor.codes(second) == [])
+            editor.open("train.py")
+            editor.enter(other)
+            await editor.until(lambda: editor.codes(second) == [("TRP101", 3)])
+            editor.leave()
+            await editor.until(lambda: editor.codes(second) == [])
 
     asyncio.run(run())
 
 
-def test_the_whole_program_is_checked_as_one_types(tmp_path: Path) -> None:
+def test_the_whole_program_is_checked_as_one_types(session: Session) -> None:
     async def work(editor: Editor) -> None:
         train, model = editor.uri("train.py"), editor.uri("model.py")
         await editor.until(lambda: editor.codes(train) == [("TRP101", 3)])
@@ -56,10 +100,10 @@ def test_the_whole_program_is_checked_as_one_types(tmp_path: Path) -> None:
         editor.close(model)  # what is on the disk counts again
         await editor.until(lambda: editor.codes(train) == [("TRP101", 3)])
 
-    session(tmp_path, PROJECT, work)
+    session(PROJECT, work)
 
 
-def test_fixes_are_offered_and_do_what_they_say(tmp_path: Path) -> None:
+def test_fixes_are_offered_and_do_what_they_say(session: Session) -> None:
     files = {**PROJECT, "late.py": "import torch\n\nif __name__ == '__main__':\n    '😀'; x = torch.rand(3, requires_grad=True)\n    torch.manual_seed(0)\n    x.sum().backward()\n"}  # fmt: skip # noqa: E501
 
     async def work(editor: Editor) -> None:
@@ -76,10 +120,10 @@ def test_fixes_are_offered_and_do_what_they_say(tmp_path: Path) -> None:
         editor.apply(unsafe)
         await editor.until(lambda: editor.codes(late) == [])
 
-    session(tmp_path, files, work)
+    session(files, work)
 
 
-def test_columns_are_counted_as_the_protocol_does(tmp_path: Path) -> None:
+def test_columns_are_counted_as_the_protocol_does(session: Session) -> None:
     text = "import torch\n\nface = '😀'; torch.seed()\n"
 
     async def work(editor: Editor) -> None:
@@ -89,10 +133,10 @@ def test_columns_are_counted_as_the_protocol_does(tmp_path: Path) -> None:
         units = text.splitlines()[2].encode("utf-16-le")
         assert units[2 * where.start.character : 2 * where.end.character].decode("utf-16-le") == "torch.seed()"
 
-    session(tmp_path, {"seeds.py": text}, work)
+    session({"seeds.py": text}, work)
 
 
-def test_a_rule_is_explained_and_so_is_a_program(tmp_path: Path) -> None:
+def test_a_rule_is_explained_and_so_is_a_program(session: Session) -> None:
     async def work(editor: Editor) -> None:
         train = editor.open("train.py")
         await editor.until(lambda: bool(editor.codes(train)))
@@ -107,10 +151,10 @@ def test_a_rule_is_explained_and_so_is_a_program(tmp_path: Path) -> None:
         told = await editor.client.workspace_execute_command_async(ask)
         assert "no seed was found" in told and editor.messages == [told]
 
-    session(tmp_path, PROJECT, work)
+    session(PROJECT, work)
 
 
-def test_a_notebook_is_shown_and_mended_by_cell(tmp_path: Path) -> None:
+def test_a_notebook_is_shown_and_mended_by_cell(session: Session, tmp_path: Path) -> None:
     cells = ["import torch\nfrom torch import nn\n", "model = nn.Linear(2, 2)\nmodel.weight.sum().backward()\n"]
     rows = [{"cell_type": "code", "metadata": {}, "outputs": [], "source": text} for text in cells]
     book = json.dumps({"cells": rows, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
@@ -142,10 +186,10 @@ def test_a_notebook_is_shown_and_mended_by_cell(tmp_path: Path) -> None:
         editor.client.notebook_document_did_change(types.DidChangeNotebookDocumentParams(identifier, event))
         await editor.until(lambda: not any(editor.codes(name) for name in names))
 
-    session(tmp_path, {"book.ipynb": book}, work)
+    session({"book.ipynb": book}, work)
 
 
-def test_what_changes_on_the_disk_is_seen(tmp_path: Path) -> None:
+def test_what_changes_on_the_disk_is_seen(session: Session, tmp_path: Path) -> None:
     async def work(editor: Editor) -> None:
         train = editor.uri("train.py")
         await editor.until(lambda: bool(editor.codes(train)))
@@ -164,10 +208,10 @@ def test_what_changes_on_the_disk_is_seen(tmp_path: Path) -> None:
         assert [message for message in editor.messages if "pyproject.toml" not in message] == []
         assert editor.codes(train) == []
 
-    session(tmp_path, PROJECT, work)
+    session(PROJECT, work)
 
 
-def test_after_any_edits_it_shows_what_the_command_line_would(tmp_path: Path) -> None:
+def test_after_any_edits_it_shows_what_the_command_line_would(session: Session, tmp_path: Path) -> None:
     generator = random.Random(0)
     lines = ("torch.manual_seed(0)", "x = torch.rand(2)", "import torch", "    return 1", "# a comment", "def f():", "")
 
@@ -193,7 +237,7 @@ def test_after_any_edits_it_shows_what_the_command_line_would(tmp_path: Path) ->
     copy = tmp_path.parent / f"{tmp_path.name}-copy"
     copy.mkdir()
     (copy / "pyproject.toml").write_text(PROJECT["pyproject.toml"])
-    session(tmp_path, {**PROJECT, "data.py": "import torch\n\nnoise = torch.rand(2)\n"}, work)
+    session({**PROJECT, "data.py": "import torch\n\nnoise = torch.rand(2)\n"}, work)
 
 
 def shown_by(editor: Editor) -> list[tuple[str, str, int]]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,35 +11,19 @@ import pytest
 from findings_by_hand import finding, related, rendered, result, span
 from test_formats_for_programs import HOSTILE, hostile
 
+from browser import fits, needs_chromium, opened
 from torchrepro_lint.model import Certainty
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")]
+pytestmark = [pytest.mark.slow, needs_chromium]
 
 
 @pytest.fixture(scope="module")
 def page() -> Iterator[Page]:
-    """A page; what its console says, and its errors, fail a test."""
-    sync_api = pytest.importorskip("playwright.sync_api")
-    with sync_api.sync_playwright() as playwright:
-        sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=sandbox)
-        yield browser.new_page(viewport={"width": 390, "height": 800})
-        browser.close()
-
-
-@pytest.fixture
-def told(page: Page) -> Iterator[list[str]]:
-    """What goes wrong on the page."""
-    lines: list[str] = []
-    page.on("console", lambda message: lines.append(message.text))
-    page.on("pageerror", lambda error: lines.append(str(error)))
-    page.on("dialog", lambda dialog: lines.append(dialog.message))
-    yield lines
-    assert lines == []
+    with opened() as page:
+        yield page
 
 
 def shown(page: Page, path: Path, text: str) -> None:
@@ -49,7 +31,7 @@ def shown(page: Page, path: Path, text: str) -> None:
     page.goto(path.as_uri())
 
 
-def test_it_groups_and_filters(page: Page, told: list[str], tmp_path: Path) -> None:
+def test_it_groups_and_filters(page: Page, tmp_path: Path) -> None:
     draw = finding(
         span(1, 1, 1, 2), related(span(2, 1, 2, 2), "reached through here"), related(span(3, 1, 3, 2), "drawn here"),
         code="TRP101", name="unseeded-program", message="`main()` draws", certainty=Certainty.LIKELY,
@@ -73,15 +55,16 @@ def test_it_groups_and_filters(page: Page, told: list[str], tmp_path: Path) -> N
     assert "shuffles" in articles.inner_text()
     page.select_option("select[name=certainty]", "")
     page.locator("article[data-rule^=TRP101] summary").click()
-    steps = page.locator("article[data-rule^=TRP101] svg text").all_text_contents()
-    assert steps == [
-        "here", "train.py:1:1", "main()", "reached through here", "train.py:2:1", "f()",
-        "drawn here", "train.py:3:1", "g()",
-    ]  # fmt: skip
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "wider than a phone"
+    steps = page.locator("article[data-rule^=TRP101] .way li").all_inner_texts()
+    assert [step.split("\n") for step in steps] == [
+        ["here train.py:1:1", "main()"],
+        ["reached through here train.py:2:1", "f()"],
+        ["drawn here train.py:3:1", "g()"],
+    ]
+    assert fits(page), "wider than a phone"
 
 
-def test_hostile_text_does_nothing(page: Page, told: list[str], tmp_path: Path) -> None:
+def test_hostile_text_does_nothing(page: Page, tmp_path: Path) -> None:
     shown(page, tmp_path / "report.html", rendered("html", hostile()))
     for view in ("rule", "program", "file"):
         page.select_option("select[name=view]", view)

@@ -9,6 +9,7 @@ import pytest
 
 from torchrepro_lint.model import Position, Range
 from torchrepro_lint.source import SourceError, SourceFile, read_source, source_from_text
+from torchrepro_lint.source.notebook import languages
 
 PYTHON = {"kernelspec": {"language": "python", "name": "python3"}, "language_info": {"name": "python"}}
 
@@ -119,3 +120,11 @@ def test_what_is_no_notebook_is_refused(text: str, reason: str) -> None:
 def test_suppressions_in_cells_are_found() -> None:
     source = notebook(code("%time f()\nx = 1  # noqa: TRP101"))
     assert [(item.line, item.codes) for item in source.suppressions] == [(2, ("TRP101",))]
+
+
+def test_the_languages_of_the_code_in_a_notebook() -> None:
+    julia = {"kernelspec": {"language": "Julia"}}
+    own = code("x = 1", metadata={"vscode": {"languageId": "python"}})
+    assert languages(notebook(code("x = 1"), code(""), markdown("x"), metadata=julia).document) == ("Julia",)
+    assert languages(notebook(code("x = 1"), own, metadata=julia).document) == ("Julia", "python")
+    assert languages(notebook(markdown("x"), metadata=julia).document) == ()

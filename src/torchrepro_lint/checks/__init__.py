@@ -25,7 +25,7 @@ def _modules() -> dict[str, str]:
 
 
 def codes() -> list[str]:
-    """The codes that have a check, sorted. (TRP001-TRP003 are the engine's own.)"""
+    """The codes that have a check, sorted. (TRP001 to TRP004 are the engine's own.)"""
     return list(_modules())
 
 

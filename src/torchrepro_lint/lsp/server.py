@@ -87,16 +87,22 @@ class Server(LanguageServer):
         if path is None:
             return
         self._open[path] = uri
+        self._change(path, self._text(path))
+
+    def _text(self, path: Path) -> str:
+        """What an open file or notebook holds now."""
         now = self.opened(path)
-        assert now is not None, "it was just opened"
+        assert now is not None, "only what is open is asked for"
         texts = [document.text for document in now.documents]
-        self._change(path, notebook_text(texts) if now.is_notebook else texts[0])
+        return notebook_text(texts) if now.is_notebook else texts[0]
 
     def closed(self, uri: str) -> None:
         """A file is what is on the disk again."""
         path = self.path_of(uri)
         if path is not None and self._open.pop(path, None) is not None:
             self._change(path, None)
+            if path in self.folders:  # alone, and nobody has it before them
+                self.leave_folder(path)
 
     def on_disk(self, changed: Iterable[str]) -> None:
         """Files have changed, come or gone there."""
@@ -117,10 +123,19 @@ class Server(LanguageServer):
         """Check a folder of the workspace, or a single file."""
         if path in self.folders:
             return
-        texts = {p: t for p, t in self.changed.items() if t is not None and p.is_relative_to(path)}
+        for alone in [file for file in self._open if file in self.folders and file.is_relative_to(path)]:
+            self.leave_folder(alone)
+        texts = {p: self._text(p) for p in self._open if p.is_relative_to(path)}
         self._guarded(
             lambda: self.folders.setdefault(path, Folder(_requester(path), texts, self.opened, self.encoding))
         )
+
+    def leave_folder(self, path: Path) -> None:
+        """Check a folder no more, nor show what was found in it."""
+        folder = self.folders.pop(path, None)
+        self.changed = {p: t for p, t in self.changed.items() if t is not None or not p.is_relative_to(path)}
+        for uri in folder.shown if folder is not None else ():
+            self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
 
     def folder_of(self, path: Path) -> Folder:
         """The innermost folder of a file; a file outside of all is one of its own."""
@@ -210,6 +225,16 @@ def initialized(ls: Server, params: types.InitializedParams) -> None:
         options = types.DidChangeWatchedFilesRegistrationOptions(watchers)
         registration = types.Registration("watched", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
         ls.client_register_capability(types.RegistrationParams([registration]))
+    ls.schedule()
+
+
+@server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
+def did_change_workspace_folders(ls: Server, params: types.DidChangeWorkspaceFoldersParams) -> None:
+    for folder in params.event.removed:
+        ls.leave_folder(Path(uris.to_fs_path(folder.uri) or ""))
+    for folder in params.event.added:
+        path = Path(uris.to_fs_path(folder.uri) or "")
+        ls.add_folder(path)
     ls.schedule()
 
 

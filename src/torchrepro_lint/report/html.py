@@ -9,10 +9,9 @@ from __future__ import annotations
 import html
 import json
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from importlib.resources import files as package_files
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from torchrepro_lint.model import Certainty, Finding, Level, Location
@@ -23,14 +22,11 @@ from torchrepro_lint.report.places import shown_path, shown_place
 from torchrepro_lint.report.positions import Files, whole
 from torchrepro_lint.report.spans import spans
 from torchrepro_lint.report.summary import summary
-from torchrepro_lint.report.terminal import columns
 
 if TYPE_CHECKING:
     from torchrepro_lint.engine import Result
 
 _NO_PROGRAM = "in no program that was checked"
-_WIDTH, _BOX, _GAP, _PAD, _CHARACTER = 720, 62, 26, 12, 8  # of the picture, in pixels
-_FITS = (_WIDTH - 2 * _PAD) // _CHARACTER
 
 
 def render(result: Result, context: Context) -> Iterator[str]:
@@ -83,9 +79,10 @@ def _article(finding: Finding, result: Result, context: Context, files: Files) -
     yield f'<article {attributes}><details><summary><span class="level {level}">{finding.code} {level}</span> '
     yield f"({finding.certainty.value}): {_prose(finding.message)} "
     yield f'<span class="where">{place}</span></summary>\n<div>\n'
-    yield _source(finding.location, files)
     if finding.related:
         yield _picture(finding, result, context, files)
+    else:
+        yield _source(finding.location, files)
     if finding.measured:
         yield f"<p>Evidence: {escaped(finding.measured)}</p>\n"
     if finding.help:
@@ -105,37 +102,12 @@ def _source(location: Location, files: Files) -> str:
 def _picture(finding: Finding, result: Result, context: Context, files: Files) -> str:
     """The finding's place and its others, in their order, as boxes with arrows between."""
     steps = [("here", finding.location), *((item.message, item.location) for item in finding.related)]
-    tops = [number * (_BOX + _GAP) + 1 for number in range(len(steps))]
-    parts = [
-        _box(top, told, location, result, context, files) for top, (told, location) in zip(tops, steps, strict=True)
-    ]
-    middle = _WIDTH // 2
-    for above, below in pairwise(tops):
-        parts.append(f'<path d="M{middle} {above + _BOX} V{below - 2} m-5 -7 l5 7 l5 -7"/>')
-    height = tops[-1] + _BOX + 1
-    label = escaped(" to ".join(shown_place(result.root, location, context.cwd) for _, location in steps))
-    size = f'viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}"'
-    return f'<svg {size} role="img" aria-label="{label}">{"".join(parts)}</svg>\n'
-
-
-def _box(top: int, told: str, location: Location, result: Result, context: Context, files: Files) -> str:
-    place = shown_place(result.root, location, context.cwd)
-    rows: Sequence[tuple[str, str]] = (("told", told), ("", place), ("", files.text(location)))
-    lines = "".join(
-        f'<text class="{kind}" x="{_PAD}" y="{top + 18 + 17 * number}">{escaped(_fitting(text))}</text>'
-        for number, (kind, text) in enumerate(rows)
+    boxes = (
+        f"<li><b>{escaped(told)}</b> {escaped(shown_place(result.root, location, context.cwd))}"
+        f"<code>{escaped(files.text(location))}</code></li>\n"
+        for told, location in steps
     )
-    return f'<rect x="1" y="{top}" width="{_WIDTH - 2}" height="{_BOX}" rx="6"/>{lines}'
-
-
-def _fitting(text: str) -> str:
-    """The text, cut where the box ends."""
-    shown = visible(text)
-    if columns(shown) <= _FITS:
-        return shown
-    while columns(shown) > _FITS - 3:
-        shown = shown[: min(len(shown) - 1, _FITS)]
-    return shown + "..."
+    return f'<ol class="way">\n{"".join(boxes)}</ol>\n'
 
 
 def _prose(message: str) -> str:

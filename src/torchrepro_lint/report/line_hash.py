@@ -42,7 +42,8 @@ def _codes(text: str) -> tuple[list[int], list[int]]:
     starts: list[int] = []
     for line in text.split("\n"):
         starts.append(len(codes))
-        units = line.replace(" ", "").replace("\t", "").encode("utf-16-le", "surrogatepass")
+        kept = line.replace(" ", "").replace("\t", "")[:_LENGTH]  # no window reaches further into a line
+        units = kept.encode("utf-16-le", "surrogatepass")
         codes += [units[at] | units[at + 1] << 8 for at in range(0, len(units), 2)]
         codes.append(ord("\n"))
     codes[-1] = _END

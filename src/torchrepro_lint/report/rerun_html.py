@@ -73,7 +73,8 @@ def _curves(curve: Sequence[Step]) -> Iterator[str]:
             if (loss := step.losses[which]) is not None
         )
         yield f"<polyline class='run{which}' points='{points}'/>"
-    yield f"</svg><p class=legend>first run, <span>second run</span>; from {low:.6g} to {high:.6g}</p></section>\n"
+    yield "</svg><p class=legend><b>first run</b>, <i>second run, dashed</i>; "
+    yield f"from {low:.6g} to {high:.6g}</p></section>\n"
 
 
 def _causes(outcome: Outcome, root: Path) -> Iterator[str]:

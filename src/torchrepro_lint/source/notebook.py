@@ -14,6 +14,8 @@ from torchrepro_lint.source.decoding import refuse_null
 from torchrepro_lint.source.errors import SourceError
 from torchrepro_lint.source.magics import replace_magics
 
+_PYTHON = ("python", "ipython", "python3")
+
 
 @dataclass(frozen=True, slots=True)
 class JoinedCells:
@@ -42,6 +44,13 @@ def join_cells(text: str) -> JoinedCells:
         cells.append((line, number))
         line += code.count("\n") + code.count("\r") - code.count("\r\n")
     return JoinedCells("".join(parts), tuple(cells))
+
+
+def languages(text: str) -> tuple[str, ...]:
+    """The languages of a notebook's cells of code, in order of name."""
+    notebook = _load(text)
+    language = _language(notebook)
+    return tuple(sorted({_language_of(cell, language) for cell in _all_cells(notebook) if _source(cell)}))
 
 
 def _load(text: str) -> dict[str, Any]:
@@ -79,18 +88,23 @@ def _language(notebook: dict[str, Any]) -> str:
     kernel = _mapping(metadata.get("kernelspec"))
     info = _mapping(metadata.get("language_info"))
     said = kernel.get("language") or info.get("name") or metadata.get("language")
-    return str(said or "python").lower()
+    return str(said or "python")
 
 
 def _code(cell: dict[str, Any], language: str) -> str:
     """The cell's source when it is Python code, else nothing."""
-    if cell.get("cell_type") != "code":
-        return ""
+    return _source(cell) if _language_of(cell, language).lower() in _PYTHON else ""
+
+
+def _language_of(cell: dict[str, Any], language: str) -> str:
+    """The language of a cell of code in a notebook of `language`."""
     editor = _mapping(_mapping(cell.get("metadata")).get("vscode"))
-    own = str(editor.get("languageId") or cell.get("language") or language).lower()
-    if own not in {"python", "ipython", "python3"}:
-        return ""
-    source = cell.get("source", cell.get("input", ""))
+    return str(editor.get("languageId") or cell.get("language") or language)
+
+
+def _source(cell: dict[str, Any]) -> str:
+    """What a cell of code says, of any other nothing."""
+    source = cell.get("source", cell.get("input", "")) if cell.get("cell_type") == "code" else ""
     if isinstance(source, list):
         source = "".join(part for part in source if isinstance(part, str))
     return source if isinstance(source, str) else ""
