@@ -36,11 +36,11 @@ def install(recorder: Recorder) -> None:
     mode = Tracer(recorder, storages)
     mode.__enter__()
 
-    def run(original: Any, thread: Any) -> Any:
+    def start(original: Any, thread: Any) -> Any:
         with Tracer(recorder, storages):
             return original(thread)
 
-    wrap(threading.Thread, "run", run)
+    wrap(threading.Thread, "_bootstrap_inner", start)  # its `run` may be a subclass's own
     for name in ("from_numpy", "as_tensor", "frombuffer"):
         wrap(torch, name, _arrivals(recorder, name))
 
