@@ -2,7 +2,7 @@
 
 As it is, a program must part, and a finding of the linter name each cause; with the fixes it must be IDENTICAL. Prints
 one line per program, below it each cause that no finding names, and exits with 1 where a program does not do so. With
-`--fresh`, no run shares an imported PyTorch with another: each starts an interpreter of its own, which takes far longer.
+`--fresh`, no run shares an imported PyTorch with another: each starts an interpreter of its own, which takes longer.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-import preloaded
 from tests.proof.program import Program, argv, names
+
+import preloaded
 
 WIDTH = max(map(len, names()))
 SECONDS = 3600

@@ -24,7 +24,7 @@ _WITH_WORKSPACE = frozenset((
 ))  # fmt: skip
 # FSDP's own operators copy into and out of the buffers of its collectives, which are partly unwritten then.
 _COLLECTIVE = ("c10d", "_c10d_functional", "c10d_functional", "_c10d_functional_autograd", "fsdp")
-# Their schemas call no argument written. What a collective fills is unwritten before (torch/csrc/distributed/c10d/Ops.cpp).
+# What a collective fills is unwritten before, though no schema calls it written (torch/csrc/distributed/c10d/Ops.cpp).
 _FILLED = {"recv_": "tensors", "recv_any_source_": "tensors", "all_gather_copy_in": "all_gather_output"}
 
 
