@@ -77,13 +77,17 @@ def report(folder: Path, program: Program, python: str, *limit: str) -> dict[str
 
 def rows(name: str, found: Rerun) -> Iterator[str]:
     before, after = found.before, found.after
-    causes = ", ".join(told(cause) for cause in before["causes"]) or str(before["reason"]).splitlines()[0]
+    causes = ", ".join(told(cause) for cause in before["causes"]) or reason(before)
     yield row(name, before["verdict"], after["verdict"], f"{found.seconds:.0f}", causes)
     for cause in found.unnamed:
         yield f"  no finding names {cause['path']}:{cause['line']}: {cause['detail']}"
     if not found.is_mended:
         left = [f"{told(c)} at {c['path']}:{c['line']}: {c['detail']}" for c in after["causes"]]
-        yield f"  with the fixes: {'; '.join(left) or after['reason']}"
+        yield f"  with the fixes: {'; '.join(left) or reason(after)}"
+
+
+def reason(report: dict[str, Any]) -> str:
+    return str(report["reason"]).splitlines()[0]
 
 
 def told(cause: dict[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,19 @@ def test_every_third_step_is_compared_and_what_the_last_one_leaves(tmp_path: Pat
     assert [step for step, digest in enumerate(gradients) if digest] == [0, 3, 6]
     (parting,) = partings(some, streams(tmp_path, LOOP, "1", every=3))
     assert (parting.what, parting.flag, parting.step) == (What.VALUE, "params", 8)
+
+
+def test_what_is_killed_after_its_steps_has_told_that_it_came_to_its_end(tmp_path: Path) -> None:
+    """As Jupyter may kill the kernel of a notebook, for which the end of the steps is an error."""
+    killed = (
+        f"import os, signal\ntry:\n{textwrap.indent(LOOP, '    ')}\nexcept SystemExit:\n    os.kill(os.getpid(), 9)\n"
+    )
+    (tmp_path / "train.py").write_text(killed)
+    settings = {"mode": "plain", "steps": 2}
+    found = Streams(run([sys.executable, "train.py", "0"], tmp_path, tmp_path / "run", settings, 300).streams, tmp_path)
+    assert len(parameters(found)) == 2
+    assert found.has_stopped()
+    assert found.ended("main")
 
 
 def test_of_a_large_model_every_tenth_step_is_compared(tmp_path: Path) -> None:
