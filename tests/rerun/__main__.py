@@ -1,7 +1,8 @@
 """Reruns the programs of the proof: `python -m tests.rerun`, or with names of programs; with `--steps N` less of each.
 
 As it is, a program must part, and a finding of the linter name each cause; with the fixes it must be IDENTICAL. Prints
-one line per program, below it each cause that no finding names, and exits with 1 where a program does not do so.
+one line per program, below it each cause that no finding names, and exits with 1 where a program does not do so. With
+`--fresh`, no run shares an imported PyTorch with another: each starts an interpreter of its own, which takes longer.
 """
 
 from __future__ import annotations
@@ -18,7 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 from tests.proof.program import Program, argv, names
+
+import preloaded
 
 WIDTH = max(map(len, names()))
 SECONDS = 3600
@@ -46,23 +51,23 @@ class Rerun:
         return bool(self.after["verdict"] == "IDENTICAL")
 
 
-def rerun(program: Program, *limit: str) -> Rerun:
+def rerun(program: Program, python: str, *limit: str) -> Rerun:
     started = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="rerun-") as name:
         plain = Path(shutil.copytree(program.folder, Path(name) / "plain"))
         if program.prepare:
-            subprocess.run(argv(program.prepare, sys.executable), cwd=plain, check=True, capture_output=True)
+            subprocess.run(argv(program.prepare, python), cwd=plain, check=True, capture_output=True)
         fixed = Path(shutil.copytree(plain, Path(name) / "fixed"))
         options = ["--fix", "--exit-zero", *["--unsafe-fixes"] * program.unsafe]
-        lint = [sys.executable, "-m", "torchrepro_lint", "check", ".", *options]
+        lint = [python, "-m", "torchrepro_lint", "check", ".", *options]
         subprocess.run(lint, cwd=fixed, check=True, capture_output=True)
-        reports = [report(folder, program, *limit) for folder in (plain, fixed)]
+        reports = [report(folder, program, python, *limit) for folder in (plain, fixed)]
     return Rerun(*reports, time.perf_counter() - started)
 
 
-def report(folder: Path, program: Program, *limit: str) -> dict[str, Any]:
+def report(folder: Path, program: Program, python: str, *limit: str) -> dict[str, Any]:
     options = ["--output-format", "json", "--copy", "--shuffle-listing", *limit]
-    line = [sys.executable, "-m", "torchrepro_lint", "rerun", *options, "--", *argv(program.command, sys.executable)]
+    line = [python, "-m", "torchrepro_lint", "rerun", *options, "--", *argv(program.command, python)]
     done = subprocess.run(line, cwd=folder, capture_output=True, text=True, timeout=SECONDS, check=False)
     if not done.stdout:
         raise SystemExit(f"{program.name}: {done.stderr}")
@@ -72,13 +77,17 @@ def report(folder: Path, program: Program, *limit: str) -> dict[str, Any]:
 
 def rows(name: str, found: Rerun) -> Iterator[str]:
     before, after = found.before, found.after
-    causes = ", ".join(told(cause) for cause in before["causes"]) or str(before["reason"]).splitlines()[0]
+    causes = ", ".join(told(cause) for cause in before["causes"]) or reason(before)
     yield row(name, before["verdict"], after["verdict"], f"{found.seconds:.0f}", causes)
     for cause in found.unnamed:
         yield f"  no finding names {cause['path']}:{cause['line']}: {cause['detail']}"
     if not found.is_mended:
         left = [f"{told(c)} at {c['path']}:{c['line']}: {c['detail']}" for c in after["causes"]]
-        yield f"  with the fixes: {'; '.join(left) or after['reason']}"
+        yield f"  with the fixes: {'; '.join(left) or reason(after)}"
+
+
+def reason(report: dict[str, Any]) -> str:
+    return str(report["reason"]).splitlines()[0]
 
 
 def told(cause: dict[str, Any]) -> str:
@@ -95,6 +104,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", default=names())
     parser.add_argument("--steps", metavar="N", help="stop each process after so many optimizer steps")
+    parser.add_argument("--fresh", action="store_true", help="start an interpreter for each run")
     options = parser.parse_args(arguments)
     chosen, limit = options.names, ["--steps", options.steps] if options.steps else []
     unknown = sorted(set(chosen) - set(names()))
@@ -102,16 +112,20 @@ def main(arguments: list[str]) -> int:
         print(f"no such program: {', '.join(unknown)}; there are: {', '.join(names())}", file=sys.stderr)
         return 2
     print(row("program", "as it is", "fixed", "seconds", "causes"))
-    held = True
-    for name in chosen:
-        program = Program.read(name)
-        if program.missing:
-            print(f"{name:{WIDTH}}  skipped: {', '.join(program.missing)} is not installed")
-            continue
-        found = rerun(program, *limit)
-        print("\n".join(rows(name, found)), flush=True)
-        held = held and found.holds
-    return 0 if held else 1
+    with preloaded.provided():
+        python = sys.executable if options.fresh else preloaded.python()
+        held = [shown(Program.read(name), python, limit) for name in chosen]
+    return 0 if all(held) else 1
+
+
+def shown(program: Program, python: str, limit: list[str]) -> bool:
+    """Whether the claim holds of a program, or cannot be tried here; prints what came of it."""
+    if program.missing:
+        print(f"{program.name:{WIDTH}}  skipped: {', '.join(program.missing)} is not installed")
+        return True
+    found = rerun(program, python, *limit)
+    print("\n".join(rows(program.name, found)), flush=True)
+    return found.holds
 
 
 if __name__ == "__main__":

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 pytest.importorskip("torch")
 
 from torchrepro_lint.rerun import launching, session
+from torchrepro_lint.rerun.comparing import partings
 from torchrepro_lint.rerun.results import Verdict
 from torchrepro_lint.rerun.streams import Streams
 
@@ -145,3 +148,61 @@ def test_a_stream_that_ends_too_early_is_no_proof_of_equal_runs(tmp_path: Path) 
     told = [event.step for event in streams.events("main") if event.kind == "step"]
     assert told == list(range(len(told)))
     assert 10 < len(told) < 60
+
+
+NODES = """\
+#!/bin/sh
+# Starts torchrun once for each of two nodes, as a cluster does: PORT, PYTHON and its PROGRAM...
+port=$1 python=$2
+shift 2
+for node in 0 1; do
+  "$python" -m torch.distributed.run --nnodes 2 --node-rank $node --nproc-per-node 1 \\
+    --master-addr 127.0.0.1 --master-port "$port" "$@" &
+  started="$started $!"
+done
+for process in $started; do wait "$process" || exit 1; done
+"""
+BETWEEN_NODES = """\
+import os
+import sys
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+torch.manual_seed(0)
+weight = torch.nn.Parameter(torch.ones(4))
+optimizer = torch.optim.SGD([weight], lr=0.1)
+for step in range(3):
+    noise = float(sys.argv[1]) if (dist.get_rank(), step) == (1, 2) else 0.0
+    optimizer.zero_grad()
+    (weight * (torch.randn(4) + noise)).sum().backward()
+    dist.all_reduce(weight.grad)
+    optimizer.step()
+print(os.environ["GROUP_RANK"], dist.get_rank())
+dist.destroy_process_group()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("forks")
+def test_ranks_of_two_nodes_write_to_one_folder_and_are_compared_rank_by_rank(tmp_path: Path) -> None:
+    """Two launchers on one machine stand for two machines: each starts the rank of its node."""
+    (tmp_path / "train.py").write_text(BETWEEN_NODES)
+    launcher = tmp_path / "launcher"
+    launcher.write_text(NODES)
+    launcher.chmod(0o755)
+    both = []
+    for noise in ("0", "1"):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = str(free.getsockname()[1])
+        command = [str(launcher), port, sys.executable, "train.py", noise]
+        done = launching.run(command, tmp_path, tmp_path / "shared" / noise, {"mode": "plain"}, 300)
+        assert done.status == 0, done.tail()
+        assert sorted(re.findall(r"^\d \d$", done.tail(), re.M)) == ["0 0", "1 1"]
+        both.append(Streams(done.streams, tmp_path))
+    assert both[0].names() == ["rank0", "rank1"]
+    assert [(p.process, p.step, str(p.place)) for p in partings(*both)] == [
+        ("rank1", 2, "train.py:13"),
+        ("rank0", 2, "train.py:15"),  # what the other rank has sent
+    ]

@@ -10,6 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from torchrepro_lint.rerun.comparing import partings  # noqa: E402
+from torchrepro_lint.rerun.inside.tracing import Storages  # noqa: E402
 from torchrepro_lint.rerun.streams import Streams  # noqa: E402
 
 from .tracing import ROOT, traced  # noqa: E402
@@ -50,3 +51,15 @@ def test_it_lies_on_the_disk_takes_little_there_and_is_compared_line_by_line(tmp
     before = resident()
     assert partings(one, other) == []
     assert resident() - before < 4_000_000
+
+
+def test_what_the_program_frees_is_forgotten_soon() -> None:
+    """A freed storage that is remembered keeps a small block on the heap, between the large ones that were freed."""
+    storages = Storages()
+    alive = [torch.empty(1) for _ in range(100)]
+    for tensor in alive:
+        storages.mark(tensor, "made")
+    for _ in range(5000):
+        storages.mark(torch.empty(1), "made")
+    assert len(storages._known) <= 500
+    assert {storages.of(tensor) for tensor in alive} == {("made", False)}

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from torchrepro_lint.rerun import launching
 
 PROGRAM = """
 import os, sys, threading
@@ -31,3 +35,30 @@ def test_a_thread_has_its_own_part_of_pinned_entropy() -> None:
     assert without == drawn(3)
     first, second = without.split()
     assert first != second
+
+
+NOTEBOOK = """
+import random
+import sys
+from IPython.core.interactiveshell import InteractiveShell
+
+shell = InteractiveShell.instance()
+for _ in range(int(sys.argv[1])):
+    random.random()
+shell.run_cell("import random; print('drawn', random.random())")
+shell.run_cell("print('drawn', random.random())")
+"""
+
+
+@pytest.mark.usefixtures("forks")
+def test_what_ipython_draws_before_the_first_cell_is_not_the_notebooks(tmp_path: Path) -> None:
+    """The kernel draws a tip whenever somebody asks for its banner, which is at no fixed number of times."""
+    pytest.importorskip("IPython")
+    (tmp_path / "kernel.py").write_text(NOTEBOOK)
+    printed = []
+    for times in ("1", "2"):
+        settings = {"mode": "plain", "pins": ["python"]}
+        done = launching.run([sys.executable, "kernel.py", times], tmp_path, tmp_path / times, settings, 300)
+        printed.append(re.findall(r"^drawn .*", done.tail(), re.M))
+    assert printed[0] == printed[1]
+    assert len(set(printed[0])) == 2

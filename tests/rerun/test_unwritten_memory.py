@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,3 +32,19 @@ def test_the_buffers_of_sharded_parameters_belong_to_their_collectives() -> None
 
     assert operation(torch.ops.fsdp.all_gather_copy_in.default).collective
     assert not operation(torch.ops.aten.add.Tensor).collective
+
+
+@pytest.mark.skipif(not torch.distributed.is_available(), reason="needs torch.distributed")
+def test_what_a_collective_fills_is_no_input_of_it() -> None:
+    import torch.distributed.fsdp
+
+    def reads(overload: Any) -> list[str]:
+        arguments = zip(overload._schema.arguments, operation(overload).reads, strict=True)
+        return [argument.name for argument, is_read in arguments if is_read and "Tensor" in str(argument.type)]
+
+    assert reads(torch.ops.c10d._allgather_base_.default) == ["input_tensor"]
+    assert reads(torch.ops.c10d.reduce_scatter_.default) == ["input_tensors"]
+    assert reads(torch.ops.c10d.recv_.default) == []
+    assert reads(torch.ops.c10d.allreduce_.default)[:1] == ["tensors"]
+    assert reads(torch.ops.fsdp.all_gather_copy_in.default) == ["all_gather_inputs"]
+    assert reads(torch.ops.fsdp.split_with_sizes_copy.default) == ["all_gather_output"]

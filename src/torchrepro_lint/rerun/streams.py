@@ -109,8 +109,8 @@ class Streams:
                     yield name, event
 
     def ended(self, name: str) -> bool:
-        """Whether the process came to its end, rather than being cut off."""
-        return any(event.kind == "end" for event in self.events(name))
+        """Whether the process came to its end, or that of the steps asked for, rather than being cut off."""
+        return any(event.kind in ("end", "stop") for event in self.events(name))
 
     def has_stopped(self) -> bool:
         """Whether a process was ended after the steps that it was asked for. What started it may call that a failure,

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.conditions import conditions
@@ -24,6 +25,13 @@ class Fallback:
     """A value for a parameter that is not passed; `callers` are the known calls that do not pass it."""
 
     callers: tuple[tuple[ast.Call, Scope], ...]
+
+
+def is_own(node: ast.expr, scope: Scope, program: Program) -> bool:
+    """Whether `node` is a generator object that the program has made, rather than a global one."""
+    makers = {*catalogue.names("generators", "generators"), "torch.Generator"}
+    made = program.origins(node, scope)
+    return bool(made) and all(isinstance(o, Result) and o.callee in makers for o in made)
 
 
 def is_given_a_state(call: Call, program: Program) -> bool:

@@ -17,6 +17,7 @@ from torchrepro_lint.dataflow.reaching_definitions import reads
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.rng.draws import Draw, Seeder, draw_of, is_seeder, seeder_of
+from torchrepro_lint.rng.generators import is_own
 from torchrepro_lint.rng.predicates import training_mode
 from torchrepro_lint.seeding.seeding import MAYBE, SEEDED, UNSEEDED, Late, Seeding, SeedMet, Step, Witness
 from torchrepro_lint.seeding.state import Family, State, seeded
@@ -98,7 +99,7 @@ class Effects:
         draw = draw_of(self.program, name, call, scope)
         if draw is not None:
             return self._draw(draw, state)
-        if _may_seed(name, call):
+        if _may_seed(self.program, name, call, scope):
             self._meet(call, scope, None, SEEDED)
             return seeded(state)
         return state
@@ -240,7 +241,7 @@ def seeds(program: Program, name: str | None, call: ast.Call, scope: Scope) -> b
     return (
         name in program.project.seed_functions
         or seeder_of(program, name, call, scope) is not None
-        or (_may_seed(name, call) and draw_of(program, name, call, scope) is None)
+        or (_may_seed(program, name, call, scope) and draw_of(program, name, call, scope) is None)
     )
 
 
@@ -254,11 +255,14 @@ def kind_of(draw: Draw) -> str:
     return "init" if draw.kind == "sample" and _initialises(draw.scope) else draw.kind
 
 
-def _may_seed(name: str | None, call: ast.Call) -> bool:
+def _may_seed(program: Program, name: str | None, call: ast.Call, scope: Scope) -> bool:
     """An unknown function whose name says that it seeds is believed, but not one that only reads."""
     if not _sounds_like_a_seed(name, last_name(call.func)):
         return False
-    return not (isinstance(call.func, ast.Attribute) and re.search(_OWN_GENERATORS, ast.unparse(call.func.value)))
+    if not isinstance(call.func, ast.Attribute):
+        return True
+    owner = call.func.value
+    return not (re.search(_OWN_GENERATORS, ast.unparse(owner)) or is_own(owner, scope, program))
 
 
 @cache

@@ -16,6 +16,8 @@ from torchrepro_lint.reading import read_regular
 
 Place: TypeAlias = "tuple[str, str, int]"  # the rule, the file and the line of a finding
 _BACKWARD = "_backward"
+_THROUGH_AN_INDEX = ("aten::put", "aten::index_", "aten::_index_put", "aten::scatter")
+"""What writes values, its last input, through an index: the probes ask for the shape of these."""
 
 
 class ObservedError(ValueError):
@@ -52,11 +54,12 @@ class Observed:
 
 
 def _of_main(operation: str, inputs: list[dict[str, Any]]) -> dict[str, Any]:
-    """Of the first input that holds floating-point numbers. That of a backward operation is a gradient, which has the
-    shape of an output."""
-    main = next((tensor for tensor in inputs if "float" in tensor["dtype"]), None)
-    if main is None:
+    """Of the first input that holds floating-point numbers, or of the values that are written through an index. That of
+    a backward operation is a gradient, which has the shape of an output."""
+    numbers = [tensor for tensor in inputs if "float" in tensor["dtype"]]
+    if not numbers:
         return {}
+    main = numbers[-1 if operation.startswith(_THROUGH_AN_INDEX) else 0]
     shape = [int(size) for size in main["shape"]]
     is_shaped = shape and not operation.endswith(_BACKWARD)
     return {DTYPE: str(main["dtype"]), **({SHAPE: shape} if is_shaped else {})}

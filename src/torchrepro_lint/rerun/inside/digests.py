@@ -73,7 +73,7 @@ class Digests:
 
             self._strided = torch.strided
         if tensor.layout is self._strided and not tensor.is_quantized and not tensor.is_nested:
-            return _hex(self._dense(tensor.detach(), start))
+            return _hex(self._dense(tensor, start))
         from torchrepro_lint.verify.bits import parts
 
         for part in _nested(tensor) if tensor.is_nested else parts(tensor):
@@ -148,14 +148,14 @@ class Digests:
 
     def _dense(self, tensor: torch.Tensor, start: int) -> int:
         if tensor.is_conj() or tensor.is_neg():
-            tensor = tensor.resolve_conj().resolve_neg()
+            tensor = tensor.detach().resolve_conj().resolve_neg()
         if not tensor.is_contiguous():
             strides = tensor.stride()
             span = 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, strides, strict=True))
             if span == tensor.numel():  # a transposed one: its memory without a gap, in the order that it has
                 start = self._hash(str(strides).encode(), start)
             else:
-                tensor = tensor.contiguous()
+                tensor = tensor.detach().contiguous()
         size = tensor.numel() * tensor.element_size()
         return self._hash(_memory(tensor.data_ptr(), size), start) if size else start
 

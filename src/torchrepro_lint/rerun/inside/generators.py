@@ -27,6 +27,7 @@ def install(recorder: Recorder, imports: AfterImport) -> None:
     imports.when("random", generators.watch_python)
     imports.when("numpy.random", generators.watch_numpy)
     imports.when("torch", generators.watch_torch)
+    imports.when("IPython.core.interactiveshell", generators.watch_cells)
 
 
 class Generators:
@@ -95,6 +96,22 @@ class Generators:
         wrap(module, "seed", self._seeding("python", "random.seed"))
         wrap(module, "setstate", self._restoring("python", "random.setstate"))
         wrap(module.Random, "seed", self._instance_seeding(owner))
+
+    def watch_cells(self, module: ModuleType) -> None:
+        """A notebook begins with its first cell. Before it IPython draws a tip for its banner (core/tips.py), as often
+        as somebody asks for that."""
+        begun: list[bool] = []
+
+        def around(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+            if not begun and (random := sys.modules.get("random")) is not None:
+                begun.append(True)
+                with self._recorder.paused():
+                    if "python" in self._pins:
+                        random.seed(0)
+                self._first["python"] = self.state("python")
+            return original(*args, **kwargs)
+
+        wrap(module.InteractiveShell, "run_cell_async", around)
 
     def _watch(self, name: str, state: Callable[[], str]) -> None:
         self._state[name] = state

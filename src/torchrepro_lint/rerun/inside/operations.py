@@ -24,6 +24,8 @@ _WITH_WORKSPACE = frozenset((
 ))  # fmt: skip
 # FSDP's own operators copy into and out of the buffers of its collectives, which are partly unwritten then.
 _COLLECTIVE = ("c10d", "_c10d_functional", "c10d_functional", "_c10d_functional_autograd", "fsdp")
+# What a collective fills is unwritten before, though no schema calls it written (torch/csrc/distributed/c10d/Ops.cpp).
+_FILLED = {"recv_": "tensors", "recv_any_source_": "tensors", "all_gather_copy_in": "all_gather_output"}
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,8 @@ def operation(overload: Any) -> Operation:
     writes = [a.alias_info is not None and a.alias_info.is_write for a in arguments]
     overwrites = base in _OVERWRITE
     unread = {a.name for a, written in zip(arguments, writes, strict=True) if written and (a.kwarg_only or overwrites)}
+    if namespace in ("c10d", "fsdp"):
+        unread |= {a.name for a in arguments if a.name.startswith("output") or a.name == _FILLED.get(base)}
     aliases = any(a.alias_info is not None for a in schema.returns)
     return Operation(
         name=f"{namespace}::{base}",

@@ -24,7 +24,9 @@ _MADE_OF_NUMBERS = torch.ops.aten.lift_fresh.default  # what torch.tensor leaves
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 _NO_BYTES = ("FakeTensor", "FunctionalTensor")
 _MANY = 8  # tensors of a list that are told one by one: more are told as one digest
+_FOREIGN = ("x", "s", "c")  # flags of memory that no recorded operation has written
 _ENGINE = "_engine_run_backward"  # PyTorch's function that starts the backward pass
+_FEW = 256  # storages that may be remembered beyond their time, besides half as many as live
 _SEQUENCES = 200_000  # forward lines that are kept for the backward pass
 
 
@@ -34,11 +36,11 @@ def install(recorder: Recorder) -> None:
     mode = Tracer(recorder, storages)
     mode.__enter__()
 
-    def run(original: Any, thread: Any) -> Any:
+    def start(original: Any, thread: Any) -> Any:
         with Tracer(recorder, storages):
             return original(thread)
 
-    wrap(threading.Thread, "run", run)
+    wrap(threading.Thread, "_bootstrap_inner", start)  # its `run` may be a subclass's own
     for name in ("from_numpy", "as_tensor", "frombuffer"):
         wrap(torch, name, _arrivals(recorder, name))
 
@@ -62,11 +64,15 @@ def _note_arrival(recorder: Recorder, name: str, made: torch.Tensor) -> None:
 
 
 class Storages:
-    """What is known of memory, for as long as it lives: a new storage may lie where a freed one was."""
+    """What is known of memory, for as long as it lives: a new storage may lie where a freed one was.
+
+    What lives no longer is soon forgotten: a storage that is still referred to, however weakly, stays a small block
+    between the large ones that the program frees, and so the heap cannot be used again.
+    """
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[StorageWeakRef, str]] = {}
-        self._sweep = 4096
+        self._sweep = _FEW
 
     def mark(self, tensor: torch.Tensor, what: str) -> None:
         """That the memory is `made` by an operation, `empty`, or `busy` with a collective."""
@@ -77,15 +83,17 @@ class Storages:
         self._known[storage._cdata] = (StorageWeakRef(storage), what)
         if len(self._known) > self._sweep:
             self._known = {key: entry for key, entry in self._known.items() if not entry[0].expired()}
-            self._sweep = 2 * len(self._known) + 4096
+            self._sweep = len(self._known) * 3 // 2 + _FEW
 
-    def of(self, tensor: torch.Tensor) -> str:
-        """What it was marked as; the empty text for memory that came from elsewhere."""
+    def of(self, tensor: torch.Tensor) -> tuple[str, bool]:
+        """What it was marked as, the empty text for memory that came from elsewhere; and whether processes share it."""
         try:
-            entry = self._known.get(tensor.untyped_storage()._cdata)
+            storage = tensor.untyped_storage()
         except (NotImplementedError, RuntimeError):
-            return "made"
-        return "" if entry is None or entry[0].expired() else entry[1]
+            return "made", False
+        entry = self._known.get(storage._cdata)
+        is_shared = storage.device.type == "cpu" and storage.is_shared()
+        return "" if entry is None or entry[0].expired() else entry[1], is_shared
 
 
 class Tracer(TorchDispatchMode):
@@ -124,6 +132,8 @@ class Tracer(TorchDispatchMode):
 
     def _record(self, func: Any, op: Operation, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         site = self._site()
+        if op.is_view and not any(self._flag(tensor) in _FOREIGN for tensor in _tensors((*args, *kwargs.values()))):
+            return func(*args, **kwargs)
         taken: list[Any] = []
         scalars: list[str] = []
         for number, value in enumerate(args):
@@ -131,13 +141,8 @@ class Tracer(TorchDispatchMode):
         for name, value in kwargs.items():
             self._take(value, name not in op.unread, taken, scalars)
         state = self._generator_state(kwargs.get("generator"), args) if op.draws else None
-        if op.is_view:
-            result = func(*args, **kwargs)
-            if any(flag for _, flag in taken):
-                self._write(op, site, taken, scalars, [], state)
-            return result
         result = func(*args, **kwargs)
-        left = self._left(op, result, args, kwargs)
+        left = [] if op.is_view else self._left(op, result, args, kwargs)
         if self._keep is not None and self._count == self._keep["at"]:
             self._keep_tensors(self._keep, (*args, *kwargs.values()), left)
         self._write(op, site, taken, scalars, self._named(left), state)
@@ -184,22 +189,21 @@ class Tracer(TorchDispatchMode):
             scalars.append(repr(value))
 
     def _digest(self, tensor: torch.Tensor) -> tuple[Any, str]:
+        flag = self._flag(tensor)
+        return "" if flag == "u" else self._recorder.digests.tensor(tensor), flag
+
+    def _flag(self, tensor: torch.Tensor) -> str:
         """x: from outside any operation, s: such memory that processes share, c: by compiled code, w: by a collective,
         u: never written, so that its bytes mean nothing."""
-        what = self._storages.of(tensor)
+        what, is_shared = self._storages.of(tensor)
         if what == "empty" or _has_no_bytes(tensor):
-            return "", "u"
-        digest = self._recorder.digests.tensor(tensor)
-        if tensor.device.type == "cpu" and tensor.is_shared():
-            return digest, "s"  # whoever made it: another process may have written it since
-        if what == "made":
-            return digest, ""
-        if what == "busy":
-            return digest, "w"
+            return "u"
+        if is_shared:
+            return "s"  # whoever made it: another process may have written it since
+        if what:
+            return "w" if what == "busy" else ""
         name = type(tensor.grad_fn).__name__ if tensor.grad_fn is not None else ""
-        if "CompiledFunction" in name:
-            return digest, "c"
-        return digest, "x"
+        return "c" if "CompiledFunction" in name else "x"
 
     def _left(self, op: Operation, result: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list[torch.Tensor]:
         """What an operation leaves that has a meaning: its results, and what it wrote into."""

@@ -81,10 +81,12 @@ class _Steps:
             self._last = None if due else lambda: self._note(optimizer, [own(p) for p in _parameters(optimizer)])
             self._note(optimizer, params)
             recorder.step += 1
+            limit = recorder.settings.get("steps")
+            is_last = limit is not None and recorder.step >= limit
+            if is_last:  # told at once: what runs a notebook may kill its kernel
+                recorder.stream.write({"k": "stop"})
             recorder.stream.flush()
-        limit = recorder.settings.get("steps")
-        if limit is not None and recorder.step >= limit:
-            recorder.stream.write({"k": "stop"})
+        if is_last:
             raise SystemExit(0)
 
     def _note(self, optimizer: Any, params: list[Any]) -> None:
