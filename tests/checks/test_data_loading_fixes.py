@@ -133,6 +133,19 @@ SAFE = {
         "import os\nx = []\nfor r, d, f in sorted(os.walk(a)):\n    x += sorted(f)\n"
         "for r, d, f in sorted(os.walk(b)):\n    x += sorted(f)\ny = x[0]\n",
     ),
+    "walk, shuffled": (
+        "TRP204",
+        "import os, random\nrandom.seed(0)\nx = []\nfor r, _, files in sorted(os.walk(a)):\n    random.shuffle(files)\n"
+        "    x += files[:9]\n",
+        "import os, random\nrandom.seed(0)\nx = []\nfor r, _, files in sorted(os.walk(a)):\n    files.sort()\n"
+        "    random.shuffle(files)\n    x += files[:9]\n",
+    ),
+    "walk, names read twice": (
+        "TRP204",
+        "import os\nx, y = [], []\nfor r, _, files in sorted(os.walk(a)):\n    x += files\n    y.append(files[0])\nz = x[0]\n",
+        "import os\nx, y = [], []\nfor r, _, files in sorted(os.walk(a)):\n    files.sort()\n    x += files\n"
+        "    y.append(files[0])\nz = x[0]\n",
+    ),
     "top folder": (
         "TRP204",
         "import os\n_, dirs, _ = next(os.walk(d))\nx = {c: i for i, c in enumerate(dirs)}\n",

@@ -157,3 +157,14 @@ def test_a_seed_in_a_function_of_another_file_that_does_other_work_gets_none_bes
 
 def test_workers_of_ray_have_generators_of_their_own(tmp_path: Path) -> None:
     assert fixes(tmp_path, "import ray\nimport torch\n\ntorch.nn.Linear(4, 1)(d).sum().backward()\n") == [False]
+
+
+@pytest.mark.parametrize(("mapped", "is_fixed"), [("pool.imap(mix, range(9))", False), ("map(mix, range(9))", True)])
+def test_workers_of_a_pool_have_states_of_their_own(mapped: str, is_fixed: bool, tmp_path: Path) -> None:
+    """A seed of the program repeats neither what a forked worker draws nor which tasks it gets."""
+    text = (
+        "import random\nfrom multiprocessing import Pool\n\nimport torch\n\n\ndef mix(number):\n"
+        "    torch.save(torch.ones(4) * random.random(), str(number))\n\n\n"
+        f"with Pool(4) as pool:\n    list({mapped})\n"
+    )
+    assert fixes(tmp_path, text) == [is_fixed]

@@ -15,7 +15,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.checks.seed_option import option_that_is_off
 from torchrepro_lint.index import last_name
 from torchrepro_lint.rng.own_seed import Seeds, is_seed
-from torchrepro_lint.seeding.processes import RankSeed, rank_seed
+from torchrepro_lint.seeding.processes import RankSeed, in_pool, rank_seed
 from torchrepro_lint.seeding.seeding import SEEDED
 from torchrepro_lint.seeding.setting_up import Beginning, beginnings
 from torchrepro_lint.seeding.unfollowed import uses_tensors
@@ -46,7 +46,7 @@ class _Place(NamedTuple):
 
 def seed_edits(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Edit, ...]:
     """Seed the program, and each process that starts afresh; nothing where one of them is for a person to decide."""
-    if _runs_elsewhere(seeding):
+    if _runs_elsewhere(seeding) or any(in_pool(witness, program) for witness in found.draws.values()):
         return ()
     processes = dict.fromkeys(w.process for w in found.draws.values() if w.process is not None)
     made = [_in_process(program, seeding, found, process) for process in processes]
