@@ -132,6 +132,21 @@ PLACES = {
         OPTIONS.format(default=", default=-1", seeds="if args.seed > -1:\n    torch.manual_seed(args.seed)\n"),
         "type=int, default=0)\nargs = parser.parse_args()\nif args.seed > -1:\n    torch.manual_seed(args.seed)\n",
     ),
+    "above the first lines of the guard": (
+        "import torch\n\nif __name__ == '__main__':\n    size = 4\n    model = torch.nn.Linear(size, 1)\n"
+        "    model(d).sum().backward()\n",
+        "if __name__ == '__main__':\n    random.seed(0)\n    torch.manual_seed(0)\n    size = 4\n",
+    ),
+    "apart from an import": (
+        "import torch\n\nx = 1\n\nimport jobs\njob = jobs.Job(x)\njob.name = 'a'\n"
+        "torch.nn.Linear(4, 1)(d).sum().backward()\n",
+        "import jobs\n\n" + SEEDS.format(0) + "\njob = jobs.Job(x)\n",
+    ),
+    "below the comment that heads a marked cell": (
+        "# %%\n# by A. Person\nimport torch\n\n# %%\nsize = 4\nmodel = torch.nn.Linear(size, 1)\n"
+        "model(d).sum().backward()\n",
+        "# %%\n# by A. Person\nimport random\n\nimport torch\n\n# %%\n" + SEEDS.format(0) + "\nsize = 4\n",
+    ),
     "after what reads options and opens a log": (
         "import torch\nfrom docopt import docopt\nfrom torch.utils.tensorboard import SummaryWriter\n\nseed = 5\n"
         "if __name__ == '__main__':\n    args = docopt(__doc__)\n    log = SummaryWriter('a')\n"
