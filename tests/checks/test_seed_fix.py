@@ -132,6 +132,17 @@ PLACES = {
         OPTIONS.format(default=", default=-1", seeds="if args.seed > -1:\n    torch.manual_seed(args.seed)\n"),
         "type=int, default=0)\nargs = parser.parse_args()\nif args.seed > -1:\n    torch.manual_seed(args.seed)\n",
     ),
+    "after groups of options, and paths": (
+        "import argparse, sys\nfrom pathlib import Path\n\nimport torch\n\nsys.path.append(str(Path(__file__).parent.parent.resolve()))\n\n"
+        "if __name__ == '__main__':\n    parser = argparse.ArgumentParser()\n    kinds = parser.add_subparsers()\n"
+        "    kinds.add_parser('a').add_argument('-b')\n    parser.parse_args()\n    torch.nn.Linear(4, 1)(d).sum().backward()\n",
+        "    parser.parse_args()\n    random.seed(0)\n",
+    ),
+    "before what an option names": (
+        "import argparse\nimport torch\nfrom work import run\n\nparser = argparse.ArgumentParser()\nparser.set_defaults(run=run)\n"
+        "args = parser.parse_args()\nargs.run()\ntorch.nn.Linear(4, 1)(d).sum().backward()\n",
+        "args = parser.parse_args()\n" + SEEDS.format(0) + "args.run()\n",
+    ),
     "above the first lines of the guard": (
         "import torch\n\nif __name__ == '__main__':\n    size = 4\n    model = torch.nn.Linear(size, 1)\n"
         "    model(d).sum().backward()\n",
