@@ -133,14 +133,17 @@ PLACES = {
         "type=int, default=0)\nargs = parser.parse_args()\nif args.seed > -1:\n    torch.manual_seed(args.seed)\n",
     ),
     "after groups of options, and paths": (
-        "import argparse, sys\nfrom pathlib import Path\n\nimport torch\n\nsys.path.append(str(Path(__file__).parent.parent.resolve()))\n\n"
-        "if __name__ == '__main__':\n    parser = argparse.ArgumentParser()\n    kinds = parser.add_subparsers()\n"
-        "    kinds.add_parser('a').add_argument('-b')\n    parser.parse_args()\n    torch.nn.Linear(4, 1)(d).sum().backward()\n",
+        "import argparse, sys\nfrom pathlib import Path\n\nimport torch\n\n"
+        "sys.path.append(str(Path(__file__).parent.parent.resolve()))\n\nif __name__ == '__main__':\n"
+        "    parser = argparse.ArgumentParser()\n    kinds = parser.add_subparsers()\n"
+        "    kinds.add_parser('a').add_argument('-b')\n    parser.parse_args()\n"
+        "    torch.nn.Linear(4, 1)(d).sum().backward()\n",
         "    parser.parse_args()\n    random.seed(0)\n",
     ),
     "before what an option names": (
-        "import argparse\nimport torch\nfrom work import run\n\nparser = argparse.ArgumentParser()\nparser.set_defaults(run=run)\n"
-        "args = parser.parse_args()\nargs.run()\ntorch.nn.Linear(4, 1)(d).sum().backward()\n",
+        "import argparse\nimport torch\nfrom work import run\n\nparser = argparse.ArgumentParser()\n"
+        "parser.set_defaults(run=run)\nargs = parser.parse_args()\nargs.run()\n"
+        "torch.nn.Linear(4, 1)(d).sum().backward()\n",
         "args = parser.parse_args()\n" + SEEDS.format(0) + "args.run()\n",
     ),
     "above the first lines of the guard": (
@@ -194,3 +197,16 @@ def test_workers_of_a_pool_have_states_of_their_own(mapped: str, is_fixed: bool,
         f"with Pool(4) as pool:\n    list({mapped})\n"
     )
     assert fixes(tmp_path, text) == [is_fixed]
+
+
+def test_a_process_whose_seed_is_off_by_default_gets_the_default(tmp_path: Path) -> None:
+    text = (
+        "import argparse\n\nimport torch\nimport torch.multiprocessing as mp\n\nparser = argparse.ArgumentParser()\n"
+        "parser.add_argument('--seed', default=None, type=int)\n\n\ndef work(rank, args):\n"
+        "    if args.seed is not None:\n        torch.manual_seed(args.seed)\n"
+        "    torch.nn.Linear(4, 1)(torch.ones(4)).sum().backward()\n\n\nif __name__ == '__main__':\n"
+        "    mp.spawn(work, nprocs=2, args=(parser.parse_args(),))\n"
+    )
+    wanted = text.replace("default=None", "default=0").replace("import argparse\n", "import argparse\nimport random\n")
+    seeds = "        torch.manual_seed(args.seed)\n"
+    assert fixed(tmp_path, text) == wanted.replace(seeds, f"{seeds}        random.seed(args.seed)\n")

@@ -49,7 +49,10 @@ def seed_edits(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Edi
     if _runs_elsewhere(seeding) or any(in_pool(witness, program) for witness in found.draws.values()):
         return ()
     processes = dict.fromkeys(w.process for w in found.draws.values() if w.process is not None)
-    made = [_in_process(program, seeding, found, process) for process in processes]
+    made = [
+        _switched_on(program, seeding, found, process) or _in_process(program, seeding, found, process)
+        for process in processes
+    ]
     if any(w.process is None for w in found.draws.values()) or not found.draws:
         made.append(
             _switched_on(program, seeding, found)
@@ -232,17 +235,18 @@ def _is_below_import(facts: ModuleFacts, statement: ast.stmt) -> bool:
 
 
 # -- by default -----------------------------------------------------------------------------------------------------
-def _switched_on(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Edit, ...]:
-    """The default of the option without which the program does not seed, with the seeds that are missing there."""
-    first = min((w.number for w in found.draws.values() if w.process is None), default=0)
-    met = [m for m in seeding.met if m.process is None and m.seeder is not None and m.number <= first]
+def _switched_on(program: Program, seeding: Seeding, found: Unseeded, process: Scope | None = None) -> tuple[Edit, ...]:
+    """The default of the option without which the program, or what a process runs, does not seed, with the seeds that
+    are missing there."""
+    first = min((w.number for w in found.draws.values() if w.process is process), default=0)
+    met = [m for m in seeding.met if m.process is process and m.seeder is not None and m.number <= first]
     for last in reversed(met):
         option = option_that_is_off(seeding, last)
         if option is None:
             continue
         together = [m for m in met if m.scope is last.scope and m.seeder is not None]
         done = {family for m in together if m.seeder is not None for family in m.seeder.families}
-        missing = [f for f in _families(program, seeding, found, None) if f not in done]
+        missing = [f for f in _families(program, seeding, found, process) if f not in done]
         seed = _copied_seed(program, last)
         if seed is None and not done.issuperset(found.draws):
             return ()

@@ -92,6 +92,7 @@ def written(condition: Condition, facts: ModuleFacts) -> str:
     test, holds = condition.test, condition.holds
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) and not holds:
         test, holds = test.operand, True
+
     def text_of(node: ast.expr) -> str:
         return facts.text(node) if facts.parents.get(node) is not None else ast.unparse(node)  # a pattern is no test
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from torchrepro_lint.dataflow.abstract_values import Origin, Result
@@ -89,9 +89,32 @@ class Seeds:
             if statement.lineno >= getattr(node, "lineno", 0):
                 break
             match statement:
-                case ast.Expr(value=ast.Call(args=[seed]) as call) if found is None and _is_repeatable(seed, scope):
+                case ast.Expr(value=ast.Call(args=[seed]) as call) if found is None and self._is_repeatable(
+                    seed, scope
+                ):
                     found = scope.facts.text(seed) if is_seeder(self._program.callee(call, scope)) else None
         return found
+
+    def _is_repeatable(self, seed: ast.expr, scope: Scope) -> bool:
+        """Whether a seed is a number, or made of names that hold one thing, attributes and entries."""
+        match seed:
+            case ast.Constant():
+                return is_seed(seed)
+            case ast.Name(id=name):
+                bindings = scope.function.bindings.get(name, scope.facts.scope.bindings.get(name, ()))
+                return len(bindings) == 1 or self._stays(seed, bindings, scope)
+            case ast.Attribute(value=value) | ast.Subscript(value=value, slice=ast.Constant()):
+                return self._is_repeatable(value, scope)
+        return False
+
+    def _stays(self, name: ast.Name, bindings: Sequence[Binding], scope: Scope) -> bool:
+        """Whether a parameter that is bound anew is passed on each time: `opt = extended(opt, data)`."""
+        others = bindings[1:]
+        if not others or bindings[0].kind != "parameter" or not all(isinstance(b.value, ast.Call) for b in others):
+            return False
+        held = [o.node for o in self._program.origins(name, scope) if isinstance(o, Result)]
+        given = [self._program.origins(b.value, scope) for b in others if b.value is not None]
+        return bool(held) and all(made and all(getattr(o, "node", None) in held for o in made) for made in given)
 
     def held(self, name: str, binding: Binding, owner: Scope) -> OwnSeed | None:
         """The seed that a name holds, wherever that is bound."""
@@ -136,9 +159,9 @@ class Seeds:
         """Whether a name holds parsed arguments: assigned from `parse_args()`, or a parameter called `args`."""
         if binding.kind == "parameter":
             return name in _CONFIG_NAMES and binding.value is None
-        return (
-            binding.kind == "assign" and isinstance(binding.value, ast.Call) and self._are_parsed(name, binding, owner)
-        )
+        value = _unpacked(binding)
+        is_held = isinstance(value, ast.Call) or (name in _CONFIG_NAMES and isinstance(value, ast.Attribute))
+        return is_held and self._are_parsed(name, binding, owner)
 
     def _is_passed_options(self, function: Scope, name: str, option: str) -> bool:
         """Whether the code itself reads the option from `name` here, or every known caller passes parsed arguments."""
@@ -151,11 +174,11 @@ class Seeds:
         made = self._made(name, binding, owner)
         functions = [o.node.func for o in made if isinstance(o, Result)]
         parsed = [f for f in functions if isinstance(f, ast.Attribute) and f.attr == "parse_args"]
-        return bool(parsed) and (binding.kind != "parameter" or len(parsed) == len(made))
+        return bool(parsed) and (isinstance(binding.value, ast.Call) or len(parsed) == len(made))
 
     def _made(self, name: str, binding: Binding, owner: Scope) -> list[Origin]:
         """What a name is bound to; a parameter, to what every caller passes."""
-        value = binding.value
+        value = _unpacked(binding)
         if binding.kind == "parameter":
             names = (n for n in ast.walk(owner.node) if isinstance(n, ast.Name) and n.id == name)
             value = next(names, None)
@@ -208,6 +231,14 @@ def is_seed(value: ast.expr | None) -> bool:
     return isinstance(value, ast.Constant) and type(value.value) is int and 0 <= value.value < 2**32
 
 
+def _unpacked(binding: Binding) -> ast.expr | None:
+    """What a name is assigned, alone or as one of several that are written out: `args, x = self.args, self.x`."""
+    value = binding.value if binding.kind in ("assign", "unpack") else None
+    for index in binding.path:
+        value = value.elts[index] if isinstance(value, ast.Tuple) and index < len(value.elts) else None
+    return value
+
+
 def _visible(scope: Scope, program: Program) -> Iterator[OwnSeed]:
     """The seeds that names of a scope and of those around it hold, innermost scope first, in a fixed order."""
     current: Scope | None = scope
@@ -237,18 +268,6 @@ def _bound_before(binding: Binding, owner: Scope, scope: Scope, node: ast.AST) -
         return plain and not _in_guard(owner.facts, binding.node)
     plain = plain or (owner.kind == "module" and _in_guard(owner.facts, binding.node))
     return plain and line < getattr(node, "lineno", 0)
-
-
-def _is_repeatable(seed: ast.expr, scope: Scope) -> bool:
-    """Whether a seed is a number, or made of names that are bound once, attributes and entries."""
-    match seed:
-        case ast.Constant():
-            return is_seed(seed)
-        case ast.Name(id=name):
-            return len(scope.function.bindings.get(name, scope.facts.scope.bindings.get(name, ()))) == 1
-        case ast.Attribute(value=value) | ast.Subscript(value=value, slice=ast.Constant()):
-            return _is_repeatable(value, scope)
-    return False
 
 
 def _in_guard(facts: ModuleFacts, node: ast.AST) -> bool:
