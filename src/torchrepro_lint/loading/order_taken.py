@@ -72,7 +72,7 @@ def _loop_over(items: ast.expr, index: str, scope: Scope) -> ast.For | None:
 
 def _are_all(numbers: ast.expr, items: str) -> bool:
     """`range(len(items))`, `range(0, len(items))`, with a progress bar around it."""
-    while isinstance(numbers, ast.Call) and numbers.args and last_name(numbers.func) in ("tqdm", "trange"):
+    while isinstance(numbers, ast.Call) and numbers.args and last_name(numbers.func) == "tqdm":
         numbers = numbers.args[0]
     match numbers:
         case ast.Call(func=ast.Name(id="range"), args=[*start, ast.Call(func=ast.Name(id="len"), args=[listed])]):

@@ -89,9 +89,7 @@ class Seeds:
             if statement.lineno >= getattr(node, "lineno", 0):
                 break
             match statement:
-                case ast.Expr(value=ast.Call(args=[seed]) as call) if found is None and self._is_repeatable(
-                    seed, scope
-                ):
+                case ast.Expr(value=ast.Call(args=[seed]) as call) if not found and self._is_repeatable(seed, scope):
                     found = scope.facts.text(seed) if is_seeder(self._program.callee(call, scope)) else None
         return found
 
