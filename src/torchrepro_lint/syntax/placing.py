@@ -131,8 +131,7 @@ def _kind(facts: ModuleFacts, module: str, level: int) -> Kind:
         return "own"
     if top in sys.stdlib_module_names:
         return "standard"
-    is_own = facts.is_own(top) or facts.is_own(module)  # a folder without `__init__.py` is found by what is in it
-    return "own" if is_own else "third party"
+    return "own" if facts.is_own(top) else "third party"
 
 
 def _is_future(node: ast.stmt) -> bool:
