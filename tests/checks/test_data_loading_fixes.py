@@ -40,6 +40,38 @@ SAFE = {
         "while True:\n    a = DataLoader(d, shuffle=True, generator=generator)\n"
         "    test_loader = DataLoader(e, shuffle=True, generator=test_generator)\n",
     ),
+    "above the comment of a loop": (
+        "TRP201",
+        HEAD + "n = 2\n\n# the training\nwhile True:\n    DataLoader(d, shuffle=True)\n",
+        HEAD + "n = 2\n\ngenerator = torch.Generator().manual_seed(0)\n\n# the training\nwhile True:\n"
+        "    DataLoader(d, shuffle=True, generator=generator)\n",
+    ),
+    "seeded above, with a name that is passed on": (
+        "TRP201",
+        "import argparse\n" + HEAD + "def extend(args, d):\n    args.size = len(d)\n    return args\n"
+        "def f(args):\n    torch.manual_seed(args.seed)\n    args = extend(args, d)\n    DataLoader(d, shuffle=True)\n"
+        "f(argparse.ArgumentParser().parse_args())\n",
+        "import argparse\n" + HEAD + "def extend(args, d):\n    args.size = len(d)\n    return args\n"
+        "def f(args):\n    torch.manual_seed(args.seed)\n    args = extend(args, d)\n"
+        "    DataLoader(d, shuffle=True, generator=torch.Generator().manual_seed(args.seed))\n"
+        "f(argparse.ArgumentParser().parse_args())\n",
+    ),
+    "options that an object holds": (
+        "TRP201",
+        "import argparse\n"
+        + HEAD
+        + "class Runner:\n    def __init__(self, args):\n        self.args, self.x = args, 1\n"
+        "    def run(self):\n        args, x = self.args, self.x\n        DataLoader(d, shuffle=True)\n"
+        "def parse():\n    parser = argparse.ArgumentParser()\n    parser.add_argument('--seed', type=int, default=3)\n"
+        "    args = parser.parse_args()\n    return args, 1\nargs, _ = parse()\nRunner(args).run()\n",
+        "import argparse\n"
+        + HEAD
+        + "class Runner:\n    def __init__(self, args):\n        self.args, self.x = args, 1\n"
+        "    def run(self):\n        args, x = self.args, self.x\n"
+        "        DataLoader(d, shuffle=True, generator=torch.Generator().manual_seed(args.seed))\n"
+        "def parse():\n    parser = argparse.ArgumentParser()\n    parser.add_argument('--seed', type=int, default=3)\n"
+        "    args = parser.parse_args()\n    return args, 1\nargs, _ = parse()\nRunner(args).run()\n",
+    ),
     "seeded above": (
         "TRP201",
         HEAD + "def f(params):\n    torch.manual_seed(params['seed'])\n    DataLoader(d, shuffle=True)\nf(g)\n",
@@ -132,6 +164,20 @@ SAFE = {
         "import os\nx = []\nfor r, d, f in os.walk(a):\n    x += f\nfor r, d, f in os.walk(b):\n    x += f\ny = x[0]\n",
         "import os\nx = []\nfor r, d, f in sorted(os.walk(a)):\n    x += sorted(f)\n"
         "for r, d, f in sorted(os.walk(b)):\n    x += sorted(f)\ny = x[0]\n",
+    ),
+    "walk, shuffled": (
+        "TRP204",
+        "import os, random\nrandom.seed(0)\nx = []\nfor r, _, files in sorted(os.walk(a)):\n    random.shuffle(files)\n"
+        "    x += files[:9]\n",
+        "import os, random\nrandom.seed(0)\nx = []\nfor r, _, files in sorted(os.walk(a)):\n    files.sort()\n"
+        "    random.shuffle(files)\n    x += files[:9]\n",
+    ),
+    "walk, names read twice": (
+        "TRP204",
+        "import os\nx, y = [], []\nfor r, _, files in sorted(os.walk(a)):\n    x += files\n    y.append(files[0])\n"
+        "z = x[0]\n",
+        "import os\nx, y = [], []\nfor r, _, files in sorted(os.walk(a)):\n    files.sort()\n    x += files\n"
+        "    y.append(files[0])\nz = x[0]\n",
     ),
     "top folder": (
         "TRP204",

@@ -132,6 +132,35 @@ PLACES = {
         OPTIONS.format(default=", default=-1", seeds="if args.seed > -1:\n    torch.manual_seed(args.seed)\n"),
         "type=int, default=0)\nargs = parser.parse_args()\nif args.seed > -1:\n    torch.manual_seed(args.seed)\n",
     ),
+    "after groups of options, and paths": (
+        "import argparse, sys\nfrom pathlib import Path\n\nimport torch\n\n"
+        "sys.path.append(str(Path(__file__).parent.parent.resolve()))\n\nif __name__ == '__main__':\n"
+        "    parser = argparse.ArgumentParser()\n    kinds = parser.add_subparsers()\n"
+        "    kinds.add_parser('a').add_argument('-b')\n    parser.parse_args()\n"
+        "    torch.nn.Linear(4, 1)(d).sum().backward()\n",
+        "    parser.parse_args()\n    random.seed(0)\n",
+    ),
+    "before what an option names": (
+        "import argparse\nimport torch\nfrom work import run\n\nparser = argparse.ArgumentParser()\n"
+        "parser.set_defaults(run=run)\nargs = parser.parse_args()\nargs.run()\n"
+        "torch.nn.Linear(4, 1)(d).sum().backward()\n",
+        "args = parser.parse_args()\n" + SEEDS.format(0) + "args.run()\n",
+    ),
+    "above the first lines of the guard": (
+        "import torch\n\nif __name__ == '__main__':\n    size = 4\n    model = torch.nn.Linear(size, 1)\n"
+        "    model(d).sum().backward()\n",
+        "if __name__ == '__main__':\n    random.seed(0)\n    torch.manual_seed(0)\n    size = 4\n",
+    ),
+    "apart from an import": (
+        "import torch\n\nx = 1\n\nimport jobs\njob = jobs.Job(x)\njob.name = 'a'\n"
+        "torch.nn.Linear(4, 1)(d).sum().backward()\n",
+        "import jobs\n\n" + SEEDS.format(0) + "\njob = jobs.Job(x)\n",
+    ),
+    "below the comment that heads a marked cell": (
+        "# %%\n# by A. Person\nimport torch\n\n# %%\nsize = 4\nmodel = torch.nn.Linear(size, 1)\n"
+        "model(d).sum().backward()\n",
+        "# %%\n# by A. Person\nimport random\n\nimport torch\n\n# %%\n" + SEEDS.format(0) + "\nsize = 4\n",
+    ),
     "after what reads options and opens a log": (
         "import torch\nfrom docopt import docopt\nfrom torch.utils.tensorboard import SummaryWriter\n\nseed = 5\n"
         "if __name__ == '__main__':\n    args = docopt(__doc__)\n    log = SummaryWriter('a')\n"
@@ -157,3 +186,27 @@ def test_a_seed_in_a_function_of_another_file_that_does_other_work_gets_none_bes
 
 def test_workers_of_ray_have_generators_of_their_own(tmp_path: Path) -> None:
     assert fixes(tmp_path, "import ray\nimport torch\n\ntorch.nn.Linear(4, 1)(d).sum().backward()\n") == [False]
+
+
+@pytest.mark.parametrize(("mapped", "is_fixed"), [("pool.imap(mix, range(9))", False), ("map(mix, range(9))", True)])
+def test_workers_of_a_pool_have_states_of_their_own(mapped: str, is_fixed: bool, tmp_path: Path) -> None:
+    """A seed of the program repeats neither what a forked worker draws nor which tasks it gets."""
+    text = (
+        "import random\nfrom multiprocessing import Pool\n\nimport torch\n\n\ndef mix(number):\n"
+        "    torch.save(torch.ones(4) * random.random(), str(number))\n\n\n"
+        f"with Pool(4) as pool:\n    list({mapped})\n"
+    )
+    assert fixes(tmp_path, text) == [is_fixed]
+
+
+def test_a_process_whose_seed_is_off_by_default_gets_the_default(tmp_path: Path) -> None:
+    text = (
+        "import argparse\n\nimport torch\nimport torch.multiprocessing as mp\n\nparser = argparse.ArgumentParser()\n"
+        "parser.add_argument('--seed', default=None, type=int)\n\n\ndef work(rank, args):\n"
+        "    if args.seed is not None:\n        torch.manual_seed(args.seed)\n"
+        "    torch.nn.Linear(4, 1)(torch.ones(4)).sum().backward()\n\n\nif __name__ == '__main__':\n"
+        "    mp.spawn(work, nprocs=2, args=(parser.parse_args(),))\n"
+    )
+    wanted = text.replace("default=None", "default=0").replace("import argparse\n", "import argparse\nimport random\n")
+    seeds = "        torch.manual_seed(args.seed)\n"
+    assert fixed(tmp_path, text) == wanted.replace(seeds, f"{seeds}        random.seed(args.seed)\n")

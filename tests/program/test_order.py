@@ -27,6 +27,18 @@ DECIDES = {
     "list of lists": ("x = []\nx.append(os.listdir(d))\ny = x[0][1]", "decides which item is taken"),
     "first": ("x = os.listdir(d)[0]", "decides which item is taken"),
     "last": ("x = list(os.listdir(d))[-1]", "decides which item is taken"),
+    "by number, in a loop that fills a list": (
+        "x, y = os.listdir(d), []\nfor i in tqdm(range(len(x))):\n    y.append(x[i])\nz = y[0]",
+        "decides which item is taken",
+    ),
+    "by number, which is used": (
+        "x = os.listdir(d)\nfor i in range(len(x)):\n    save(f'{i}.png', x[i])",
+        "decides which item each index refers to",
+    ),
+    "by number, some of them": (
+        "x = os.listdir(d)\nfor i in range(10):\n    os.remove(x[i])",
+        "decides which item each index refers to",
+    ),
     "slice": ("x = os.listdir(d)\ny = x[:10]", "decides which items each part gets"),
     "progress": ("x = [f for f in tqdm(os.listdir(d))]\nprint(x[0])", "decides which item is taken"),
     "shuffled": ("x = os.listdir(d)\nrandom.shuffle(x)", "decides the result of a seeded shuffle"),

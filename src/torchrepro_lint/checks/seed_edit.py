@@ -15,11 +15,11 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.checks.seed_option import option_that_is_off
 from torchrepro_lint.index import last_name
 from torchrepro_lint.rng.own_seed import Seeds, is_seed
-from torchrepro_lint.seeding.processes import RankSeed, rank_seed
+from torchrepro_lint.seeding.processes import RankSeed, in_pool, rank_seed
 from torchrepro_lint.seeding.seeding import SEEDED
 from torchrepro_lint.seeding.setting_up import Beginning, beginnings
 from torchrepro_lint.seeding.unfollowed import uses_tensors
-from torchrepro_lint.syntax import import_module, insert_after, insert_before, top_line, with_argument
+from torchrepro_lint.syntax import begins_cell, import_module, insert_after, insert_before, top_line, with_argument
 
 if TYPE_CHECKING:
     from torchrepro_lint.dataflow.program import Program
@@ -46,10 +46,13 @@ class _Place(NamedTuple):
 
 def seed_edits(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Edit, ...]:
     """Seed the program, and each process that starts afresh; nothing where one of them is for a person to decide."""
-    if _runs_elsewhere(seeding):
+    if _runs_elsewhere(seeding) or any(in_pool(witness, program) for witness in found.draws.values()):
         return ()
     processes = dict.fromkeys(w.process for w in found.draws.values() if w.process is not None)
-    made = [_in_process(program, seeding, found, process) for process in processes]
+    made = [
+        _switched_on(program, seeding, found, process) or _in_process(program, seeding, found, process)
+        for process in processes
+    ]
     if any(w.process is None for w in found.draws.values()) or not found.draws:
         made.append(
             _switched_on(program, seeding, found)
@@ -147,11 +150,19 @@ def _top_of_paragraph(
     if statement not in body:
         return statement
     index = body.index(statement)
-    while index and top_line(facts, body[index]) == (body[index - 1].end_lineno or 0) + 1 == body[index].lineno:
+    while index and _continues(facts, body[index - 1], body[index]):
         if not _is_plain(body[index - 1]) or (own is not None and own.binding.node is body[index - 1]):
             return statement
         index -= 1
-    return body[index] if index and _is_below_blank(facts, body[index]) else statement
+    if _begins_paragraph(facts, body[index]):
+        return body[index]
+    return body[0] if not index and not any(map(_reads, body[: body.index(statement)])) else statement
+
+
+def _continues(facts: ModuleFacts, above: ast.stmt, statement: ast.stmt) -> bool:
+    """Whether a statement stands right below another, without a comment of its own."""
+    top = top_line(facts, statement)
+    return top == (above.end_lineno or 0) + 1 == statement.lineno and not begins_cell(facts, top)
 
 
 def _is_plain(statement: ast.stmt) -> bool:
@@ -160,9 +171,14 @@ def _is_plain(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Assign | ast.AnnAssign) and not any("pars" in name.lower() for name in called)
 
 
-def _is_below_blank(facts: ModuleFacts, statement: ast.stmt) -> bool:
+def _reads(statement: ast.stmt) -> bool:
+    """Whether a statement calls more than constructors of classes: it may be what reads the options."""
+    return any(not last_name(n.func)[:1].isupper() for n in ast.walk(statement) if isinstance(n, ast.Call))
+
+
+def _begins_paragraph(facts: ModuleFacts, statement: ast.stmt) -> bool:
     top = top_line(facts, statement)
-    return top > 1 and not facts.source.line(top - 1).strip()
+    return begins_cell(facts, top) or (top > 1 and not facts.source.line(top - 1).strip())
 
 
 def _seeded(
@@ -186,7 +202,9 @@ def _seeded(
     if is_after:
         inserted = insert_after(facts, statement, *lines)
     else:
-        inserted = insert_before(facts, statement, *lines, *([""] if _stands_apart(facts, statement) else []))
+        below_import = _is_below_import(facts, statement)
+        apart = below_import or _stands_apart(facts, statement)
+        inserted = insert_before(facts, statement, *[""] * below_import, *lines, *[""] * apart)
     return (*edits, inserted)
 
 
@@ -205,21 +223,30 @@ def _stands_apart(facts: ModuleFacts, statement: ast.stmt) -> bool:
         return False
     body = getattr(facts.parents[statement], "body", [])
     is_last = bool(body) and body[-1] is statement and statement.lineno == statement.end_lineno
-    return top_line(facts, statement) < statement.lineno or (_is_below_blank(facts, statement) and not is_last)
+    top = top_line(facts, statement)
+    return top < statement.lineno or begins_cell(facts, top) or (_begins_paragraph(facts, statement) and not is_last)
+
+
+def _is_below_import(facts: ModuleFacts, statement: ast.stmt) -> bool:
+    """Whether a statement of the module stands right below an import."""
+    body = facts.tree.body
+    above = body[body.index(statement) - 1] if statement in body[1:] else None
+    return isinstance(above, ast.Import | ast.ImportFrom) and _continues(facts, above, statement)
 
 
 # -- by default -----------------------------------------------------------------------------------------------------
-def _switched_on(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Edit, ...]:
-    """The default of the option without which the program does not seed, with the seeds that are missing there."""
-    first = min((w.number for w in found.draws.values() if w.process is None), default=0)
-    met = [m for m in seeding.met if m.process is None and m.seeder is not None and m.number <= first]
+def _switched_on(program: Program, seeding: Seeding, found: Unseeded, process: Scope | None = None) -> tuple[Edit, ...]:
+    """The default of the option without which the program, or what a process runs, does not seed, with the seeds that
+    are missing there."""
+    first = min((w.number for w in found.draws.values() if w.process is process), default=0)
+    met = [m for m in seeding.met if m.process is process and m.seeder is not None and m.number <= first]
     for last in reversed(met):
         option = option_that_is_off(seeding, last)
         if option is None:
             continue
         together = [m for m in met if m.scope is last.scope and m.seeder is not None]
         done = {family for m in together if m.seeder is not None for family in m.seeder.families}
-        missing = [f for f in _families(program, seeding, found, None) if f not in done]
+        missing = [f for f in _families(program, seeding, found, process) if f not in done]
         seed = _copied_seed(program, last)
         if seed is None and not done.issuperset(found.draws):
             return ()

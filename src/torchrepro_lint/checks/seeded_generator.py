@@ -27,7 +27,7 @@ from torchrepro_lint.loading.same_order import (
 from torchrepro_lint.model import Edit
 from torchrepro_lint.project.versions import allowed_in
 from torchrepro_lint.rng.own_seed import Seeds, numbered
-from torchrepro_lint.syntax import import_name, insert_before, is_within_width, with_argument
+from torchrepro_lint.syntax import import_name, insert_before, is_within_width, top_line, with_argument
 
 _PLAIN = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Return
 _KIND = re.compile(r"_?(?:data_?)?loader$", re.IGNORECASE)
@@ -65,7 +65,8 @@ def seeded_generator(call: Call, program: Program) -> GeneratorFix:
     if above is None:
         return GeneratorFix((inline, *made.edits), unsafe)
     name = _free_name(call)
-    before = insert_before(facts, above, f"{name} = {generator}", below_comments=loop is None)
+    apart = [""] if loop is not None and top_line(facts, above) < above.lineno else []  # its comments are not ours
+    before = insert_before(facts, above, f"{name} = {generator}", *apart, below_comments=loop is None)
     return GeneratorFix((before, with_argument(facts, call.node, "generator", name, style), *made.edits), unsafe)
 
 

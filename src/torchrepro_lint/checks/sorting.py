@@ -86,14 +86,14 @@ def _is_advanced(node: ast.expr, facts: ModuleFacts) -> bool:
 
 
 def sorted_walk(listing: Listing, walked: WalkOrder) -> tuple[Edit, ...]:
-    """Sort the folders before they are visited, and the names where they are read."""
+    """Sort the folders before they are visited, and the names where they are read; once, where they are read more often
+    or shuffled."""
     facts = listing.scope.facts
     edits: list[Edit] = []
+    if walked.loop is not None and walked.heads:
+        edits.append(insert_first(facts, walked.loop, *(f"{name}.sort()" for name in walked.heads)))
     if walked.visit is not None:
-        if walked.loop is not None and walked.dirs is not None:
-            edits.append(insert_first(facts, walked.loop, f"{walked.dirs}.sort()"))
-        else:
-            edits += wrap(facts, walked.visit, "sorted(", ")")
+        edits += wrap(facts, walked.visit, "sorted(", ")")
     for name in walked.lists:
         edits += wrap(facts, name, "sorted(", ")")
     return tuple(edits)

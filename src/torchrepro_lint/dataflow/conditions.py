@@ -21,6 +21,8 @@ from torchrepro_lint.dataflow.reaching_definitions import reaching
 from torchrepro_lint.index import Binding, ModuleFacts, Scope
 
 MAX_CALLERS = 2  # how far up the calls a test is looked for
+_OPPOSITES = {ast.Eq: "!=", ast.NotEq: "==", ast.Is: "is not", ast.IsNot: "is", ast.In: "not in", ast.NotIn: "in"}
+_UNBROKEN = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.Constant, ast.UnaryOp)  # need no parentheses
 
 
 Node = TypeVar("Node", bound=ast.AST)
@@ -90,9 +92,17 @@ def written(condition: Condition, facts: ModuleFacts) -> str:
     test, holds = condition.test, condition.holds
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) and not holds:
         test, holds = test.operand, True
-    text = facts.text(test) if facts.parents.get(test) is not None else ast.unparse(test)  # a pattern is no test itself
+
+    def text_of(node: ast.expr) -> str:
+        return facts.text(node) if facts.parents.get(node) is not None else ast.unparse(node)  # a pattern is no test
+
+    text = text_of(test)
     if holds:
         return text
+    match test:
+        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _OPPOSITES:
+            if isinstance(left, _UNBROKEN) and isinstance(right, _UNBROKEN):
+                return f"{text_of(left)} {_OPPOSITES[type(op)]} {text_of(right)}"
     return f"not {text}" if isinstance(test, ast.Name | ast.Attribute | ast.Call) else f"not ({text})"
 
 

@@ -11,7 +11,7 @@ from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.use import STOP, Steps, Use
-from torchrepro_lint.index import Scope
+from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.loading import order_loops
 from torchrepro_lint.loading.decisions import SAVED, Shown, decided, saves, sorts, stored
 from torchrepro_lint.loading.loops import names_a_file
@@ -36,7 +36,7 @@ def within(use: Use[Shown], edges: Edges) -> Steps | None:
     return (use.become("text").at(use.call, ()),) if name in _table()["texts"] else None
 
 
-def indexed(parent: ast.Subscript, use: Use[Shown]) -> Steps:
+def indexed(parent: ast.Subscript, use: Use[Shown], edges: Edges) -> Steps:
     """`items[...]`."""
     scope = use.scope
     if use.state == "mapping" or not isinstance(parent.ctx, ast.Load):
@@ -52,7 +52,32 @@ def indexed(parent: ast.Subscript, use: Use[Shown]) -> Steps:
             if is_single(parent.value, scope) or is_shared(parent, scope.facts) or _is_complaint(parent, scope):
                 return STOP
             return decided(use, parent, "decides which item is taken")
+        case ast.Name(id=index) if (loop := _loop_over(parent.value, index, scope)) is not None:
+            return order_loops.rounds(loop, use, edges)
     return decided(use, parent, "decides which item each index refers to")
+
+
+def _loop_over(items: ast.expr, index: str, scope: Scope) -> ast.For | None:
+    """The loop around that takes all items one after the other and knows no number but for that:
+    `for i in range(len(items)): read(items[i])`."""
+    text = ast.dump(items)
+    for loop in scope.facts.ancestors(items):
+        match loop:
+            case ast.For(target=ast.Name(id=name), iter=numbers) if name == index:
+                taken = [n.slice for n in ast.walk(loop) if isinstance(n, ast.Subscript) and ast.dump(n.value) == text]
+                read = (n for n in ast.walk(loop) if isinstance(n, ast.Name) and n.id == index and n is not loop.target)
+                return loop if _are_all(numbers, text) and all(n in taken for n in read) else None
+    return None
+
+
+def _are_all(numbers: ast.expr, items: str) -> bool:
+    """`range(len(items))`, `range(0, len(items))`, with a progress bar around it."""
+    while isinstance(numbers, ast.Call) and numbers.args and last_name(numbers.func) == "tqdm":
+        numbers = numbers.args[0]
+    match numbers:
+        case ast.Call(func=ast.Name(id="range"), args=[*start, ast.Call(func=ast.Name(id="len"), args=[listed])]):
+            return all(isinstance(n, ast.Constant) and n.value == 0 for n in start) and ast.dump(listed) == items
+    return False
 
 
 def _is_complaint(node: ast.expr, scope: Scope) -> bool:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reads, reads_of_binding
 from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.index import Scope
+from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.loading.decisions import Decision
 from torchrepro_lint.loading.order import decided_by, decided_in
 
@@ -21,13 +21,14 @@ FIRST_LISTS = 1  # (root, dirs, files): the two lists stand at 1 and 2
 
 
 class WalkOrder(NamedTuple):
-    """What the order decides; `visit` is the walk when its folders need sorting, in `loop` when it has a loop of
-    its own with `dirs` in use there, and `lists` are the lists of names that need sorting."""
+    """What the order decides; `visit` is the walk when its folders need sorting where it is called, `lists` are the
+    lists of names that need sorting where they are read, `heads` the names of those to sort as a round of `loop`
+    begins."""
 
     decision: Decision
     visit: ast.expr | None = None
     loop: ast.For | ast.AsyncFor | None = None
-    dirs: str | None = None
+    heads: tuple[str, ...] = ()
     lists: tuple[ast.expr, ...] = ()
 
 
@@ -86,19 +87,27 @@ def _decided(sites: Iterable[Site], program: Program) -> list[tuple[ast.expr, De
 def _looped(
     walk: ast.Call, loop: ast.For | ast.AsyncFor, scope: Scope, is_sorted: bool, program: Program
 ) -> WalkOrder | None:
-    names = _names(loop.target)
+    names, facts = _names(loop.target), scope.facts
     sites = {n: _reads(n, loop, scope) for n in names}
     fixed = {n for n in names if any(_is_sorted_here(scope, s) for s in sites[n])}
     in_order = is_sorted or (bool(names) and names[0] in fixed)
     visit = None if in_order else decided_in(loop, scope, program)
-    lists = _decided([s for n in names if n not in fixed for s in sites[n]], program)
-    decision = visit or (lists[0][1] if lists else None)
+    lists = {n: _decided(sites[n], program) for n in names if n not in fixed}
+    decision = visit or next((decision for found in lists.values() for _, decision in found), None)
     if decision is None:
         return None
     whole = _reads(loop.target.id, loop, scope) if isinstance(loop.target, ast.Name) else []
-    dirs = names[0] if names and sites[names[0]] else None
-    loads = tuple(node for node, _ in lists if not (dirs and isinstance(node, ast.Name) and node.id == dirs and visit))
-    return WalkOrder(decision, walk if visit and _only_folders(whole) else None, loop, dirs, loads)
+    in_place = {n for n, found in lists.items() if len(found) > 1 or any(_is_changed(node, facts) for node, _ in found)}
+    visited_by = {names[0]} if visit and names and sites[names[0]] else set()
+    heads = tuple(n for n in names if n in visited_by | in_place)
+    loads = tuple(node for n, found in lists.items() if n not in heads for node, _ in found)
+    return WalkOrder(decision, walk if visit and not visited_by and _only_folders(whole) else None, loop, heads, loads)
+
+
+def _is_changed(node: ast.expr, facts: ModuleFacts) -> bool:
+    """Whether a list is shuffled where it stands: a sorted copy of it would be."""
+    call = facts.parents[node]
+    return isinstance(call, ast.Call) and node in call.args and last_name(call.func) == "shuffle"
 
 
 def _only_folders(entries: Sequence[Site]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from torchrepro_lint.dataflow.abstract_values import Origin, Result
@@ -128,9 +128,9 @@ class Seeds:
         """Whether a name holds parsed arguments: assigned from `parse_args()`, or a parameter called `args`."""
         if binding.kind == "parameter":
             return name in _CONFIG_NAMES and binding.value is None
-        return (
-            binding.kind == "assign" and isinstance(binding.value, ast.Call) and self._are_parsed(name, binding, owner)
-        )
+        value = _unpacked(binding)
+        is_held = isinstance(value, ast.Call) or (name in _CONFIG_NAMES and isinstance(value, ast.Attribute))
+        return is_held and self._are_parsed(name, binding, owner)
 
     def _is_passed_options(self, function: Scope, name: str, option: str) -> bool:
         """Whether the code itself reads the option from `name` here, or every known caller passes parsed arguments."""
@@ -143,11 +143,11 @@ class Seeds:
         made = self._made(name, binding, owner)
         functions = [o.node.func for o in made if isinstance(o, Result)]
         parsed = [f for f in functions if isinstance(f, ast.Attribute) and f.attr == "parse_args"]
-        return bool(parsed) and (binding.kind != "parameter" or len(parsed) == len(made))
+        return bool(parsed) and (isinstance(binding.value, ast.Call) or len(parsed) == len(made))
 
     def _made(self, name: str, binding: Binding, owner: Scope) -> list[Origin]:
         """What a name is bound to; a parameter, to what every caller passes."""
-        value = binding.value
+        value = _unpacked(binding)
         if binding.kind == "parameter":
             names = (n for n in ast.walk(owner.node) if isinstance(n, ast.Name) and n.id == name)
             value = next(names, None)
@@ -200,6 +200,14 @@ def is_seed(value: ast.expr | None) -> bool:
     return isinstance(value, ast.Constant) and type(value.value) is int and 0 <= value.value < 2**32
 
 
+def _unpacked(binding: Binding) -> ast.expr | None:
+    """What a name is assigned, alone or as one of several that are written out: `args, x = self.args, self.x`."""
+    value = binding.value if binding.kind in ("assign", "unpack") else None
+    for index in binding.path:
+        value = value.elts[index] if isinstance(value, ast.Tuple) and index < len(value.elts) else None
+    return value
+
+
 def _visible(scope: Scope, program: Program) -> Iterator[OwnSeed]:
     """The seeds that names of a scope and of those around it hold, innermost scope first, in a fixed order."""
     current: Scope | None = scope
@@ -227,7 +235,7 @@ def _given_first(function: Scope, program: Program) -> _Given | None:
     for statement in body if isinstance(body, list) else ():
         line = max(line, statement.lineno)
         match statement:
-            case ast.Expr(value=ast.Call(args=[seed]) as call) if _is_repeatable(seed, function):
+            case ast.Expr(value=ast.Call(args=[seed]) as call) if _is_repeatable(seed, function, program):
                 if is_seeder(program.callee(call, function)):
                     return _Given(function.facts.text(seed), line)
     return None
@@ -253,16 +261,27 @@ def _bound_before(binding: Binding, owner: Scope, scope: Scope, node: ast.AST) -
     return plain and line < getattr(node, "lineno", 0)
 
 
-def _is_repeatable(seed: ast.expr, scope: Scope) -> bool:
-    """Whether a seed is a number, or made of names that are bound once, attributes and entries."""
+def _is_repeatable(seed: ast.expr, scope: Scope, program: Program) -> bool:
+    """Whether a seed is a number, or made of names that hold one thing, attributes and entries."""
     match seed:
         case ast.Constant():
             return is_seed(seed)
         case ast.Name(id=name):
-            return len(scope.function.bindings.get(name, scope.facts.scope.bindings.get(name, ()))) == 1
+            bindings = scope.function.bindings.get(name, scope.facts.scope.bindings.get(name, ()))
+            return len(bindings) == 1 or _stays(seed, bindings, scope, program)
         case ast.Attribute(value=value) | ast.Subscript(value=value, slice=ast.Constant()):
-            return _is_repeatable(value, scope)
+            return _is_repeatable(value, scope, program)
     return False
+
+
+def _stays(name: ast.Name, bindings: Sequence[Binding], scope: Scope, program: Program) -> bool:
+    """Whether a parameter that is bound anew is passed on each time: `opt = extended(opt, data)`."""
+    others = bindings[1:]
+    if not others or bindings[0].kind != "parameter" or not all(isinstance(b.value, ast.Call) for b in others):
+        return False
+    held = [o.node for o in program.origins(name, scope) if isinstance(o, Result)]
+    given = [program.origins(b.value, scope) for b in others if b.value is not None]
+    return bool(held) and all(made and all(getattr(o, "node", None) in held for o in made) for made in given)
 
 
 def _in_guard(facts: ModuleFacts, node: ast.AST) -> bool:

@@ -1,4 +1,5 @@
-"""How the seed of a program has to depend on the rank of its process: not at all, or so that what each draws differs.
+"""How the seed of a program has to depend on the rank of its process: not at all, or so that what each draws differs;
+and which draws no seed of the program reaches.
 
 Ranks that draw latents, noise or samples of their own from one stream do the same work many times. Ranks that split or
 shuffle the data among themselves must agree on how.
@@ -11,6 +12,7 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.execution_count import is_called_in_a_loop
 from torchrepro_lint.dataflow.program import Program
@@ -19,7 +21,7 @@ from torchrepro_lint.loading.loaders import loader_calls, shuffling
 from torchrepro_lint.loading.same_order import differs_by_rank
 from torchrepro_lint.rng.draws import Draw, draw_of
 from torchrepro_lint.rng.own_seed import added
-from torchrepro_lint.seeding.seeding import TRAINS, Seeding
+from torchrepro_lint.seeding.seeding import TRAINS, Seeding, Witness
 from torchrepro_lint.seeding.transfer import is_besides
 
 _SPLITS = frozenset({"random_split", "randperm"})
@@ -84,6 +86,19 @@ def _calls_of(names: Collection[str], seeding: Seeding, program: Program) -> Ite
             name = program.callee(call, scope)
             if name in names:
                 yield call, str(name)
+
+
+def in_pool(witness: Witness, program: Program) -> bool:
+    """Whether a worker of a pool draws: one that is forked begins with the state of its parent, and Python's generator
+    is seeded anew in it; which worker has which task is a matter of time."""
+    pools = catalogue.names("order", "pools")
+    holders = (
+        (step.node.func.value, step.scope)
+        for step in witness.chain
+        if isinstance(step.node, ast.Call) and isinstance(step.node.func, ast.Attribute)
+    )
+    made = (origin for holder, scope in holders for origin in program.origins(holder, scope))
+    return any(isinstance(origin, Result) and origin.callee in pools for origin in made)
 
 
 def _draws_apart(seeding: Seeding, program: Program) -> bool:

@@ -19,6 +19,8 @@ from torchrepro_lint.index.parents import children
 
 MAX_DEPTH = 5  # of functions that read options
 _DEFINES = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+# What of a parser of options takes options as well: docs.python.org/3/library/argparse.html#other-utilities
+_PARTS = frozenset({"add_argument_group", "add_mutually_exclusive_group", "add_subparsers", "add_parser"})
 
 
 class Beginning(NamedTuple):
@@ -91,14 +93,19 @@ def _only_sets_up(call: ast.Call, scope: Scope, program: Program, depth: int) ->
     function = call.func
     if not isinstance(function, ast.Attribute):
         return False
-    if program.is_of_builtin(function.attr):
-        return True
-    made = program.origins(function.value, scope)
-    return bool(made) and all(_is_plain(origin, program, depth) for origin in made)
+    return program.is_of_builtin(function.attr) or _holds_plain(function.value, scope, program, depth)
+
+
+def _holds_plain(value: ast.expr, scope: Scope, program: Program, depth: int) -> bool:
+    """Whether the methods of a value set up as well."""
+    while isinstance(value, ast.Attribute) and value.attr == "parent":  # Path(__file__).parent.parent
+        value = value.value
+    made = program.origins(value, scope)
+    return depth <= MAX_DEPTH and bool(made) and all(_is_plain(origin, program, depth) for origin in made)
 
 
 def _is_plain(origin: Origin, program: Program, depth: int) -> bool:
-    """Whether an object is a literal, or was made by what sets up: a parser of options."""
+    """Whether an object is a literal, or was made by what sets up: a parser of options, a group of that."""
     match origin:
         case Constant() | Display():
             return True
@@ -106,6 +113,8 @@ def _is_plain(origin: Origin, program: Program, depth: int) -> bool:
             return _is_quiet(name)
         case Result(callee=Scope(kind="function") as function):
             return _sets_up(function, program, depth + 1)
+        case Result(callee=None, node=ast.Call(func=ast.Attribute(value=holder, attr=name)), scope=scope):
+            return name in _PARTS and _holds_plain(holder, scope, program, depth + 1)
     return False
 
 

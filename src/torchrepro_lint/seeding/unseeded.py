@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import Scope
@@ -18,6 +20,11 @@ from torchrepro_lint.seeding.unfollowed import may_train, may_use_tensors, never
 
 NEVER, BY_OPTION, IN_PROCESS, UNSEEN, SHOWN, KEPT = "never", "by option", "in process", "unseen", "shown", "kept"
 MAX_SHOWN = 3
+_KEEPS = re.compile(
+    r"(?:im|wav)?(?:save|write|dump|show|plot|export|play|display|render|send)|log_|add_(?:image|audio|figure)|generat"
+    r"|(?:.*_)?samples?(?:_|$)|to_(?:csv|json|pil)|step$",
+    re.IGNORECASE,
+)
 _DESCRIBE = frozenset({"shape", "size", "dtype", "device", "ndim", "numel"})
 
 
@@ -38,7 +45,7 @@ def unseeded(seeding: Seeding, program: Program) -> Unseeded | None:
     """What a program draws without a seed; None where it seeds, or nothing is known that it draws."""
     found = {family: draw for family in FAMILIES if (draw := seeding.missing(family)) is not None}
     if found:
-        return _known(seeding, found)
+        return None if _tries_out(seeding, program) else _known(seeding, found)
     if seeding.met or seeding.late or seeding.is_trial or seeding.is_launcher:
         return None
     kind = _put_out(seeding, program) if seeding.sampled else None
@@ -78,6 +85,31 @@ def _put_out(seeding: Seeding, program: Program) -> str | None:
     return KEPT if any(_is_drawn(*site, program) for site in _written(seeding, program)) else None
 
 
+def _tries_out(seeding: Seeding, program: Program) -> bool:
+    """Whether this is the guard of a module that runs a model on made-up input to see what shape comes out: it does not
+    train, keeps nothing and prints no values."""
+    if seeding.trains or not seeding.entry.is_guarded or any(_KEEPS.match(name) for name in seeding.reached):
+        return False
+    printed, top = list(_printed(seeding)), seeding.entry.facts.scope
+    ours = [site for site in printed if site.scope.function is top]
+    return (
+        any(map(_is_described, ours))
+        and all(isinstance(s.node, ast.Constant) or _is_described(s) or _is_object(s, program) for s in ours)
+        and not any(_is_drawn(*site, program) for site in printed)
+    )
+
+
+def _is_described(site: Site) -> bool:
+    """Whether a value is the shape, the type or the place of another."""
+    return any(isinstance(n, ast.Attribute) and n.attr in _DESCRIBE for n in ast.walk(site.node))
+
+
+def _is_object(site: Site, program: Program) -> bool:
+    """Whether a value is an object of a class of the project, which is printed as its structure."""
+    made = program.origins(site.node, site.scope) if isinstance(site.node, ast.expr) else []
+    return bool(made) and all(isinstance(o, Result) and isinstance(o.callee, Scope) for o in made)
+
+
 def _printed(seeding: Seeding) -> Iterator[Site]:
     for call, scope in seeding.calls("print"):
         yield from (Site(value, scope) for value in call.args)
@@ -101,7 +133,7 @@ def _written(seeding: Seeding, program: Program) -> Iterator[Site]:
 
 def _is_drawn(value: ast.expr, scope: Scope, program: Program) -> bool:
     """Whether a value is made of numbers that are drawn; its shape is not."""
-    if any(isinstance(n, ast.Attribute) and n.attr in _DESCRIBE for n in ast.walk(value)):
+    if _is_described(Site(value, scope)):
         return False
     sources = Entropy(program).sources(value, scope)
     return any(draw_of(program, program.callee(s.node, s.scope), s.node, s.scope) is not None for s in sources)

@@ -4,6 +4,7 @@ from torchrepro_lint.syntax.arguments import is_within_width, with_argument
 from torchrepro_lint.syntax.imports import Import, import_from, import_module, import_name
 from torchrepro_lint.syntax.placing import also_imported
 from torchrepro_lint.syntax.statements import (
+    begins_cell,
     indentation,
     insert_after,
     insert_before,
@@ -19,6 +20,7 @@ from torchrepro_lint.syntax.statements import (
 __all__ = [
     "Import",
     "also_imported",
+    "begins_cell",
     "import_from",
     "import_module",
     "import_name",

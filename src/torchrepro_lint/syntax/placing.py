@@ -15,7 +15,7 @@ from typing import Literal
 
 from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope
 from torchrepro_lint.model import Edit, Position, Range
-from torchrepro_lint.syntax.statements import is_docstring, top_line
+from torchrepro_lint.syntax.statements import begins_cell, is_docstring, top_line
 
 Kind = Literal["standard", "third party", "own"]
 _Import = ast.Import | ast.ImportFrom
@@ -167,8 +167,9 @@ def _apart(facts: ModuleFacts, groups: Sequence[Sequence[_Import]], kind: Kind, 
     if kind == "own":
         before = [n for group in groups for n in group]
     if not before:
-        heading = facts.source.line(top_line(facts, groups[0][0]))
-        return _above(facts, groups[0][0], line + newline, comments=_OF_ALL_IMPORTS.fullmatch(heading) is None)
+        top = top_line(facts, groups[0][0])
+        heads_all = begins_cell(facts, top) or _OF_ALL_IMPORTS.fullmatch(facts.source.line(top)) is not None
+        return _above(facts, groups[0][0], line + newline, comments=not heads_all)
     group = next(g for g in groups if before[-1] in g)
     return _below(facts, before[-1], line, blank=before[-1] is group[-1])
 

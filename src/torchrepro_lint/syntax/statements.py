@@ -108,6 +108,14 @@ def top_line(facts: ModuleFacts, statement: ast.stmt) -> int:
     return first if line == 1 and not source.cells else line
 
 
+def begins_cell(facts: ModuleFacts, line: int) -> bool:
+    """Whether a line is the first of a cell, of a notebook or marked in a script."""
+    source = facts.source
+    return any(first == line for first, _ in source.cells) or (
+        line > 1 and _CELL_MARK.match(source.line(line - 1)) is not None
+    )
+
+
 def remove(facts: ModuleFacts, node: ast.stmt) -> Edit:
     """Remove a statement, and its line when nothing else is on it."""
     place = facts.range(node)
