@@ -351,7 +351,10 @@ class _Interpreter:
             else:
                 state = self._function(method, call, frame, state, owner)
         for base in self._callees.inherited_constructors(owner):
+            self.found.reached.add(base.rpartition(".")[2])
             state = self.effects.apply(base, call, state, scope, frame)
+            for method, of in self._callees.run_by(base, call, scope):
+                state = self._function(method, None, frame, state, of)
         for method in self._callees.overridden(owner):
             state = self._function(method, None, frame, state, owner)
         return state

@@ -141,13 +141,13 @@ class Effects:
 
     def _seed_level(self, seeder: Seeder, frame: Frame) -> int:
         """Seeded, unless the seed is None for certain or by default."""
-        if seeder.none == "constant":
+        if seeder.none == "constant" and (seeder.seed is None or not seeder.off):
             return SEEDED
         if seeder.seed is None:
             is_left_out = not seeder.node.args and not seeder.node.keywords
             return UNSEEDED if is_left_out else SEEDED
         values = self.options.values(seeder.seed, seeder.scope, frame)
-        if not values or not all(v.value is None for v in values) or _is_asserted(seeder.seed, seeder):
+        if not values or not all(seeder.is_off(v.value) for v in values) or _is_asserted(seeder.seed, seeder):
             return SEEDED
         return MAYBE if any(v.settable for v in values) else UNSEEDED
 
