@@ -31,9 +31,8 @@ def instantiated_calls(module: Module, program: Program, names: Collection[str])
         for call, scope in module.facts.calls.get(name, ()):
             yield from _by_hydra(call, scope, program, names)
     for interface in module.calls(interfaces()):
-        row = interfaces()[interface.name]
-        if row["makes"] in names:
-            yield from _by_interface(interface._replace(name=row["makes"], subclass=None), row["over"], row["entry"])
+        if interfaces()[interface.name]["makes"] in names:
+            yield from _by_interface(interface)
     if "partial" in module.facts.source.text:
         for call, scope in chosen(module.facts, program):
             yield from _by_partial(call, scope, program, names)
@@ -47,11 +46,13 @@ def _by_hydra(call: ast.Call, scope: Scope, program: Program, names: Collection[
             yield _written_out(Call(call, scope, made.target, program), [], [*own, ast.keyword(None, mapping)])
 
 
-def _by_interface(made: Call, over: str, entry: str) -> Iterator[Call]:
+def _by_interface(call: Call) -> Iterator[Call]:
     """One for each file of which what stands under `entry` is laid over what is passed as `over`."""
-    passed = made.argument(over)
-    defaults = [passed.node] if isinstance(passed, Site) and passed.scope is made.scope else []
-    for mappings in [[graft(site)] for site in entries(made, entry)] or [[]]:
+    row = interfaces()[call.name]
+    passed = call.argument(row["over"])
+    defaults = [passed.node] if isinstance(passed, Site) and passed.scope is call.scope else []
+    made = call._replace(name=row["makes"], subclass=None)
+    for mappings in [[graft(site)] for site in entries(call, row["entry"])] or [[]]:
         yield _written_out(made, [], [ast.keyword(None, mapping) for mapping in (*defaults, *mappings)])
 
 
