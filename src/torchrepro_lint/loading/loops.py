@@ -208,7 +208,7 @@ class _Body:
         return names_a_file(handle) and not self.is_local(handle)
 
     def numbers(self, node: ast.AST) -> bool:
-        """Whether a value counts the rounds so far: `i`, or `len(found)`; not `made[i]` of what another loop has made of
+        """Whether a value counts the rounds so far: `i`, or `len(found)`; not `made[i]` of what another loop made of
         the same items."""
         return any(self._is_count(n) for n in ast.walk(node)) or any(
             isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "len"

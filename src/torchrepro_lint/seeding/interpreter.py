@@ -394,7 +394,7 @@ class _Interpreter:
 
     def _starts_afresh(self, name: str | None, call: ast.Call, scope: Scope) -> bool:
         """Whether a call runs functions in processes that share nothing with this one, not even by a fork."""
-        if self._callees.spawns(name):
+        if self._callees.spawns(name, call):
             return True
         if name == "multiprocessing.Process":
             chosen = [c for f in self.found.files for c, _ in f.calls.get("set_start_method", ())]

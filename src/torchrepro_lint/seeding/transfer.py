@@ -15,6 +15,7 @@ from torchrepro_lint.dataflow.options import Options
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reads
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
+from torchrepro_lint.project.versions import may_be
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.rng.draws import Draw, Seeder, draw_of, is_seeder, seeder_of
 from torchrepro_lint.rng.predicates import training_mode
@@ -160,14 +161,15 @@ class Effects:
     def _draw(self, draw: Draw, state: tuple[Family, ...]) -> State:
         i = FAMILIES.index(draw.family)
         old = state[i]
-        if self.in_workers and draw.family != "torch":  # a worker seeds its own generators from torch's
+        in_workers = self.in_workers and draw.family != "torch"  # which seed their own generators from torch's
+        if in_workers:
             old = old._replace(level=max(old.level, state[FAMILIES.index("torch")].level))
             self.drawn_in_workers += 1
         is_seeded = old.level == SEEDED
         if (is_seeded and draw.family in self.found.drawn) or is_besides(draw):
             return state
         kind = kind_of(draw)
-        if self.in_workers and draw.family != "torch":
+        if in_workers:
             kind = "in workers"
         if kind == "init" and self._overwritten(draw):
             self.depending += 1
@@ -184,7 +186,7 @@ class Effects:
             self.doubts == 0, self.cases > 0, self.rare > 0, self.draws,
         )  # fmt: skip
         self.found.drawn.setdefault(draw.family, witness)
-        if is_seeded:
+        if is_seeded or (in_workers and not may_be(self.program.project.torch_version, "<1.9")):
             return state
         if draw.deferred or self.in_use:
             self.deferred += (witness,)
