@@ -5,7 +5,6 @@ Most files of a library only define things. To know that is enough for the seedi
 
 from __future__ import annotations
 
-import ast
 from functools import cache
 from typing import NamedTuple
 

@@ -428,11 +428,11 @@ class _Interpreter:
         if ".transforms." in name:
             listed = [e for a in call.args for e in (a.elts if isinstance(a, ast.List | ast.Tuple) else [a])]
             return self._run_in_workers(
-                self._callees.classes(listed, scope), "__call__", call, state, scope, frame, True
+                self._callees.classes(listed, scope), "__call__", call, state, scope, frame, None
             )
         return state
 
-    def _drawn_by_items(self, call: ast.Call, state: State, scope: Scope, workers: bool) -> State:
+    def _drawn_by_items(self, call: ast.Call, state: State, scope: Scope, workers: bool | None) -> State:
         """What a pipeline of transforms draws that the data set was constructed with: by the class of each."""
         outer, self.effects.in_workers = self.effects.in_workers, workers
         self._chain.append(Step(call, scope))
@@ -442,14 +442,23 @@ class _Interpreter:
         self.effects.in_workers = outer
         return state
 
-    def _has_workers(self, call: ast.Call, scope: Scope, frame: Frame) -> bool:
-        """Whether the loader has worker processes for certain or by default."""
+    def _has_workers(self, call: ast.Call, scope: Scope, frame: Frame) -> bool | None:
+        """Whether the loader has worker processes for certain or by default; None where it may have."""
         workers = next((k.value for k in call.keywords if k.arg == "num_workers"), None)
-        values = self.options.values(workers, scope, frame) if workers is not None else []
-        return workers is not None and (not values or any(v.value for v in values))
+        if workers is None:
+            return False
+        values = self.options.values(workers, scope, frame)
+        return any(v.value for v in values) if values else None
 
     def _run_in_workers(
-        self, owners: list[Scope], method: str, call: ast.Call, state: State, scope: Scope, frame: Frame, workers: bool
+        self,
+        owners: list[Scope],
+        method: str,
+        call: ast.Call,
+        state: State,
+        scope: Scope,
+        frame: Frame,
+        workers: bool | None,
     ) -> State:
         outer, self.effects.in_workers = self.effects.in_workers, workers
         for owner in owners:

@@ -44,7 +44,7 @@ class Effects:
         self.chain: list[Step] = []
         self.process: Scope | None = None
         self.child: Scope | None = None  # the function of the forked process that the walk is in
-        self.in_workers = False
+        self.in_workers: bool | None = False  # None where it may be
         self.doubts = 0  # how many tests that are not worked out lie between the entry and here
         self.cases = 0  # how many of them choose by a setting's value
         self.rare = 0  # how many of them are not passed by default
@@ -161,15 +161,15 @@ class Effects:
     def _draw(self, draw: Draw, state: tuple[Family, ...]) -> State:
         i = FAMILIES.index(draw.family)
         old = state[i]
-        in_workers = self.in_workers and draw.family != "torch"  # which seed their own generators from torch's
-        if in_workers:
+        may_be_in_workers = self.in_workers is not False and draw.family != "torch"
+        if may_be_in_workers:  # which seed their own generators from torch's
             old = old._replace(level=max(old.level, state[FAMILIES.index("torch")].level))
             self.drawn_in_workers += 1
         is_seeded = old.level == SEEDED
         if (is_seeded and draw.family in self.found.drawn) or is_besides(draw):
             return state
         kind = kind_of(draw)
-        if in_workers:
+        if may_be_in_workers:
             kind = "in workers"
         if kind == "init" and self._overwritten(draw):
             self.depending += 1
@@ -186,7 +186,7 @@ class Effects:
             self.doubts == 0, self.cases > 0, self.rare > 0, self.draws,
         )  # fmt: skip
         self.found.drawn.setdefault(draw.family, witness)
-        if is_seeded or (in_workers and not may_be(self.program.project.torch_version, "<1.9")):
+        if is_seeded or (draw.family != "torch" and self._is_seeded_by_workers()):
             return state
         if draw.deferred or self.in_use:
             self.deferred += (witness,)
@@ -195,6 +195,10 @@ class Effects:
         if (old.early is None or (witness.sure and not old.early.sure)) and old.level == UNSEEDED:
             return (*state[:i], old._replace(early=witness), *state[i + 1 :])
         return state
+
+    def _is_seeded_by_workers(self) -> bool:
+        """Whether the processes that draw surely seed their generators from torch's: since 1.9 they all do."""
+        return self.in_workers is True and not may_be(self.program.project.torch_version, "<1.9")
 
     def _record(self, witness: Witness) -> None:
         """Note a draw that no seed dominates."""
@@ -211,7 +215,7 @@ class Effects:
 
     def adds_nothing(self, draws: Iterable[tuple[str, str]], state: State) -> bool:
         """Whether draws of these families and kinds would change neither the state nor what was found."""
-        if state is None or self.in_workers or self.process is not None or self.child is not None:
+        if state is None or self.in_workers is not False or self.process is not None or self.child is not None:
             return False
         return all(self._is_known(family, kind, state[FAMILIES.index(family)]) for family, kind in draws)
 
