@@ -233,8 +233,10 @@ class _Interpreter:
         return state
 
     def _branch(self, item: Branch, state: State, frame: Frame) -> State:
-        test = item.node.test
+        test, read = item.node.test, self.options.of_files
         truth = self.options.truth(test, item.scope, frame)
+        if truth is Truth.NEVER and self.options.of_files > read:
+            truth = Truth.RARELY  # with another number in the file it is true: what would be run then is noted
         if isinstance(item.node, ast.If):
             self.found.tests[item.node] = truth
         if truth is Truth.ALWAYS:
