@@ -35,8 +35,8 @@ class Options:
     """Evaluates expressions under the defaults declared in `files`, which may grow; the first one that knows wins.
 
     With `first`, options and parameters have the values that they come with, before the program chooses others.
-    `of_objects` counts the answers that rest on how an object was constructed, `of_files` those that a configuration file
-    gives.
+    `of_objects` counts the answers that rest on how an object was constructed, `of_files` those that are written in a
+    configuration file.
     """
 
     def __init__(self, program: Program, files: Collection[ModuleFacts], *, first: bool = False) -> None:
