@@ -56,11 +56,10 @@ class Effects:
 
     @contextmanager
     def process_of(self, function: Scope) -> Iterator[State]:
-        """A spawned process starts afresh and runs the module's top level only: seeds there do reach it."""
+        """A spawned process starts afresh and runs the top level of modules only: seeds there do reach it."""
         levels = dict.fromkeys(FAMILIES, UNSEEDED)
         for seeder in self.found.seeders:
-            own = seeder.scope.facts in (function.facts, self.found.entry.facts)
-            if own and seeder.scope.kind == "module" and not _is_guarded(seeder):
+            if seeder.scope.kind == "module" and not _is_guarded(seeder):
                 levels.update(dict.fromkeys(seeder.families, SEEDED))
         outer, self.process = self.process, function
         made, self.deferred = self.deferred, ()
