@@ -50,7 +50,6 @@ KNOWN = {
     "move": dict.fromkeys(("TRP101", "TRP106", "TRP501"), "what else stands in the file has a say"),
     "rename": {
         "TRP106": "a rank is known by its name",
-        "TRP107": "an epoch is known by its name",
         "TRP502": "counts are known by their names",
         "TRP701": "progress is known by the names of what is saved",
     },

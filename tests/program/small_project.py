@@ -16,12 +16,14 @@ from torchrepro_lint.source import read_source
 class SmallProject:
     """`files` maps names like "train.py" to their text."""
 
-    def __init__(self, folder: Path, files: dict[str, str]) -> None:
+    def __init__(self, folder: Path, files: dict[str, str], torch_version: str | None = None) -> None:
         self.folder = folder
         for name, text in files.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(textwrap.dedent(text))
-        self.program = Program(Project(folder, self._read, files=lambda: sorted(folder.rglob("*.py"))))
+        self.program = Program(
+            Project(folder, self._read, files=lambda: sorted(folder.rglob("*.py")), torch_version=lambda: torch_version)
+        )
 
     def _read(self, path: Path) -> ModuleFacts | None:
         return build(read_source(path, path.relative_to(self.folder).as_posix())) if path.exists() else None

@@ -102,6 +102,9 @@ def test_dimensions_that_must_be_there(tmp_path: Path, expression: str, least: i
     ("expression", "gradient"),
     [
         ("nn.Parameter(torch.zeros(3))", True),
+        ("nn.Parameter(torch.zeros(3), requires_grad=False)", False),
+        ("nn.Parameter(torch.zeros(3), False)", False),
+        ("nn.Parameter(torch.zeros(3), requires_grad=wanted)", True),
         ("nn.Linear(2, 2)(x)", True),
         ("nn.Linear(2, 2)(x).detach()", False),
         ("nn.Linear(2, 2)(x).argmax(1)", False),

@@ -10,6 +10,8 @@ from small_project import SmallProject
 from torchrepro_lint.loading import worker_calls
 from torchrepro_lint.loading.loaders import loaders
 from torchrepro_lint.loading.worker_draws import WorkerDraws, worker_draws
+from torchrepro_lint.seeding.seedings import seedings
+from torchrepro_lint.seeding.unseeded import unseeded
 
 HEAD = """
 import random
@@ -151,3 +153,26 @@ def test_a_search_that_is_given_up_has_not_seen_all(tmp_path: Path, monkeypatch:
     assert not draws(tmp_path / "all", chain + data("f0(self.x[i])")).unseen
     monkeypatch.setattr(worker_calls, "MAX_CALLS", 5)
     assert draws(tmp_path / "some", chain + data("f0(self.x[i])")).unseen
+
+
+@pytest.mark.parametrize(
+    ("workers", "torch", "families"),
+    [(2, None, {"torch"}), (0, None, {"torch", "numpy"}), (2, "1.8", {"torch", "numpy"})],
+)
+def test_a_program_draws_by_torch_what_its_workers_draw(
+    workers: int, torch: str | None, families: set[str], tmp_path: Path
+) -> None:
+    """Since 1.9 each worker seeds numpy with a number that torch drew: there is nothing else to be seeded."""
+    text = f"""
+class D(Dataset):
+    def __getitem__(self, i):
+        return np.random.rand(4)
+model = torch.nn.Linear(4, 2)
+for x in DataLoader(D(), num_workers={workers}):
+    model(x).sum().backward()
+"""
+    project = SmallProject(tmp_path, {"train.py": HEAD + text}, torch_version=torch)
+    (seeding,) = seedings(project.facts(), project.program)
+    found = unseeded(seeding, project.program)
+    assert found is not None
+    assert set(found.draws) == families

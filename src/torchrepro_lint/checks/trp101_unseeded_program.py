@@ -64,9 +64,9 @@ def _configured(draft: Draft, seeding: Seeding, found: Unseeded, program: Progra
         seeder = met.seeder
         if seeder is None or seeder.seed is None or met.level >= SEEDED or not families & set(seeder.families):
             continue
-        from torchrepro_lint.checks.configured import at_entry, cause, is_none  # few programs get here
+        from torchrepro_lint.checks.configured import at_entry, cause  # few programs get here
 
-        entry = cause(Site(seeder.seed, met.scope), program, is_none)
+        entry = cause(Site(seeder.seed, met.scope), program, seeder.is_off)
         if entry is not None:
             seeded = Place(met.scope.facts, met.node, "seeds only with a number")
             related = (seeded, *(p for p in draft.related if isinstance(p, Place) and p.node is not met.node))

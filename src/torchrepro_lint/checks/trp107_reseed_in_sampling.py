@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft
+from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.program import Program
@@ -30,7 +31,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             continue
         if not lasting.keeps(seeding.seed.node, seeding.seed.scope) or not _is_passed_constants(seeding, lasting):
             continue
-        if _is_undone(function) or not _is_always_reached(seeding.node, seeding.scope):
+        if _is_undone(function) or not _is_always_reached(seeding.node, seeding.scope, program):
             continue
         unit = repeated_by(seeding.node, seeding.scope, program)
         if unit is not None:
@@ -57,10 +58,18 @@ def _is_undone(function: Scope) -> bool:
     return any(where.function is function for name in _RESTORES for _, where in calls.get(name, ()))
 
 
-def _is_always_reached(node: ast.AST, scope: Scope) -> bool:
+def _is_always_reached(node: ast.AST, scope: Scope, program: Program) -> bool:
     """Whether only tests about a seed or a worker decide if the call is reached."""
-    words = [[last_name(n) for n in ast.walk(c.test)] for c in conditions(node, scope)]
+    words = [list(_words(c.test, scope, program)) for c in conditions(node, scope)]
     return all(any(map(_TESTED.search, names)) for names in words)
+
+
+def _words(test: ast.expr, scope: Scope, program: Program) -> Iterator[str]:
+    """The names in a test, and what made the values that they stand for."""
+    for node in ast.walk(test):
+        yield last_name(node)
+        if isinstance(node, ast.Name):
+            yield from (str(o.callee) for o in program.origins(node, scope) if isinstance(o, Result))
 
 
 def _is_once_per_worker(node: ast.AST, scope: Scope) -> bool:

@@ -9,17 +9,17 @@ from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.seeded_generator import GeneratorFix, seeded_generator
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.conditions import is_dead
+from torchrepro_lint.dataflow.instantiated import instantiated_calls
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.loading.instantiated import instantiated_loaders
-from torchrepro_lint.loading.loaders import argument, lacks_generator, loader_calls, shuffling
+from torchrepro_lint.loading.loaders import argument, lacks_generator, loader_calls, loaders, shuffling
 from torchrepro_lint.model import Certainty
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
     """Report each loader that shuffles without `generator=`."""
     written = loader_calls(module)
-    for call in (*written, *instantiated_loaders(module, program)):
+    for call in (*written, *instantiated_calls(module, program, loaders())):
         certainty = shuffling(call)
         if certainty is None or not lacks_generator(call) or is_dead(call.node, call.scope):
             continue

@@ -7,14 +7,14 @@ from functools import partial
 from typing import Any
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.checks.configured import placed
+from torchrepro_lint.checks.configured import cause, placed
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.switch_edit import with_value
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.kernels.flags import Switch, mentions, passed
-from torchrepro_lint.model import Level
+from torchrepro_lint.model import Certainty, Level
 from torchrepro_lint.project.unknown import UNKNOWN, Opaque
 from torchrepro_lint.rng.predicates import is_unrequested
 
@@ -28,16 +28,18 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         values = [(setting, program.literal(setting.value, setting.value_scope)) for setting in settings]
         switch = Switch([(s, None if v is UNKNOWN else _kind(row, v) != "off") for s, v in values])
         for setting, value in values:
-            kind = _kind(row, value)
+            site, is_lenient = Site(setting.value, setting.value_scope), partial(_is_lenient, row)
+            by_default = cause(site, program, is_lenient) if value is UNKNOWN else None
+            kind = _kind(row, value) if by_default is None else _kind(row, program.literal(*by_default))
             if kind is None or is_unrequested(setting.node, setting.scope, program):
                 continue
             if kind == "off" and switch.temporary(setting, False):
                 yield Draft(setting.node, {"written": setting.written}, "temporary", level=Level.NOTE)
             else:
                 edits = with_value(setting, row["strict"])
-                draft = Draft(setting.node, {"written": setting.written}, kind, edits=edits)
-                site = Site(setting.value, setting.value_scope)
-                yield placed(draft, site, program, row["strict"], partial(_is_lenient, row))
+                likely = Certainty.LIKELY if by_default is not None else None
+                draft = Draft(setting.node, {"written": setting.written}, kind, edits=edits, certainty=likely)
+                yield placed(draft, site, program, row["strict"], is_lenient)
 
 
 def _is_lenient(row: Mapping[str, Any], value: object) -> bool:

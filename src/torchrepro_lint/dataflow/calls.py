@@ -10,8 +10,10 @@ from typing import NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow.sites import CallSite, Site
+from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.project.names import Variable
 from torchrepro_lint.project.unknown import UNKNOWN, Opaque
 
 MAX_WRITTEN = 80  # characters of a callee in a message
@@ -97,7 +99,7 @@ class Module:
         key = frozenset(names)
         if key not in self._calls:
             found = [c for last, wanted in catalogue.by_last_part(key).items() for c in self._called(last, wanted)]
-            found += self._subclass_calls(key)
+            found += [*self._subclass_calls(key), *self._chosen_calls(key)]
             unique = {id(c.node): c for c in found}
             self._calls[key] = sorted(unique.values(), key=lambda c: (c.node.lineno, c.node.col_offset))
         return self._calls[key]
@@ -110,6 +112,13 @@ class Module:
                 name = self.program.callee(node, scope)
                 if name in wanted:
                     yield Call(node, scope, name, self.program)
+
+    def _chosen_calls(self, names: frozenset[str]) -> Iterator[Call]:
+        """Calls of what is chosen while the program runs, by the first that it may be, where all are wanted."""
+        for node, scope in chosen(self.facts, self.program):
+            found = self.program.values.callees(node, scope)
+            if len(found) > 1 and all(isinstance(name, str) and name in names for name in found):
+                yield Call(node, scope, str(found[0]), self.program)
 
     def _subclass_calls(self, names: frozenset[str]) -> Iterator[Call]:
         """Constructions of project classes derived from `names` that keep the base's constructor, and the
@@ -139,3 +148,28 @@ class Module:
                     if bases and self.program.names.class_member(target, "__init__") is None:
                         found.append((node, scope, target, bases))
         return found
+
+
+@remembered
+def chosen(facts: ModuleFacts, program: Program) -> list[CallSite]:
+    """Calls of what is no name of anything: `make(data)` after `make = A if test else B`, `{"a": A}[key](data)`."""
+    return [site for sites in facts.calls.values() for site in sites if _is_chosen(*site, program)]
+
+
+def _is_chosen(call: ast.Call, scope: Scope, program: Program) -> bool:
+    if not isinstance(call.func, ast.Name):
+        return not isinstance(call.func, ast.Attribute) and _chooses(call.func, scope, program)
+    target = program.resolve(call.func, scope)
+    if not isinstance(target, Variable):
+        return False
+    return len(target.bindings) > 1 or any(_chooses(b.value, target.scope, program) for b in target.bindings)
+
+
+def _chooses(value: ast.expr | None, scope: Scope, program: Program) -> bool:
+    """Whether a value may be one of several classes, by how it is written."""
+    if isinstance(value, ast.Call):
+        maker = program.resolve(value.func, scope)
+        if isinstance(maker, Scope):
+            return any(isinstance(program.resolve(returned, maker), str | Scope) for returned in maker.returns)
+        return maker == "functools.partial"
+    return isinstance(value, ast.IfExp | ast.BoolOp | ast.Subscript)

@@ -26,8 +26,10 @@ MAX_CLASSES = 8
 _KEY = re.compile(r"[\w-]+")
 _USUAL = "cfg|conf|config|opts?|hparams|params"
 # A project whose text has none of these reads no configuration.
-_READS = re.compile(rb"(?:yaml|json|toml\w*|tomli)\.\w*load|from (?:yaml|hydra)|(?:hydra|OmegaConf)\.|import OmegaConf")
-_SIGNS = (b"yaml", b"json", b"toml", b"hydra", b"omegaconf")
+_READS = re.compile(
+    rb"(?:yaml|json|toml\w*|tomli)\.\w*load|from (?:yaml|hydra)|(?:hydra|OmegaConf)\.|import OmegaConf|LightningCLI"
+)
+_SIGNS = (b"yaml", b"json", b"toml", b"hydra", b"omegaconf", b"lightningcli")
 
 
 @cache

@@ -35,7 +35,8 @@ class Options:
     """Evaluates expressions under the defaults declared in `files`, which may grow; the first one that knows wins.
 
     With `first`, options and parameters have the values that they come with, before the program chooses others.
-    `of_objects` counts the answers that rest on how an object was constructed.
+    `of_objects` counts the answers that rest on how an object was constructed, `of_files` those that are written in a
+    configuration file.
     """
 
     def __init__(self, program: Program, files: Collection[ModuleFacts], *, first: bool = False) -> None:
@@ -43,6 +44,7 @@ class Options:
         self._files = files
         self._first = first
         self.of_objects = 0
+        self.of_files = 0
         self._count = 0  # of the files that the tables have
         self._with_option: dict[str, Declared] = {}
         self._with_setting: dict[str, Declared] = {}
@@ -73,6 +75,7 @@ class Options:
                 return attribute
         found = self._program.origins(expr, scope)
         if found and all(isinstance(o, Constant) for o in found):
+            self.of_files += all(map(is_configured, found))
             return [Default(o.value, settable=False) for o in found if isinstance(o, Constant)]
         if all(_is_made(o) for o in found):
             return [Default(OBJECT, settable=False)]

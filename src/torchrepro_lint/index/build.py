@@ -138,9 +138,7 @@ def _call(node: ast.AST, scope: Scope, pending: Pending) -> bool:
     assert isinstance(node, ast.Call)
     site = (node, scope)
     scope.runs.append(site)
-    name = ITEM if isinstance(node.func, ast.Subscript) else last_name(node.func)
-    if name:
-        scope.facts.calls.setdefault(name, []).append(site)
+    scope.facts.calls.setdefault(last_name(node.func) or ITEM, []).append(site)
     return False
 
 

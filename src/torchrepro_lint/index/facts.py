@@ -158,7 +158,7 @@ class SubscriptSet(NamedTuple):
 @dataclass(slots=True, eq=False, repr=False)
 class ModuleFacts:
     """One file. `calls` and `attribute_sets` are keyed by the last part of the written name, in source order; calls of
-    an item of a container, `trainers[name](...)`, by ITEM, as `subscript_sets` without a literal key.
+    what has no name, `trainers[name](...)` and `made()()`, by ITEM, as `subscript_sets` without a literal key.
 
     `aliases` maps the last part of an imported or assigned name to the other names it goes by here, so that
     `DataLoader` finds the calls of `DL` after `import DataLoader as DL`. `handlers` has the first and last line of each

@@ -18,6 +18,7 @@ from torchrepro_lint.dataflow.abstract_values import Reference
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.conditions import are_exclusive
 from torchrepro_lint.dataflow.enclosing import block_of
+from torchrepro_lint.dataflow.instantiated import instantiated_calls, makers
 from torchrepro_lint.dataflow.options import outcome
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
@@ -126,8 +127,8 @@ def stated(module: Module, owner: str, name: str) -> Switch:
 
 
 def mentions(facts: ModuleFacts, name: str) -> bool:
-    """Whether a file may set a switch of this name: it writes it, or unpacks what is written elsewhere."""
-    return name in facts.source.text or "**" in facts.source.text
+    """Whether a file may set a switch of this name: it writes it, or takes what is written elsewhere."""
+    return any(word in facts.source.text for word in (name, "**", *makers()))
 
 
 def assigned(module: Module, owner: str, name: str) -> Iterator[Setting]:
@@ -167,8 +168,9 @@ def _item(value: ast.expr, index: int, size: int) -> ast.expr | None:
 
 
 def passed(module: Module, rows: Mapping[str, Mapping[str, Any]]) -> Iterator[Setting]:
-    """Calls that set the switch by an argument; `rows` maps each name to its `argument` and `position`."""
-    for call in module.calls(rows):
+    """Calls that set the switch by an argument, also those that a configuration writes; `rows` maps each name to its
+    `argument` and `position`."""
+    for call in (*module.calls(rows), *instantiated_calls(module, module.program, rows)):
         row = rows[call.name]
         found = call.argument(row.get("argument", ""), row.get("position"))
         if isinstance(found, Site):

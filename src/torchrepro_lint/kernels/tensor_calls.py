@@ -59,7 +59,7 @@ class Calls:
             return NOT_A_TENSOR
         if name in ("torch.nn.Parameter", "torch.nn.parameter.Parameter"):
             inner = self._read(call.args[0], scope) if call.args else TENSOR
-            return replace(inner, tensor=True, gradient=True)
+            return replace(inner, tensor=True, gradient=not _is_frozen(call))
         if last == "rearrange" and len(call.args) > 1:
             rank = dimensions_of_pattern(call.args[1])
             return replace(self._read(call.args[0], scope), tensor=True).ranked(rank)
@@ -118,3 +118,9 @@ class Calls:
         if found.gradient is not False or name not in listed("methods", "takes_in") | listed("methods", "writes_in"):
             return False
         return any(self._read(v, scope).gradient for v in (*call.args, *(k.value for k in call.keywords)))
+
+
+def _is_frozen(parameter: ast.Call) -> bool:
+    """`nn.Parameter(tensor, requires_grad=False)`"""
+    given = [*parameter.args[1:2], *(k.value for k in parameter.keywords if k.arg == "requires_grad")]
+    return any(isinstance(value, ast.Constant) and value.value is False for value in given)

@@ -48,6 +48,20 @@ def index_name(target: ast.expr, iterable: ast.expr) -> str | None:
     return None
 
 
+def keeps_step(item: ast.Subscript, collection: ast.expr, facts: ModuleFacts) -> bool:
+    """Whether `items[i]` is read in a loop over `enumerate(collection)` from which `items` was made too, and which is
+    bound once: what nobody changes gives its items in the same order each time."""
+    loops = (loop for loop in facts.ancestors(item) if isinstance(loop, Loop))
+    index = item.slice.id if isinstance(item.slice, ast.Name) else None
+    loop = next((n for n in loops if index is not None and index_name(n.target, n.iter) == index), None)
+    if loop is None or not isinstance(collection, ast.Name):
+        return False
+    function = facts.scope_of(item).function
+    over = loop.iter.args[0] if isinstance(loop.iter, ast.Call) else loop.iter
+    is_same = isinstance(over, ast.Name) and over.id == collection.id
+    return is_same and len(function.bindings.get(collection.id, ())) == 1
+
+
 def names_a_file(handle: ast.expr) -> bool:
     """Whether a name with a `write` may be a file's, for the items one by one; a log is none, nor is an archive."""
     return isinstance(handle, ast.Name) and not any(word in handle.id.lower() for word in _NOT_A_FILE)
@@ -115,6 +129,14 @@ class _Body:
             return _mentions(statement.value, {target.id})
         return isinstance(statement, ast.AugAssign)
 
+    def is_alike(self, value: ast.expr) -> bool:
+        """Whether a value is the same in each round: made of what the loop neither binds nor looks into."""
+        own = {n.id for n in self.inside if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        held = {n.value.id for n in self.inside
+                if isinstance(n, ast.Attribute | ast.Subscript) and isinstance(n.value, ast.Name)}  # fmt: skip
+        is_plain = not any(isinstance(n, ast.Call | ast.Attribute | ast.Subscript) for n in ast.walk(value))
+        return is_plain and not _mentions(value, self.items | own | held)
+
     def is_local(self, node: ast.expr) -> bool:
         """Whether the object is one that each round makes for itself."""
         while isinstance(node, ast.Attribute | ast.Subscript):
@@ -138,7 +160,7 @@ class _Body:
             if receiver is not None and not self.is_local(receiver) and not self.is_first_round(call):
                 if any(self.numbers(a) for a in call.args):
                     yield Effect("decides", call, why="decides the number of each item")
-                else:
+                elif not (call.args and self.is_loop and all(map(self.is_alike, call.args))):
                     yield Effect(kind, call, receiver)
         elif isinstance(function, ast.Attribute) and function.attr in _WRITES:
             if self.is_file(function.value):
@@ -186,11 +208,30 @@ class _Body:
         return names_a_file(handle) and not self.is_local(handle)
 
     def numbers(self, node: ast.AST) -> bool:
-        """Whether a value counts the rounds so far: `i`, or `len(found)`."""
-        return _mentions(node, self.counters) or any(
+        """Whether a value counts the rounds so far: `i`, or `len(found)`; not `made[i]` of what another loop made of
+        the same items."""
+        return any(self._is_count(n) for n in ast.walk(node)) or any(
             isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "len"
             and not (n.args and _mentions(n.args[0], self.items | self.local)) for n in ast.walk(node)
         )  # fmt: skip
+
+    def _is_count(self, node: ast.AST) -> bool:
+        if not (isinstance(node, ast.Name) and node.id in self.counters):
+            return False
+        item = self.facts.parents[node]
+        return not (isinstance(item, ast.Subscript) and item.slice is node and self._is_in_step(item))
+
+    def _is_in_step(self, item: ast.Subscript) -> bool:
+        function = self.facts.scope_of(item).function
+        bound = function.bindings.get(getattr(item.value, "id", ""), [])
+        written = [b.value for b in bound if isinstance(b.value, ast.ListComp)]
+        made: list[ast.expr] = [comprehension.generators[0].iter for comprehension in written]
+        for call, where in self.facts.calls.get("append", ()):
+            filled = call.func.value if isinstance(call.func, ast.Attribute) else call.func
+            loop = next((n for n in self.facts.ancestors(call) if isinstance(n, Loop)), None)
+            if where.function is function and loop is not None and ast.dump(filled) == ast.dump(item.value):
+                made.append(loop.iter)
+        return bool(made) and all(keeps_step(item, collection, self.facts) for collection in made)
 
     def _parts(self, node: ast.AST) -> Iterator[tuple[ast.AST, bool]]:
         """All parts of the tests of one round that are known at a place, each with how its test came out."""

@@ -60,7 +60,7 @@ def _judge(asked: ast.expr, use: Use[Shown], edges: Edges) -> Steps | None:
         case ast.Attribute():
             return order_taken.method(parent, use, edges)
         case ast.Subscript(value=value) if value is use.node:
-            return order_taken.indexed(parent, use, edges)
+            return order_taken.indexed(parent, use, edges, asked)
         case ast.Tuple() | ast.List() | ast.Dict() | ast.ListComp() | ast.DictComp() | ast.GeneratorExp():
             return None
         case ast.Starred() if isinstance(display := facts.parents[parent], ast.List | ast.Tuple):

@@ -14,7 +14,7 @@ from torchrepro_lint.dataflow.use import STOP, Steps, Use
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.loading import order_loops
 from torchrepro_lint.loading.decisions import SAVED, Shown, decided, saves, sorts, stored
-from torchrepro_lint.loading.loops import names_a_file
+from torchrepro_lint.loading.loops import keeps_step, names_a_file
 from torchrepro_lint.loading.singles import is_shared, is_single, unwrapped
 
 _COUNTING = frozenset({"range", "count"})
@@ -36,9 +36,11 @@ def within(use: Use[Shown], edges: Edges) -> Steps | None:
     return (use.become("text").at(use.call, ()),) if name in _table()["texts"] else None
 
 
-def indexed(parent: ast.Subscript, use: Use[Shown], edges: Edges) -> Steps:
+def indexed(parent: ast.Subscript, use: Use[Shown], edges: Edges, asked: ast.expr) -> Steps:
     """`items[...]`."""
     scope = use.scope
+    if keeps_step(parent, asked, scope.facts):
+        return STOP
     if use.state == "mapping" or not isinstance(parent.ctx, ast.Load):
         return STOP
     match parent.slice:
@@ -101,6 +103,8 @@ def method(parent: ast.Attribute, use: Use[Shown], edges: Edges) -> Steps:
             return (use.at(call),)
         case name, call if name in _table()["decides_methods"]:
             return decided(use, call, _table()["decides_methods"][name])
+        case "pop", ast.Call(args=[ast.Constant(value=str()), *_] | [_, _]):  # of a dict
+            return STOP
         case "pop" | "popleft", call if not is_single(parent.value, use.scope):
             emptied = _emptied_by(parent, use.scope)
             if emptied is not None:

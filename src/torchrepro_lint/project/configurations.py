@@ -24,6 +24,8 @@ from torchrepro_lint.tracking import Tracker
 ANY = "\0"
 """Stands in a path for a part that is not known."""
 MAX_CANDIDATES = 64
+YAML = (".yaml", ".yml")
+EVERY_YAML = f"{ANY}.yaml"
 LISTED = "listed"  # the kind under which it is noted which files a path with unknown parts may be
 
 
@@ -50,7 +52,7 @@ class Configurations:
         path = os.path.normpath(path)
         if not path.endswith(CONFIGURATIONS) or not self._ask(is_file, path):
             return None
-        if path.endswith((".yaml", ".yml")):
+        if path.endswith(YAML):
             self._ask(yaml_reader)
         facts = self._load(path)
         if facts is None:
@@ -64,6 +66,13 @@ class Configurations:
         read = [self.read(path) for path in dict.fromkeys(found[:MAX_CANDIDATES])]
         known = [facts for facts in read if facts is not None]
         return known if len(known) == len(read) and len(found) <= MAX_CANDIDATES else []
+
+    def every_yaml(self) -> list[ModuleFacts]:
+        """The YAML files of the project that can be read; none where there are too many to look into."""
+        found = self.listed_as(EVERY_YAML)
+        self._tracker.note((LISTED, EVERY_YAML), found)
+        read = [self.read(path) for path in found] if len(found) <= MAX_CANDIDATES else []
+        return [facts for facts in read if facts is not None]
 
     def _bases(self, user: Path) -> list[str]:
         folders = [str(user.parent), *map(str, user.parent.parents)]
@@ -80,6 +89,8 @@ class Configurations:
 
     def listed_as(self, path: str) -> list[str]:
         """The files of the project that a path with unknown parts may be."""
+        if path == EVERY_YAML:
+            return [name for name in self._listed if name.endswith(YAML)]
         known = os.path.splitext(path.removeprefix(self._root))[0].replace(ANY, "").strip("./\\-_")
         if not known:  # any file at all
             return []

@@ -5,7 +5,6 @@ Most files of a library only define things. To know that is enough for the seedi
 
 from __future__ import annotations
 
-import ast
 from functools import cache
 from typing import NamedTuple
 
@@ -24,20 +23,11 @@ class Outline(NamedTuple):
 
 def outline_of(facts: ModuleFacts) -> Outline:
     """The outline of a file."""
-    imports = tuple((b.target, b.level) for b in facts.imports if b.node in facts.tree.body or _at_top(b.node, facts))
+    at_top = {node for node, _ in facts.scope.runs}  # also within an `if`, a `try` or a class
+    imports = tuple((b.target, b.level) for b in facts.imports if b.node in at_top)
     text = facts.source.text.lower()
     active = any(word in text for word in _CONFIGURES) or _runs_something(facts)
     return Outline(imports, active)
-
-
-def _at_top(node: ast.AST, facts: ModuleFacts) -> bool:
-    """Whether an import stands at the top level, though within an `if` or a `try`."""
-    return any(
-        node in getattr(top, field, ())
-        for top in facts.tree.body
-        if isinstance(top, ast.If | ast.Try)
-        for field in ("body", "orelse", "finalbody")
-    )
 
 
 def _runs_something(facts: ModuleFacts) -> bool:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.calls import Call
+from torchrepro_lint.dataflow.grafts import graft
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.dataflow.store import remembered
@@ -33,13 +34,19 @@ class Draw(NamedTuple):
 
 
 class Seeder(NamedTuple):
-    """A call that seeds `families`; `seed` is the seed's expression, None when it is left out."""
+    """A call that seeds `families`; `seed` is the seed's expression, None when it is left out. With one of the values
+    `off` it seeds nothing."""
 
     families: tuple[str, ...]
     node: ast.Call
     scope: Scope
     seed: ast.expr | None
     none: str
+    off: tuple[object, ...] = ()
+
+    def is_off(self, value: object) -> bool:
+        """Whether the call leaves the program unseeded with this value as its seed."""
+        return (value is None and self.none != "constant") or any(value is switch for switch in self.off)
 
 
 @cache
@@ -191,9 +198,25 @@ def seeder_of(program: Program, name: str | None, call: ast.Call, scope: Scope) 
     row = _seeders().get(name) if name is not None else _seeder_method(call)
     if row is None:
         return None
-    seed = Call(call, scope, name or "", program).argument(row["seed"], row.get("position"))
-    known = seed.node if seed is not None and seed is not UNKNOWN else None
-    return Seeder(tuple(row["families"]), call, scope, known, _none(row, absent=seed is None))
+    site = Call(call, scope, name or "", program)
+    seed = _configured(row, site) or site.argument(row["seed"], row.get("position"))
+    known = seed.node if isinstance(seed, Site) else None
+    none = _none(row, absent=seed is None)
+    return Seeder(tuple(row["families"]), call, scope, known, none, tuple(row.get("off", ())))
+
+
+def _configured(row: Mapping[str, Any], site: Call) -> Site | None:
+    """The seed that a configuration file gives: of files that the user may choose, one that keeps it from seeding."""
+    if "entry" not in row:
+        return None
+    from torchrepro_lint.dataflow.interfaces import entries  # few programs get here
+
+    found = sorted(entries(site, row["entry"]), key=lambda entry: not _is_off(row, entry.node))
+    return Site(graft(found[0]), found[0].scope) if found else None
+
+
+def _is_off(row: Mapping[str, Any], value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and any(value.value is switch for switch in row["off"])
 
 
 def _seeder_method(call: ast.Call) -> Mapping[str, Any] | None:

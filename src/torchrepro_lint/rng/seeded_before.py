@@ -10,6 +10,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from torchrepro_lint.dataflow.conditions import are_exclusive
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.project.entries import entries
@@ -20,8 +21,8 @@ _SEEDS = re.compile(r"seed|determinis|reproduc", re.IGNORECASE)
 
 def may_be_seeded_before(call: ast.Call, scope: Scope, program: Program, depth: int = 0) -> bool:
     """Whether a seed may have been set when `call` runs; true also where no program is known to run it."""
-    above = (c for c, where in _calls_of(scope.function) if _stands_before(c, call))
-    if any(_may_seed(c, scope, program) for c in above):
+    above = [site for site in _calls_of(scope.function) if _stands_before(site[0], call)]
+    if any(_may_seed(*site, program) and not are_exclusive(site, (call, scope)) for site in above):
         return True
     function = scope.function
     if function.kind == "module":

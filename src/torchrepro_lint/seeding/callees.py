@@ -22,9 +22,10 @@ MAX_OWNERS = 4
 _PROCESS = "multiprocessing.Process"
 _RUN = (_PROCESS, "threading.Thread")  # their objects are made to be started
 EXITS = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit", "os.abort"})
-_SPAWNERS = frozenset({"torch.multiprocessing.spawn", "torch.multiprocessing.start_processes",
-                       "torch.distributed.launcher.elastic_launch",
-                       "torch.distributed.launcher.api.elastic_launch"})  # fmt: skip
+# What starts processes and gives each its number first, by default afresh: a `start_method` may be passed.
+NUMBERING = frozenset({"torch.multiprocessing.spawn", "torch.multiprocessing.start_processes"})
+_SPAWNERS = NUMBERING | {"torch.distributed.launcher.elastic_launch",
+                         "torch.distributed.launcher.api.elastic_launch"}  # fmt: skip
 _ELSEWHERE = frozenset({"worker_init_fn", "collate_fn"})  # run in the loader's workers
 _REMOTE = "torch.distributed.rpc."  # makes an object of a class that it is given; others mostly keep the class
 
@@ -159,9 +160,10 @@ class Callees:
         return name in _SPAWNERS or last_name(call.func) == "Process"
 
     @staticmethod
-    def spawns(name: str | None) -> bool:
+    def spawns(name: str | None, call: ast.Call) -> bool:
         """Whether it runs them in one that starts afresh, whatever is set."""
-        return name in _SPAWNERS
+        method = next((k.value for k in call.keywords if k.arg == "start_method"), None)
+        return name in _SPAWNERS and not (isinstance(method, ast.Constant) and method.value == "fork")
 
 
 def runs_only_what_it_is_given(name: str | None, written: str) -> bool:

@@ -233,8 +233,10 @@ class _Interpreter:
         return state
 
     def _branch(self, item: Branch, state: State, frame: Frame) -> State:
-        test = item.node.test
+        test, read = item.node.test, self.options.of_files
         truth = self.options.truth(test, item.scope, frame)
+        if truth is Truth.NEVER and self.options.of_files > read:
+            truth = Truth.RARELY  # with another number in the file it is true: what would be run then is noted
         if isinstance(item.node, ast.If):
             self.found.tests[item.node] = truth
         if truth is Truth.ALWAYS:
@@ -351,7 +353,10 @@ class _Interpreter:
             else:
                 state = self._function(method, call, frame, state, owner)
         for base in self._callees.inherited_constructors(owner):
+            self.found.reached.add(base.rpartition(".")[2])
             state = self.effects.apply(base, call, state, scope, frame)
+            for method, of in self._callees.run_by(base, call, scope):
+                state = self._function(method, None, frame, state, of)
         for method in self._callees.overridden(owner):
             state = self._function(method, None, frame, state, owner)
         return state
@@ -391,7 +396,7 @@ class _Interpreter:
 
     def _starts_afresh(self, name: str | None, call: ast.Call, scope: Scope) -> bool:
         """Whether a call runs functions in processes that share nothing with this one, not even by a fork."""
-        if self._callees.spawns(name):
+        if self._callees.spawns(name, call):
             return True
         if name == "multiprocessing.Process":
             chosen = [c for f in self.found.files for c, _ in f.calls.get("set_start_method", ())]
@@ -425,11 +430,11 @@ class _Interpreter:
         if ".transforms." in name:
             listed = [e for a in call.args for e in (a.elts if isinstance(a, ast.List | ast.Tuple) else [a])]
             return self._run_in_workers(
-                self._callees.classes(listed, scope), "__call__", call, state, scope, frame, True
+                self._callees.classes(listed, scope), "__call__", call, state, scope, frame, None
             )
         return state
 
-    def _drawn_by_items(self, call: ast.Call, state: State, scope: Scope, workers: bool) -> State:
+    def _drawn_by_items(self, call: ast.Call, state: State, scope: Scope, workers: bool | None) -> State:
         """What a pipeline of transforms draws that the data set was constructed with: by the class of each."""
         outer, self.effects.in_workers = self.effects.in_workers, workers
         self._chain.append(Step(call, scope))
@@ -439,14 +444,23 @@ class _Interpreter:
         self.effects.in_workers = outer
         return state
 
-    def _has_workers(self, call: ast.Call, scope: Scope, frame: Frame) -> bool:
-        """Whether the loader has worker processes for certain or by default."""
+    def _has_workers(self, call: ast.Call, scope: Scope, frame: Frame) -> bool | None:
+        """Whether the loader has worker processes for certain or by default; None where it may have."""
         workers = next((k.value for k in call.keywords if k.arg == "num_workers"), None)
-        values = self.options.values(workers, scope, frame) if workers is not None else []
-        return workers is not None and (not values or any(v.value for v in values))
+        if workers is None:
+            return False
+        values = self.options.values(workers, scope, frame)
+        return any(v.value for v in values) if values else None
 
     def _run_in_workers(
-        self, owners: list[Scope], method: str, call: ast.Call, state: State, scope: Scope, frame: Frame, workers: bool
+        self,
+        owners: list[Scope],
+        method: str,
+        call: ast.Call,
+        state: State,
+        scope: Scope,
+        frame: Frame,
+        workers: bool | None,
     ) -> State:
         outer, self.effects.in_workers = self.effects.in_workers, workers
         for owner in owners:

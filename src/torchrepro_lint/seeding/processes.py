@@ -21,12 +21,12 @@ from torchrepro_lint.loading.loaders import loader_calls, shuffling
 from torchrepro_lint.loading.same_order import differs_by_rank
 from torchrepro_lint.rng.draws import Draw, draw_of
 from torchrepro_lint.rng.own_seed import added
+from torchrepro_lint.seeding.callees import NUMBERING
 from torchrepro_lint.seeding.seeding import TRAINS, Seeding, Witness
 from torchrepro_lint.seeding.transfer import is_besides
 
 _SPLITS = frozenset({"random_split", "randperm"})
 _JOIN = "torch.distributed.init_process_group"
-_SPAWN = "torch.multiprocessing.spawn"
 
 
 class RankSeed(NamedTuple):
@@ -53,9 +53,10 @@ def rank_seed(seeding: Seeding, process: Scope | None, program: Program) -> Rank
 def _rank_of_process(seeding: Seeding, process: Scope, program: Program) -> RankSeed | None:
     """The first parameter of what `mp.spawn` runs. Processes that are started otherwise are numbered by no one."""
     spawned = any(
-        program.callee(call, scope) == _SPAWN and process in (f for _, f in program.given(call, scope))
+        program.callee(call, scope) in NUMBERING and process in (f for _, f in program.given(call, scope))
         for facts in seeding.visited
-        for call, scope in facts.calls.get("spawn", ())
+        for name in sorted(name.rpartition(".")[2] for name in NUMBERING)
+        for call, scope in facts.calls.get(name, ())
     )
     arguments = process.node.args.args if isinstance(process.node, ast.FunctionDef) else []
     return RankSeed(arguments[0].arg) if spawned and arguments else RankSeed()

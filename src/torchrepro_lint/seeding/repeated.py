@@ -10,6 +10,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.loading.samplers import is_evaluation
@@ -100,19 +101,50 @@ def _header(loop: Loop, scope: Scope) -> str:
 
 
 def _unit(loop: Loop, scope: Scope) -> str:
-    return "epoch" if "epoch" in _header(loop, scope).lower() else "step"
+    inner = (n for statement in loop.body for n in ast.walk(statement) if isinstance(n, Loop))
+    is_of_passes = any(last_name(call.func) == "backward" for n in inner for call in _calls(n))
+    return "epoch" if is_of_passes or "epoch" in _header(loop, scope).lower() else "step"
+
+
+def _calls(loop: Loop) -> list[ast.Call]:
+    return [n for statement in loop.body for n in ast.walk(statement) if isinstance(n, ast.Call)]
 
 
 def _trains(loop: Loop, scope: Scope, program: Program) -> bool:
-    """Whether the loop goes on training one model; where each round makes an optimizer, it starts another run."""
+    """Whether the loop goes on training one model: with an optimizer that is there before it. Where each round makes
+    one, it starts another run; where none is seen, names say what the rounds are."""
+    calls = _calls(loop)
+    if any(_makes_optimizer(c, scope, program) for c in calls):
+        return False
+    own = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    if any(holder not in own for holder in _stepped(calls, scope, program)):
+        return True
     header = _header(loop, scope)
     if not _ROUNDS.search(header) or ("epoch" not in header.lower() and _OTHER.search(header)):
         return False
-    calls = [n for statement in loop.body for n in ast.walk(statement) if isinstance(n, ast.Call)]
-    if any(_makes_optimizer(c, scope, program) for c in calls):
-        return False
     names = {last_name(c.func) for c in calls}
     return bool(names & _TRAINS) or any(_TRAINING.search(n) for n in names)
+
+
+def _stepped(calls: list[ast.Call], scope: Scope, program: Program) -> Iterator[str]:
+    """The names of the optimizers that take steps here, or in a function that they are passed to."""
+    yield from _steps(calls)
+    for call in calls:
+        callee = program.resolve(call.func, scope) if isinstance(call.func, ast.Name) else None
+        if isinstance(callee, Scope) and isinstance(callee.node, ast.FunctionDef):
+            for name in _steps([node for node, _ in callee.runs if isinstance(node, ast.Call)]):
+                passed = argument_for(call, callee, name)
+                yield from (passed.id,) if isinstance(passed, ast.Name) else ()
+
+
+def _steps(calls: list[ast.Call]) -> Iterator[str]:
+    """The names of which `step()` is called, in code that computes gradients: optimizers, and what goes with them."""
+    if not any(last_name(call.func) == "backward" for call in calls):
+        return
+    for call in calls:
+        match call:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="step"), args=[], keywords=[]):
+                yield name
 
 
 def _makes_optimizer(call: ast.Call, scope: Scope, program: Program) -> bool:

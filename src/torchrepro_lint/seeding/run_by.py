@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Display, Reference, Result
+from torchrepro_lint.dataflow.interfaces import interfaces
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope, last_name
 from torchrepro_lint.index.facts import dotted
@@ -116,7 +117,8 @@ def run_by(name: str | None, call: ast.Call, scope: Scope, program: Program) -> 
         for value in (*call.args, *(k.value for k in call.keywords)):
             for owner in _classes(value, scope, program):
                 if any(b.rpartition(".")[2] in _LIGHTNING for b in program.external_bases(owner)):
-                    yield from _methods(owner, _HOOKS, program)
+                    made = ("__init__",) if name in interfaces() else ()
+                    yield from _methods(owner, (*made, *_HOOKS), program)
     elif name == _LOADER:
         for keyword in call.keywords:
             if keyword.arg in ("sampler", "batch_sampler"):

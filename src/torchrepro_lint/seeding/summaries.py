@@ -287,6 +287,8 @@ class Summaries:
             bases = callees.inherited_constructors(callee)
             if not all(self._draws_itself(base, call, scope, draws) for base in bases):
                 return None
+            if any(callees.run_by(base, call, scope) for base in bases):
+                return None
             return [(method, callee) for method in (*callees.constructors(callee), *callees.overridden(callee))]
         if callee.kind not in ("function", "lambda"):
             return []

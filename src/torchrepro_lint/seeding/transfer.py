@@ -15,6 +15,7 @@ from torchrepro_lint.dataflow.options import Options
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reads
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
+from torchrepro_lint.project.versions import may_be
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.rng.draws import Draw, Seeder, draw_of, is_seeder, seeder_of
 from torchrepro_lint.rng.generators import is_own
@@ -44,7 +45,7 @@ class Effects:
         self.chain: list[Step] = []
         self.process: Scope | None = None
         self.child: Scope | None = None  # the function of the forked process that the walk is in
-        self.in_workers = False
+        self.in_workers: bool | None = False  # None where it may be
         self.doubts = 0  # how many tests that are not worked out lie between the entry and here
         self.cases = 0  # how many of them choose by a setting's value
         self.rare = 0  # how many of them are not passed by default
@@ -56,11 +57,10 @@ class Effects:
 
     @contextmanager
     def process_of(self, function: Scope) -> Iterator[State]:
-        """A spawned process starts afresh and runs the module's top level only: seeds there do reach it."""
+        """A spawned process starts afresh and runs the top level of modules only: seeds there do reach it."""
         levels = dict.fromkeys(FAMILIES, UNSEEDED)
         for seeder in self.found.seeders:
-            own = seeder.scope.facts in (function.facts, self.found.entry.facts)
-            if own and seeder.scope.kind == "module" and not _is_guarded(seeder):
+            if seeder.scope.kind == "module" and not _is_guarded(seeder):
                 levels.update(dict.fromkeys(seeder.families, SEEDED))
         outer, self.process = self.process, function
         made, self.deferred = self.deferred, ()
@@ -142,13 +142,13 @@ class Effects:
 
     def _seed_level(self, seeder: Seeder, frame: Frame) -> int:
         """Seeded, unless the seed is None for certain or by default."""
-        if seeder.none == "constant":
+        if seeder.none == "constant" and (seeder.seed is None or not seeder.off):
             return SEEDED
         if seeder.seed is None:
             is_left_out = not seeder.node.args and not seeder.node.keywords
             return UNSEEDED if is_left_out else SEEDED
         values = self.options.values(seeder.seed, seeder.scope, frame)
-        if not values or not all(v.value is None for v in values) or _is_asserted(seeder.seed, seeder):
+        if not values or not all(seeder.is_off(v.value) for v in values) or _is_asserted(seeder.seed, seeder):
             return SEEDED
         return MAYBE if any(v.settable for v in values) else UNSEEDED
 
@@ -161,14 +161,15 @@ class Effects:
     def _draw(self, draw: Draw, state: tuple[Family, ...]) -> State:
         i = FAMILIES.index(draw.family)
         old = state[i]
-        if self.in_workers and draw.family != "torch":  # a worker seeds its own generators from torch's
+        may_be_in_workers = self.in_workers is not False and draw.family != "torch"
+        if may_be_in_workers:  # which seed their own generators from torch's
             old = old._replace(level=max(old.level, state[FAMILIES.index("torch")].level))
             self.drawn_in_workers += 1
         is_seeded = old.level == SEEDED
         if (is_seeded and draw.family in self.found.drawn) or is_besides(draw):
             return state
         kind = kind_of(draw)
-        if self.in_workers and draw.family != "torch":
+        if may_be_in_workers:
             kind = "in workers"
         if kind == "init" and self._overwritten(draw):
             self.depending += 1
@@ -185,7 +186,7 @@ class Effects:
             self.doubts == 0, self.cases > 0, self.rare > 0, self.draws,
         )  # fmt: skip
         self.found.drawn.setdefault(draw.family, witness)
-        if is_seeded:
+        if is_seeded or (draw.family != "torch" and self._is_seeded_by_workers()):
             return state
         if draw.deferred or self.in_use:
             self.deferred += (witness,)
@@ -194,6 +195,10 @@ class Effects:
         if (old.early is None or (witness.sure and not old.early.sure)) and old.level == UNSEEDED:
             return (*state[:i], old._replace(early=witness), *state[i + 1 :])
         return state
+
+    def _is_seeded_by_workers(self) -> bool:
+        """Whether the processes that draw surely seed their generators from torch's: since 1.9 they all do."""
+        return self.in_workers is True and not may_be(self.program.project.torch_version, "<1.9")
 
     def _record(self, witness: Witness) -> None:
         """Note a draw that no seed dominates."""
@@ -210,7 +215,7 @@ class Effects:
 
     def adds_nothing(self, draws: Iterable[tuple[str, str]], state: State) -> bool:
         """Whether draws of these families and kinds would change neither the state nor what was found."""
-        if state is None or self.in_workers or self.process is not None or self.child is not None:
+        if state is None or self.in_workers is not False or self.process is not None or self.child is not None:
             return False
         return all(self._is_known(family, kind, state[FAMILIES.index(family)]) for family, kind in draws)
 
