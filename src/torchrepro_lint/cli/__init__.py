@@ -36,7 +36,7 @@ def main() -> None:
 
 def _command(arguments: Sequence[str]) -> int:
     """Run what the command line asks for; the exit code."""
-    paths = _paths(arguments)
+    paths = paths_alone(arguments)
     if paths is not None:
         from torchrepro_lint.cli.plain import check
 
@@ -46,7 +46,7 @@ def _command(arguments: Sequence[str]) -> int:
     return program()  # type: ignore[no-any-return]
 
 
-def _paths(arguments: Sequence[str]) -> Sequence[str] | None:
+def paths_alone(arguments: Sequence[str]) -> Sequence[str] | None:
     """The paths to check, where nothing else is asked for: no option, no other command, and no pattern, which Windows
     leaves to the program."""
     paths = arguments[1:] if arguments and arguments[0] == "check" else arguments

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TypeVar
 
 from torchrepro_lint.cli import streams
 
 FAILED = 2
 UNHEARD = 1  # as other programs end whose output nobody reads any more
 INTERRUPTED = 130  # as a shell reports a program that Ctrl-C ended
+T = TypeVar("T")
 
 
-def exit_code(work: Callable[[], Any]) -> Any:
+def exit_code(work: Callable[[], T]) -> T | int:
     """What `work` gives; where it cannot be done, say why."""
     try:
         return work()
