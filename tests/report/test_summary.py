@@ -67,8 +67,7 @@ def _two_rules() -> Result:
         finding(B, fix=fix()),
         finding(C, fix=fix(Safety.UNSAFE)),
     )
-    made = made._replace(statistics={"TRP201": 2, "TRP401": 1, "programs given up on": 4})
-    return made
+    return made._replace(statistics={"TRP201": 2, "TRP401": 1, "programs given up on": 4})
 
 
 def test_the_table_counts_by_rule_and_certainty_and_shows_other_counts() -> None:
