@@ -40,22 +40,22 @@ class Tracker:
 
     def expect(self, questions: Iterable[Question]) -> None:
         """Give these questions the first bits, in this order: sets of them have been kept."""
-        for question in questions:
-            self._numbered[question] = self._number(question)
+        self.order += questions
+        self._numbered = {question: number for number, question in enumerate(self.order)}
 
     def reopen(self, questions: Iterable[Question]) -> None:
         """Take these as not asked yet, since a file has changed. They keep their bits."""
         for question in questions:
             if question in self._bits:
-                self._numbered[question] = self._bits.pop(question)
+                self._numbered[question] = self._bits.pop(question).bit_length() - 1
                 del self.answers[question]
 
     def _number(self, question: Question) -> int:
-        bit = self._numbered.pop(question, None)
-        if bit is None:
-            bit = 1 << len(self.order)
+        number = self._numbered.pop(question, None)
+        if number is None:
+            number = len(self.order)
             self.order.append(question)
-        return bit
+        return 1 << number
 
     def knows(self, question: Question) -> bool:
         """Take down a question whose answer is known; whether it is."""
@@ -85,10 +85,11 @@ class Tracker:
 
 def numbers(bits: int) -> Iterator[int]:
     """Which bits a number has."""
-    while bits:
-        lowest = bits & -bits
-        yield lowest.bit_length() - 1
-        bits ^= lowest
+    digits = bin(bits)[:1:-1]  # the lowest first: a text is searched, where arithmetic would copy all of it for each
+    number = digits.find("1")
+    while number >= 0:
+        yield number
+        number = digits.find("1", number + 1)
 
 
 class Untracked(Tracker):
