@@ -35,7 +35,7 @@ from torchrepro_lint.source import CONFIGURATIONS, PLOTS, SourceError, SourceFil
 from torchrepro_lint.suppression import Suppressor
 from torchrepro_lint.time_limit import TimeLimitError, limited
 from torchrepro_lint.timings import Timings
-from torchrepro_lint.tracking import Question, Tracker, Untracked
+from torchrepro_lint.tracking import Question, Tracker, Untracked, bits, numbers
 
 if TYPE_CHECKING:
     from torchrepro_lint.cache import Cache
@@ -175,6 +175,7 @@ class Run:
         self._failures: dict[Path, Finding] = {}
         self._seen: dict[Path, int] = {}
         self._other: Suppressor | None = None
+        self._asked_by: dict[int, list[int]] = {}  # the numbers that the questions of another process have here
         settings = request.resolver.for_path(self.root / "pyproject.toml")
         self._max_size = settings.max_file_size * 1_000_000
         self._seconds = settings.max_file_seconds
@@ -376,10 +377,9 @@ class Run:
         self.problems += outcome.problems
         if self.request.timings is not None:
             self.request.timings.add(outcome.taken)
-        outer = self.tracker.begin()
-        for question, answer in outcome.asked.items():
-            self.tracker.note(question, answer)
-        rests = self.tracker.end(outer)
+        asked = self._asked_by.setdefault(outcome.worker, [])
+        asked[outcome.told :] = [self.tracker.learn(question, answer) for question, answer in outcome.asked]
+        rests = self.tracker.rest_on(bits(asked[number] for number in numbers(outcome.rests)))
         if not outcome.problems:
             self._keep(path, rests, findings)
         return findings
@@ -568,12 +568,16 @@ def _each(run: Run, files: Sequence[Path]) -> Iterator[tuple[Path, list[Finding]
 
 
 class Outcome(NamedTuple):
-    """What another process came to for one file, as plain data, and what that rests on."""
+    """What another process came to for one file, as plain data. `rests` is the set of questions that it rests on, with
+    the numbers that they have there; `asked` are those that came after the first `told`, with their answers."""
 
     findings: list[Any]
     suppressed: list[Any]
     problems: list[str]
-    asked: dict[Question, Any]
+    worker: int
+    rests: int
+    told: int
+    asked: list[tuple[Question, Any]]
     taken: dict[tuple[Kind, str], float]
 
 
@@ -581,19 +585,24 @@ def _begin(request: Request) -> Callable[[str], Outcome]:
     """Begin to check files of a project in a process of its own."""
     gc.disable()
     run = Run(request)
+    tracker = run.tracker
+    known = 0  # questions that have been told
 
     def work(name: str) -> Outcome:
-        path, told = Path(name), len(run.problems)
-        outer = run.tracker.begin()
+        nonlocal known
+        path, problems, told = Path(name), len(run.problems), known
+        outer = tracker.begin()
         findings = run.check_file(path)
-        rests = run.tracker.end(outer)
+        rests = tracker.end(outer)
         run.program.release()
-        asked = {question: run.tracker.answers[question] for question in run.tracker.questions(rests)}
+        asked = [(question, tracker.answers[question]) for question in tracker.order[told:]]
+        known = len(tracker.order)
         suppressed = run.suppressed.get(path, ())
         taken = dict(request.timings.taken) if request.timings is not None else {}
         if request.timings is not None:
             request.timings.taken.clear()
-        return Outcome(encoded(findings), encoded(suppressed), run.problems[told:], asked, taken)
+        news = run.problems[problems:]
+        return Outcome(encoded(findings), encoded(suppressed), news, os.getpid(), rests, told, asked, taken)
 
     return work
 

@@ -38,6 +38,19 @@ class Tracker:
             self.answers[question] = answer
         self.current |= bit
 
+    def learn(self, question: Question, answer: Any) -> int:
+        """Take down what was asked elsewhere, on which the work at hand does not rest; the number of its bit."""
+        outer = self.begin()
+        self.note(question, answer)
+        self.forget(outer)
+        return self._bits[question].bit_length() - 1
+
+    def rest_on(self, questions: int) -> int:
+        """Let the work at hand rest on a set of questions, which is given back."""
+        outer = self.begin()
+        self.current = questions
+        return self.end(outer)
+
     def expect(self, questions: Iterable[Question]) -> None:
         """Give these questions the first bits, in this order: sets of them have been kept."""
         self.order += questions
@@ -83,13 +96,22 @@ class Tracker:
         return [self.order[number] for number in numbers(rests)]
 
 
-def numbers(bits: int) -> Iterator[int]:
+def numbers(rests: int) -> Iterator[int]:
     """Which bits a number has."""
-    digits = bin(bits)[:1:-1]  # the lowest first: a text is searched, where arithmetic would copy all of it for each
+    digits = bin(rests)[:1:-1]  # the lowest first: a text is searched, where arithmetic would copy all of it for each
     number = digits.find("1")
     while number >= 0:
         yield number
         number = digits.find("1", number + 1)
+
+
+def bits(numbers: Iterable[int]) -> int:
+    """The number that has these bits."""
+    found = list(numbers)
+    digits = bytearray(b"0") * (max(found, default=0) + 1)
+    for number in found:
+        digits[number] = ord("1")
+    return int(digits[::-1], 2)
 
 
 class Untracked(Tracker):
