@@ -106,9 +106,7 @@ def findings_of(live: Live) -> list[Finding]:
 
 def _plain(finding: Finding) -> Finding:
     """A finding that can be put into a set."""
-    from dataclasses import replace
-
-    return replace(finding, properties=repr(sorted(finding.properties.items())))  # type: ignore[arg-type]
+    return finding._replace(properties=repr(sorted(finding.properties.items())))  # type: ignore[arg-type]
 
 
 if __name__ == "__main__":

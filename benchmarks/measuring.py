@@ -41,12 +41,13 @@ class Process:
 
 @dataclass(frozen=True)
 class Command:
-    """What is run, where, what it reads, and the exit code that means that it did its work."""
+    """What is run, where, what it reads, and the exit code that means that it did its work; None where that tells what
+    was found."""
 
     arguments: Sequence[str]
     folder: Path | None = None
     stdin: bytes = b""
-    code: int = 0
+    code: int | None = 0
 
 
 def environment() -> dict[str, str]:
@@ -75,7 +76,7 @@ def measure(command: Command, stdout: Path | None = None) -> Process:
         child.returncode = os.waitstatus_to_exitcode(status)
         err.seek(0)
         said = err.read().decode(errors="replace")
-    if child.returncode != command.code or "Traceback" in said:
+    if command.code not in (child.returncode, None) or "Traceback" in said:
         raise SystemExit(f"{said}\nexit code {child.returncode} from {' '.join(command.arguments)[:200]}")
     unit = 1 if sys.platform == "darwin" else 1024
     return Process(child.returncode, wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * unit)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from torchrepro_lint.engine import Narrowing, Request, Run, SettingsSource, check_files
@@ -74,13 +73,13 @@ class _Changes:
     def _changed_lines(self, source: SourceFile) -> frozenset[int]:
         key = source.rel, source.text
         if key not in self._lines:
-            self._lines[key] = frozenset(_added(self._old_lines(source), _lines_of(source)))
+            self._lines[key] = frozenset(_added(self._old_lines(source), source.lines()))
         return self._lines[key]
 
     def _old_lines(self, source: SourceFile) -> Sequence[str]:
         old = self.repository.prefix + self.old_names[source.rel]
         try:
-            return _lines_of(source_from_bytes(self.repository.read(self.base, old), source.path, source.rel))
+            return source_from_bytes(self.repository.read(self.base, old), source.path, source.rel).lines()
         except SourceError:
             return ()
 
@@ -162,11 +161,7 @@ def _found_in(finding: Finding) -> str:
 def _renamed(finding: Finding, path: str) -> Finding:
     if finding.location.path.endswith(CONFIGURATIONS):
         return finding
-    return replace(finding, location=replace(finding.location, path=path))
-
-
-def _lines_of(source: SourceFile) -> list[str]:
-    return [source.line(number) for number in range(1, len(source.line_starts) + 1)]
+    return finding._replace(location=finding.location._replace(path=path))
 
 
 def _line_in_text(source: SourceFile, cell: int | None, line: int) -> int:

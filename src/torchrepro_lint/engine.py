@@ -13,9 +13,9 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
-from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from torchrepro_lint import ISSUES, __version__, cards, checks, selection
@@ -35,7 +35,7 @@ from torchrepro_lint.source import CONFIGURATIONS, PLOTS, SourceError, SourceFil
 from torchrepro_lint.suppression import Suppressor
 from torchrepro_lint.time_limit import TimeLimitError, limited
 from torchrepro_lint.timings import Timings
-from torchrepro_lint.tracking import Question, Tracker, Untracked
+from torchrepro_lint.tracking import Question, Tracker, Untracked, bits, numbers
 
 if TYPE_CHECKING:
     from torchrepro_lint.cache import Cache
@@ -52,6 +52,7 @@ _OF_FILES: dict[str, Any] = {"select": None, "ignore": (), "extend_select": (), 
                              "baseline": None, "min_certainty": "", "max_file_seconds": 0, "cache_dir": ""}  # fmt: skip
 ENGINE_CODES = ("TRP001", "TRP002", "TRP003", "TRP004")
 IN_BASELINE = "in the baseline"  # a reason to leave a finding out that reports for programs tell
+_NONE: Mapping[Any, Any] = MappingProxyType({})
 FAILURES = ("TRP001", "TRP003")  # work that was not done: whatever is left out of a report, not these
 
 
@@ -92,19 +93,19 @@ class Request(NamedTuple):
     timings: Timings | None = None
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class Result:
+class Result(NamedTuple):
     """What a run found. `findings` are sorted; `files` are relative to `root`.
 
     `left_out` has what is not reported, by the reason of the narrowing; `suppressed` what comments silence;
-    `programs` for each file the checked files that start a program it belongs to. The last two where asked for.
+    `programs` for each file the checked files that start a program it belongs to. The last two where asked for. `texts`
+    stand in for files, `configurations` are those that fixes may edit.
     """
 
     root: Path
     findings: tuple[Finding, ...] = ()
     files: tuple[str, ...] = ()
     missing: tuple[Path, ...] = ()
-    statistics: Mapping[str, int] = field(default_factory=dict)
+    statistics: Mapping[str, int] = _NONE
     fixed: int = 0
     made_unsafe: bool = False
     not_fixed: tuple[str, ...] = ()
@@ -112,11 +113,11 @@ class Result:
     diffs: tuple[tuple[str, str], ...] = ()
     fixed_text: str | None = None
     problems: tuple[str, ...] = ()
-    left_out: Mapping[str, tuple[Finding, ...]] = field(default_factory=dict)
+    left_out: Mapping[str, tuple[Finding, ...]] = _NONE
     suppressed: tuple[Finding, ...] = ()
-    programs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    _text_of: Mapping[Path, str] = field(default_factory=dict)
-    _configurations: frozenset[str] = frozenset()  # that fixes may edit
+    programs: Mapping[str, tuple[str, ...]] = _NONE
+    texts: Mapping[Path, str] = _NONE
+    configurations: frozenset[str] = frozenset()
 
     @property
     def fixable(self) -> int:
@@ -130,7 +131,7 @@ class Result:
 
     def _with_fix(self, safety: Safety) -> int:
         """Findings with such a fix, in the checked files and what configures them: no other is written."""
-        writable = {*self.files, *self._configurations}
+        writable = {*self.files, *self.configurations}
         fixes = [f.fix for f in self.findings if f.fix is not None and f.fix.safety is safety]
         return sum(all(edit.path in writable for edit in fix.edits) for fix in fixes)
 
@@ -143,8 +144,8 @@ class Result:
         """The text that the findings in `rel` are about."""
         path = self.root / rel
         try:
-            if path in self._text_of:
-                return source_from_text(self._text_of[path], path, rel)
+            if path in self.texts:
+                return source_from_text(self.texts[path], path, rel)
             return read_source(path, rel)
         except SourceError:
             return None
@@ -174,6 +175,7 @@ class Run:
         self._failures: dict[Path, Finding] = {}
         self._seen: dict[Path, int] = {}
         self._other: Suppressor | None = None
+        self._asked_by: dict[int, list[int]] = {}  # the numbers that the questions of another process have here
         settings = request.resolver.for_path(self.root / "pyproject.toml")
         self._max_size = settings.max_file_size * 1_000_000
         self._seconds = settings.max_file_seconds
@@ -375,10 +377,9 @@ class Run:
         self.problems += outcome.problems
         if self.request.timings is not None:
             self.request.timings.add(outcome.taken)
-        outer = self.tracker.begin()
-        for question, answer in outcome.asked.items():
-            self.tracker.note(question, answer)
-        rests = self.tracker.end(outer)
+        asked = self._asked_by.setdefault(outcome.worker, [])
+        asked[outcome.told :] = [self.tracker.learn(question, answer) for question, answer in outcome.asked]
+        rests = self.tracker.rest_on(bits(asked[number] for number in numbers(outcome.rests)))
         if not outcome.problems:
             self._keep(path, rests, findings)
         return findings
@@ -426,7 +427,7 @@ class Run:
             if not self._is_silenced(code, draft, module.facts, suppressor):
                 findings.append(self._without_silenced_edits(complete(code, draft, module.facts), suppressor))
             elif self.request.keep_suppressed or self.tracker.is_on:
-                silenced = replace(complete(code, draft, module.facts), fix=None)
+                silenced = complete(code, draft, module.facts)._replace(fix=None)
                 self.suppressed.setdefault(module.facts.source.path, []).append(silenced)
         return findings
 
@@ -502,15 +503,15 @@ class Run:
         for edit in finding.fix.edits if finding.fix is not None else ():
             facts = self.program.load(str(self.root / edit.path)) if edit.path != here.source.rel else here.facts
             if facts is None:
-                return replace(finding, fix=None)
+                return finding._replace(fix=None)
             there = here if facts is here.facts else self._suppressor_of(facts)
             if any(there.covers(finding.code, line) for line in there.touched(edit)):
-                return replace(finding, fix=None)
+                return finding._replace(fix=None)
             beside = there.beside(edit)
             if beside is None:
-                return replace(finding, fix=None)
+                return finding._replace(fix=None)
             edits.append(beside)
-        return replace(finding, fix=replace(finding.fix, edits=tuple(edits))) if finding.fix is not None else finding
+        return finding._replace(fix=finding.fix._replace(edits=tuple(edits))) if finding.fix is not None else finding
 
     def _suppressor_of(self, facts: ModuleFacts) -> Suppressor:
         """Of another file than the one that is checked: the last one is kept, since many fixes edit the same."""
@@ -569,12 +570,16 @@ def _each(run: Run, files: Sequence[Path]) -> Iterator[tuple[Path, list[Finding]
 
 
 class Outcome(NamedTuple):
-    """What another process came to for one file, as plain data, and what that rests on."""
+    """What another process came to for one file, as plain data. `rests` is the set of questions that it rests on, with
+    the numbers that they have there; `asked` are those that came after the first `told`, with their answers."""
 
     findings: list[Any]
     suppressed: list[Any]
     problems: list[str]
-    asked: dict[Question, Any]
+    worker: int
+    rests: int
+    told: int
+    asked: list[tuple[Question, Any]]
     taken: dict[tuple[Kind, str], float]
 
 
@@ -582,19 +587,24 @@ def _begin(request: Request) -> Callable[[str], Outcome]:
     """Begin to check files of a project in a process of its own."""
     gc.disable()
     run = Run(request)
+    tracker = run.tracker
+    known = 0  # questions that have been told
 
     def work(name: str) -> Outcome:
-        path, told = Path(name), len(run.problems)
-        outer = run.tracker.begin()
+        nonlocal known
+        path, problems, told = Path(name), len(run.problems), known
+        outer = tracker.begin()
         findings = run.check_file(path)
-        rests = run.tracker.end(outer)
+        rests = tracker.end(outer)
         run.program.release()
-        asked = {question: run.tracker.answers[question] for question in run.tracker.questions(rests)}
+        asked = [(question, tracker.answers[question]) for question in tracker.order[told:]]
+        known = len(tracker.order)
         suppressed = run.suppressed.get(path, ())
         taken = dict(request.timings.taken) if request.timings is not None else {}
         if request.timings is not None:
             request.timings.taken.clear()
-        return Outcome(encoded(findings), encoded(suppressed), run.problems[told:], asked, taken)
+        news = run.problems[problems:]
+        return Outcome(encoded(findings), encoded(suppressed), news, os.getpid(), rests, told, asked, taken)
 
     return work
 
@@ -628,18 +638,23 @@ def _users(run: Run) -> list[Path]:
 def finish(run: Run, findings: Mapping[Path, Sequence[Finding]]) -> Result:
     """Sort, fingerprint, leave out what is not to be reported, and count."""
     flat = _fingerprinted(findings)
-    result = Result(run.root, files=tuple(run.rel(f) for f in run.files), missing=run.missing, _text_of=run.overlay)
-    result.problems = tuple(run.problems)
-    result.outside = run.outside
-    kept, result.left_out = run.narrowed(flat)
-    result.findings = tuple(kept)
+    problems = tuple(run.problems)
+    kept, left_out = run.narrowed(flat)
     edited = {edit.path for f in kept if f.fix is not None for edit in f.fix.edits}
-    result._configurations = frozenset(rel for rel in edited if run.path_of(rel) is not None)
-    result.suppressed = tuple(_fingerprinted(run.suppressed)) if run.request.keep_suppressed else ()
-    if run.request.tell_programs:
-        result.programs = run.programs({f.location.path for f in kept})
-    result.statistics = dict(sorted(Counter(f.code for f in kept).items())) | run.bounds()
-    return result
+    return Result(
+        run.root,
+        tuple(kept),
+        tuple(run.rel(f) for f in run.files),
+        run.missing,
+        problems=problems,
+        outside=run.outside,
+        left_out=left_out,
+        suppressed=tuple(_fingerprinted(run.suppressed)) if run.request.keep_suppressed else (),
+        programs=run.programs({f.location.path for f in kept}) if run.request.tell_programs else {},
+        statistics=dict(sorted(Counter(f.code for f in kept).items())) | run.bounds(),
+        texts=run.overlay,
+        configurations=frozenset(rel for rel in edited if run.path_of(rel) is not None),
+    )
 
 
 def _fingerprinted(findings: Mapping[Path, Sequence[Finding]]) -> list[Finding]:

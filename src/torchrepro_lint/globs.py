@@ -27,6 +27,7 @@ _POSIX = {
     "xdigit": "0-9A-Fa-f",
 }
 _NEVER = "(?!)"
+_SPECIAL = frozenset("*?[\\")
 _T = TypeVar("_T")
 _CLASS = r"(?s)\[(?P<not>[!^])?(?P<items>\]?(?:\[:\w+:\]|\\.|[^\]\\])*)\]"
 _CLASS_ITEM = r"(?s)\[:(?P<posix>\w+):\]|\\(?P<escaped>.)|(?P<dash>-)|(?P<plain>.)"
@@ -38,19 +39,26 @@ class Globs:
     Paths are relative to the folder that the patterns belong to, with `/` and no `/` at either end.
     """
 
-    __slots__ = ("_anchored", "_ignores", "_named")
+    __slots__ = ("_anchored", "_ignores", "_literal", "_named")
 
     def __init__(self, patterns: Iterable[str]) -> None:
         named: list[tuple[int, str]] = []
         anchored: list[tuple[int, str]] = []
         numbers = count()
         self._ignores: list[bool] = []
+        self._literal: dict[str, int] = {}  # what is matched by patterns that have nothing but plain characters
         for number, pattern in enumerate(patterns):
             ignores = not pattern.startswith("!")
             self._ignores.append(ignores)
             body = pattern if ignores else pattern[1:]
             by_name = "/" not in body.rstrip("/") and body.strip("/") != ""
-            (named if by_name else anchored).append((number, _Translation(numbers).of(body)))
+            name = body.removesuffix("/").removeprefix("/")
+            if by_name and _SPECIAL.isdisjoint(name):
+                self._literal[f"{name}/"] = number
+                if not body.endswith("/"):
+                    self._literal[name] = number
+            else:
+                (named if by_name else anchored).append((number, _Translation(numbers).of(body)))
         self._named = _Alternatives(named)
         self._anchored = _Alternatives(anchored)
 
@@ -58,8 +66,8 @@ class Globs:
         """True: matched; False: exempted by a `!` pattern; None: no pattern matches this path."""
         subject = path + "/" if is_dir else path
         by_path = self._anchored.last_match(subject)
-        by_name = self._named.last_match(subject[path.rfind("/") + 1 :])
-        deciding = max(by_path, by_name)
+        name = subject[path.rfind("/") + 1 :]
+        deciding = max(by_path, self._named.last_match(name), self._literal.get(name, -1))
         return self._ignores[deciding] if deciding >= 0 else None
 
     def covers(self, path: str) -> bool:

@@ -1,13 +1,13 @@
 """The data types of every layer: places in files, edits, fixes and findings.
 
-Frozen data only. Imports nothing of ours, knows nothing of files, rules or output formats.
+Frozen data only: named tuples, since data classes take long to make at each start. Imports nothing of ours, knows
+nothing of files, rules or output formats.
 Lines and columns are 1-based, columns count characters (not bytes), ends are exclusive.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias
@@ -63,8 +63,7 @@ class Range(NamedTuple):
     end: Position
 
 
-@dataclass(frozen=True, slots=True)
-class Location:
+class Location(NamedTuple):
     """A range in a file; `path` is relative to the project root with `/`, `cell` a 1-based notebook cell.
 
     In a notebook, lines count from the top of the cell.
@@ -75,16 +74,14 @@ class Location:
     cell: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Related:
+class Related(NamedTuple):
     """Another place that a finding is based on, e.g. "seeded here"."""
 
     location: Location
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(NamedTuple):
     """Replace the text in `range` of the file at `path` by `text`."""
 
     path: str
@@ -92,8 +89,7 @@ class Edit:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(NamedTuple):
     """Edits that belong together: all are applied, or none."""
 
     safety: Safety
@@ -101,8 +97,7 @@ class Fix:
     edits: tuple[Edit, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """One thing wrong at one place.
 
     `statement` is the statement that it starts in, without layout and comments; `fingerprint` stays the same as long
@@ -115,7 +110,7 @@ class Finding:
     certainty: Certainty
     message: str
     location: Location
-    properties: Mapping[str, Property] = field(default_factory=lambda: MappingProxyType({}))
+    properties: Mapping[str, Property] = MappingProxyType({})
     related: tuple[Related, ...] = ()
     fix: Fix | None = None
     fingerprint: str = ""

@@ -43,25 +43,23 @@ def fix(request: Request, *, unsafe: bool, write: bool, progress: Progress | Non
         run.overlay = overlay
         run.problems.append(f"no file was changed: {error}")
         result = finish(run, found)
-    result.not_fixed = (*told, *result.not_fixed)
-    return result
+    return result._replace(not_fixed=(*told, *result.not_fixed))
 
 
 def _fixed(repair: _Repair) -> Result:
     run = repair.run
     run.problems += repair.refused()
-    result = finish(run, repair.findings | check_users(run))
-    result.fixed = repair.fixed
-    result.made_unsafe = repair.unsafe
-    result.not_fixed = tuple(repair.reasons)
-    result.diffs = tuple(
-        (source.rel, unified_diff(source.rel, source.document, run.overlay[path]))
-        for path, source in sorted(repair.originals.items())
-        if source.document != run.overlay[path]
+    return finish(run, repair.findings | check_users(run))._replace(
+        fixed=repair.fixed,
+        made_unsafe=repair.unsafe,
+        not_fixed=tuple(repair.reasons),
+        diffs=tuple(
+            (source.rel, unified_diff(source.rel, source.document, run.overlay[path]))
+            for path, source in sorted(repair.originals.items())
+            if source.document != run.overlay[path]
+        ),
+        fixed_text=run.overlay[run.request.stdin[1]] if run.request.stdin else None,
     )
-    if run.request.stdin:
-        result.fixed_text = run.overlay[run.request.stdin[1]]
-    return result
 
 
 @dataclass(slots=True)

@@ -39,13 +39,12 @@ def silence(request: Request, reason: str, *, write: bool, progress: Progress | 
         else:
             reasons.append(f"{run.rel(path)}: not changed: comments would change what the program does")
     result = finish(run, check_files(run, run.files) | check_users(run))
-    result.not_fixed = tuple(reasons)
-    result.diffs = tuple(
+    diffs = tuple(
         (source.rel, unified_diff(source.rel, source.document, run.overlay[path])) for path, source in originals.items()
     )
     if write and originals:
         write_changes(run, originals)
-    return result
+    return result._replace(not_fixed=tuple(reasons), diffs=diffs)
 
 
 def _silence_file(run: Run, path: Path, findings: Sequence[Finding], reason: str) -> bool:

@@ -38,24 +38,37 @@ class Tracker:
             self.answers[question] = answer
         self.current |= bit
 
+    def learn(self, question: Question, answer: Any) -> int:
+        """Take down what was asked elsewhere, on which the work at hand does not rest; the number of its bit."""
+        outer = self.begin()
+        self.note(question, answer)
+        self.forget(outer)
+        return self._bits[question].bit_length() - 1
+
+    def rest_on(self, questions: int) -> int:
+        """Let the work at hand rest on a set of questions, which is given back."""
+        outer = self.begin()
+        self.current = questions
+        return self.end(outer)
+
     def expect(self, questions: Iterable[Question]) -> None:
         """Give these questions the first bits, in this order: sets of them have been kept."""
-        for question in questions:
-            self._numbered[question] = self._number(question)
+        self.order += questions
+        self._numbered = {question: number for number, question in enumerate(self.order)}
 
     def reopen(self, questions: Iterable[Question]) -> None:
         """Take these as not asked yet, since a file has changed. They keep their bits."""
         for question in questions:
             if question in self._bits:
-                self._numbered[question] = self._bits.pop(question)
+                self._numbered[question] = self._bits.pop(question).bit_length() - 1
                 del self.answers[question]
 
     def _number(self, question: Question) -> int:
-        bit = self._numbered.pop(question, None)
-        if bit is None:
-            bit = 1 << len(self.order)
+        number = self._numbered.pop(question, None)
+        if number is None:
+            number = len(self.order)
             self.order.append(question)
-        return bit
+        return 1 << number
 
     def knows(self, question: Question) -> bool:
         """Take down a question whose answer is known; whether it is."""
@@ -83,12 +96,22 @@ class Tracker:
         return [self.order[number] for number in numbers(rests)]
 
 
-def numbers(bits: int) -> Iterator[int]:
+def numbers(rests: int) -> Iterator[int]:
     """Which bits a number has."""
-    while bits:
-        lowest = bits & -bits
-        yield lowest.bit_length() - 1
-        bits ^= lowest
+    digits = bin(rests)[:1:-1]  # the lowest first: a text is searched, where arithmetic would copy all of it for each
+    number = digits.find("1")
+    while number >= 0:
+        yield number
+        number = digits.find("1", number + 1)
+
+
+def bits(numbers: Iterable[int]) -> int:
+    """The number that has these bits."""
+    found = list(numbers)
+    digits = bytearray(b"0") * (max(found, default=0) + 1)
+    for number in found:
+        digits[number] = ord("1")
+    return int(digits[::-1], 2)
 
 
 class Untracked(Tracker):

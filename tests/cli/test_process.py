@@ -12,8 +12,11 @@ from pathlib import Path
 import pytest
 from command_line import PLAIN, TRAIN, Process, Run
 
-from torchrepro_lint import __version__
+from torchrepro_lint import __version__, cli
+from torchrepro_lint.cli import plain
 from torchrepro_lint.cli.check import check
+from torchrepro_lint.cli.options import Options
+from torchrepro_lint.cli.program import program
 from torchrepro_lint.cli.rule import rule
 
 COMMAND = [sys.executable, "-m", "torchrepro_lint"]
@@ -133,6 +136,26 @@ def test_an_interrupt_exits_with_130(project: Path) -> None:
     assert running.returncode == 130
     assert b"Traceback" not in errors
     assert output == b""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="click expands patterns there")
+@pytest.mark.parametrize("arguments", [[], ["a.py", "b"], ["check", "rule", "a.py"]])
+def test_paths_alone_need_no_parser_and_are_what_it_makes_of_them(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Options] = []
+    monkeypatch.setattr("torchrepro_lint.cli.run.run", lambda options: asked.append(options) or 0)
+    monkeypatch.setattr("torchrepro_lint.cli.plain.run", lambda options: asked.append(options) or 0)
+    paths = cli.paths_alone(arguments)
+    assert paths is not None
+    plain.check(paths)
+    program(arguments, standalone_mode=False)
+    assert asked[0] == asked[1]
+
+
+@pytest.mark.parametrize("arguments", [["rule", "TRP201"], ["-q"], ["a.py", "--fix"], ["-"], [""], ["--help"]])
+def test_whatever_is_more_than_paths_is_parsed(arguments: list[str]) -> None:
+    assert cli.paths_alone(arguments) is None
 
 
 def test_a_crash_exits_with_2(project: Path) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from incremental.comparing import Printed, lint
+from incremental.faults import command, killed_while_writing, two_at_once
 from incremental.projects import write_project
 from torchrepro_lint.cache import storage
 
@@ -158,35 +159,14 @@ def test_other_bytes_of_the_same_size_and_time(project: Path) -> None:
     assert lint(project) == lint(project, "--no-cache")
 
 
-def command(*options: str) -> list[str]:
-    """The command, for a process of its own."""
-    return [sys.executable, "-m", "torchrepro_lint", "check", "--output-format", "json", *options]
-
-
 @pytest.mark.slow
 def test_runs_that_are_killed_while_they_write(project: Path) -> None:
-    generator = random.Random(2)
-    expected = lint(project, "--output-format", "json", "--no-cache")
-    for number in range(40):
-        (project / "model.py").touch()
-        if number % 4 == 0:
-            shutil.rmtree(project / FOLDER, ignore_errors=True)
-        run = subprocess.Popen(command(), cwd=project, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(generator.random())
-        run.kill()
-        run.wait()
-        assert lint(project, "--output-format", "json") == expected
+    assert not list(killed_while_writing(project, 40))
 
 
 @pytest.mark.slow
 def test_two_runs_at_once(project: Path) -> None:
-    for number in range(10):
-        (project / "model.py").write_text(f"import torch\nx{number} = torch.rand({number})\n")
-        runs = [subprocess.Popen(command("."), cwd=project, stdout=subprocess.PIPE) for _ in range(2)]
-        printed = [run.communicate()[0] for run in runs]
-        expected = lint(project, "--output-format", "json", ".", "--no-cache").out
-        assert printed == [expected, expected]
-        assert lint(project, "--output-format", "json", ".").out == expected
+    assert not list(two_at_once(project, 10))
 
 
 @pytest.mark.slow

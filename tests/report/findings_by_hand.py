@@ -80,7 +80,7 @@ def result(*findings: Finding, files: Mapping[str, str] | None = None, fixed: in
     """A result over files with these texts."""
     texts = files or {"train.py": "x = 1\n"}
     sources = {ROOT / rel: text for rel, text in texts.items()}
-    return Result(ROOT, findings, tuple(sorted(texts)), fixed=fixed, made_unsafe=unsafe, _text_of=sources)
+    return Result(ROOT, findings, tuple(sorted(texts)), fixed=fixed, made_unsafe=unsafe, texts=sources)
 
 
 def rendered(

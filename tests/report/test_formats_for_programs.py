@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from html.parser import HTMLParser
 from importlib.resources import files
 from pathlib import Path
@@ -53,7 +52,7 @@ def hostile() -> Result:
                 fix=Fix(Safety.SAFE, f"Put {text}", (edit,)),
             )
         )
-    return result(*(replace(f, fingerprint=f"{n:016x}") for n, f in enumerate(found)), files=texts)
+    return result(*(f._replace(fingerprint=f"{n:016x}") for n, f in enumerate(found)), files=texts)
 
 
 def written(output_format: str, made: Result) -> str:
@@ -122,11 +121,11 @@ def test_sarif_names_places_fixes_and_the_base() -> None:
 
 def test_sarif_marks_what_a_baseline_or_a_comment_silences() -> None:
     made = result(finding(span(1, 1, 1, 2)), files={"train.py": TEXT})
-    made.left_out = {
+    left_out = {
         IN_BASELINE: (finding(span(2, 1, 2, 2)),),
         "less certain than asked for": (finding(span(3, 1, 3, 2)),),
     }
-    made.suppressed = (finding(span(4, 1, 4, 1)),)
+    made = made._replace(left_out=left_out, suppressed=(finding(span(4, 1, 4, 1)),))
     new, known, silenced = sarif_run(made)["results"]
     assert (new["baselineState"], new.get("suppressions")) == ("new", None)
     assert known["baselineState"] == "unchanged"

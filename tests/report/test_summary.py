@@ -67,8 +67,7 @@ def _two_rules() -> Result:
         finding(B, fix=fix()),
         finding(C, fix=fix(Safety.UNSAFE)),
     )
-    made.statistics = {"TRP201": 2, "TRP401": 1, "programs given up on": 4}
-    return made
+    return made._replace(statistics={"TRP201": 2, "TRP401": 1, "programs given up on": 4})
 
 
 def test_the_table_counts_by_rule_and_certainty_and_shows_other_counts() -> None:
@@ -114,7 +113,7 @@ def test_many_findings_are_counted_by_rule_and_certainty_unasked() -> None:
 def test_who_finds_too_much_hears_of_baselines() -> None:
     made = result(*(finding(span(line, 1, line, 2)) for line in range(1, 51)))
     assert "Too many for now: --write-baseline FILE lists them" in rendered("full", made)
-    made.left_out = {IN_BASELINE: ()}
+    made = made._replace(left_out={IN_BASELINE: ()})
     assert "--write-baseline" not in rendered("full", made)
 
 
@@ -130,5 +129,5 @@ def test_findings_in_files_that_were_not_given_are_counted_apart() -> None:
 
 def test_what_is_left_out_is_counted() -> None:
     made = result(finding(A))
-    made.left_out = {"in the baseline": (finding(B), finding(C)), "less certain than asked for": ()}
+    made = made._replace(left_out={"in the baseline": (finding(B), finding(C)), "less certain than asked for": ()})
     assert rendered("concise", made).endswith("Found 1 certain problem in 1 file. Left out: 2 in the baseline.\n")

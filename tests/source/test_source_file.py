@@ -112,3 +112,9 @@ def test_an_empty_file_is_one_empty_line() -> None:
     assert source.line_starts == [0]
     assert source.line(1) == ""
     assert source.suppressions == ()
+
+
+@pytest.mark.parametrize("text", ["", "a", "a\n", "\n\n", "a\r\nb\rc\n\r", "a\r\n", "a\fb\x1dc\u2028d\ne"])
+def test_all_lines_are_each_line(text: str) -> None:
+    source = source_from_text(text, Path("a.py"), "a.py")
+    assert source.lines() == [source.line(number) for number in range(1, len(source.line_starts) + 1)]

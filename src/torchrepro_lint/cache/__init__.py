@@ -30,7 +30,7 @@ class _Kept(NamedTuple):
     listing: list[str]
     questions: list[Question]
     answers: list[Any]
-    entries: dict[str, tuple[str, str]]  # a set of questions as a hexadecimal number, and an answer as JSON
+    entries: dict[str, tuple[str, str]]  # by key, as JSON: a set of questions in hexadecimal, and an answer as JSON
 
 
 class Cache:
@@ -63,8 +63,9 @@ class Cache:
 
     def answer(self, key: str) -> Any:
         """The answer that was kept under a key and holds; None for none. Whoever asks rests on what it rests on."""
-        if key in self._kept.entries:
-            rests, answer = self._kept.entries[key]
+        name = json.dumps(key)
+        if name in self._kept.entries:
+            rests, answer = self._kept.entries[name]
             try:
                 questions = int(rests, 16)
                 if questions.bit_length() <= len(self._kept.questions) and not self._validity.broken(questions):
@@ -94,7 +95,7 @@ class Cache:
 
     # -- what is written --------------------------------------------------------------------------------------------
     def _lines(self) -> Iterator[str]:
-        entries = {key: (rests, json.dumps(answer)) for key, (rests, answer) in self._new.items()}
+        entries = {json.dumps(key): (rests, json.dumps(answer)) for key, (rests, answer) in self._new.items()}
         broken = self._validity.broken((1 << len(self._kept.questions)) - 1)
         for key, (bits, answer) in self._kept.entries.items():
             if key not in entries and not int(bits, 16) & broken:
@@ -110,7 +111,7 @@ class Cache:
         yield json.dumps(sorted(numbered[path] for path in self._listing.now))
         yield json.dumps([_question(q, answer, numbered) for q, answer in zip(order, answers, strict=True)])
         for key, (rests, answer) in entries.items():
-            yield f"{json.dumps(key)}\t{rests:x}\t{answer}"
+            yield f"{key}\t{rests:x}\t{answer}"
 
     def _row(self, path: str) -> tuple[str, Any, int]:
         """A file's state. One that is no part of the listing was looked at after it was read: it must be old, or the
@@ -165,6 +166,6 @@ def _parsed(lines: list[str]) -> _Kept:
     entries = {}
     for line in lines[4:]:
         key, rests, answer = line.split("\t", 2)
-        entries[json.loads(key)] = (rests, answer)
+        entries[key] = (rests, answer)
     answers = [[files[number] for number in a] if q[0] in SEARCHES else a for *q, a in questions]
     return _Kept(states, [files[number] for number in listing], [tuple(q) for *q, _ in questions], answers, entries)

@@ -110,10 +110,15 @@ class Validity:
     def _in_folders(self, kind: str, about: Sequence[str]) -> Any:
         finder, tracker = self._project().finder, self._project().tracker
         outer = tracker.begin()
-        asked: Mapping[str, Callable[..., Any]] = {
-            "child": finder.child, "package": finder.package, "filled": finder.is_filled,
-        }  # fmt: skip
-        found = asked[kind](*about)
+        match kind:
+            case "child":
+                found: Any = finder.child(*about)
+            case "package":
+                found = finder.package(*about)
+            case "filled":
+                found = finder.is_filled(*about)
+            case _:
+                raise KeyError(kind)
         tracker.forget(outer)
         return found
 

@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from torchrepro_lint.cli.help import Command
-from torchrepro_lint.cli.options import Options, jobs, outputs, split, threshold
+from torchrepro_lint.cli.option_values import jobs, outputs, split, threshold
+from torchrepro_lint.cli.options import Options
 from torchrepro_lint.cli.shared_options import color, completed_by, config, evidence, isolated, option, paths
 from torchrepro_lint.model import Certainty
 from torchrepro_lint.report import RENDERERS
@@ -197,5 +198,6 @@ def check(**options: Any) -> int:
     from torchrepro_lint.cli.run import run
 
     asked = Options(**options)
-    asked.refuse_contradictions()
+    for contradiction in asked.contradictions():
+        raise click.UsageError(contradiction)
     return run(asked)

@@ -24,8 +24,8 @@ def completion(shell: str) -> int:
     """Print the script that makes a shell complete commands, options, files, rules and operations."""
     from click.shell_completion import get_completion_class
 
-    from torchrepro_lint.cli import streams
-    from torchrepro_lint.cli.program import COMPLETE, program
+    from torchrepro_lint.cli import COMPLETE, streams
+    from torchrepro_lint.cli.program import program
 
     kind = get_completion_class(shell)
     assert kind is not None, "click knows these shells"

@@ -11,16 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from torchrepro_lint import __version__
-from torchrepro_lint.cli import streams
+from torchrepro_lint.cli import COMMANDS, COMPLETE
+from torchrepro_lint.cli.ending import INTERRUPTED, exit_code
 from torchrepro_lint.cli.help import Epilog
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-# Each a module beside this one, imported when it is asked for.
-COMMANDS = ("check", "explain", "rule", "ops", "verify", "rerun", "env", "lsp", "completion")
-COMPLETE = "_TORCHREPRO_LINT_COMPLETE"  # by which a shell asks for what completes a word
-INTERRUPTED = 130  # as a shell reports a program that Ctrl-C ended
 _OWN = ("--help", "-h", "--version", "-V")
 
 _EPILOG = """\
@@ -80,7 +77,7 @@ class Program(Epilog, click.Group):
         if not standalone_mode:
             return outcome()
         try:
-            sys.exit(outcome())
+            sys.exit(exit_code(outcome))
         except click.ClickException as error:
             from torchrepro_lint.report.escaping import visible
 
@@ -89,11 +86,6 @@ class Program(Epilog, click.Group):
             sys.exit(error.exit_code)
         except click.Abort:
             sys.exit(INTERRUPTED)
-        except OSError as error:
-            if error.filename is not None:
-                raise
-            streams.give_up(error)
-            sys.exit(2)
 
 
 @click.group(

@@ -1,4 +1,7 @@
-"""Writing to the standard streams: colours, widths, pipes that close early, and the progress bar."""
+"""Writing to the standard streams: colours, widths, pipes that close early, and the progress bar.
+
+Without click, which takes longer to import than a small run has to think.
+"""
 
 from __future__ import annotations
 
@@ -10,28 +13,21 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
-import click
-
 _BATCH = 1 << 16  # characters between two flushes
 _DEFAULT_WIDTH = 120
 _PATIENCE = 2.0  # seconds before a progress bar appears
 _PAUSE = 0.1  # seconds between two of its states
 
 
-class Failure(click.ClickException):
+class Failure(Exception):
     """Work that could not be done, described in one sentence."""
-
-    exit_code = 2
-
-    def show(self, file: object = None) -> None:
-        complain(self.message)
 
 
 def complain(message: str) -> None:
     """One line on the standard error."""
     from torchrepro_lint.report.escaping import visible
 
-    click.echo(f"torchrepro-lint: {visible(message)}", err=True)
+    _print(f"torchrepro-lint: {visible(message)}\n", err=True)
 
 
 def wants_color(choice: str, *, err: bool = False) -> bool:
@@ -72,7 +68,7 @@ def write(chunks: Iterable[str], *, err: bool = False) -> None:
     """Print text as it comes; a reader that has gone away ends it quietly."""
     try:
         for batch in _batches(chunks):
-            click.echo(batch, nl=False, color=True, err=err)
+            _print(batch, err=err)
     except BrokenPipeError:
         _discard_output()
 
@@ -101,6 +97,17 @@ def write_file(path: Path, chunks: Iterable[str], option: str = "--output-file",
             file.writelines(chunks)
     except OSError as error:
         raise Failure(f"{option}: cannot write {path}: {error.strerror}") from None
+
+
+def _print(text: str, *, err: bool) -> None:
+    stream = sys.stderr if err else sys.stdout
+    if os.name == "nt":  # a console there may know no codes for colours, which click translates
+        import click
+
+        click.echo(text, stream, nl=False, color=True)
+    elif stream is not None:  # None: closed before the start
+        stream.write(text)
+        stream.flush()
 
 
 def _batches(chunks: Iterable[str]) -> Iterable[str]:
@@ -141,10 +148,10 @@ class Progress:
         filled = 30 * done // max(total, 1)
         bar = "#" * filled + "-" * (30 - filled)
         rate = f", {done / (now - self._begin):.0f} a second" if now - self._begin > 0 else ""
-        click.echo(f"\r[{bar}] {done} of {total} {self._things}{rate}\x1b[K", nl=False, err=True, color=True)
+        _print(f"\r[{bar}] {done} of {total} {self._things}{rate}\x1b[K", err=True)
 
     def clear(self) -> None:
         """Remove the bar from the screen."""
         if self._shown:
-            click.echo("\r\x1b[K", nl=False, err=True, color=True)
+            _print("\r\x1b[K", err=True)
         self._shown = False

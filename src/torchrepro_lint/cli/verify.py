@@ -297,8 +297,6 @@ def _hindrances(session: Session) -> Iterator[str]:
 
 def _joined(session: Session, result: Result | None, options: dict[str, Any]) -> Verification:
     """Findings that ask for an operation, each with its row."""
-    from dataclasses import replace
-
     from torchrepro_lint.report.verification import Verification
 
     if result is None:
@@ -306,7 +304,7 @@ def _joined(session: Session, result: Result | None, options: dict[str, Any]) ->
     row_of = {row.task.key: row for row in session.rows}
     tasks = verify_tasks.tasks_of(result, options)
     pairs = [(f, row_of[task.key]) for f, task in zip(result.findings, tasks, strict=True) if task]
-    findings = replace(result, findings=tuple(finding for finding, _ in pairs))
+    findings = result._replace(findings=tuple(finding for finding, _ in pairs))
     return Verification(session, findings, tuple(row for _, row in pairs))
 
 

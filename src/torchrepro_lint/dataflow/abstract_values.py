@@ -10,6 +10,9 @@ from torchrepro_lint.dataflow.domain import Domain, Of, Written
 from torchrepro_lint.index import Binding, Scope
 
 MAX_ITEMS = 24  # of a dict whose key is not known
+# Methods of modules and tensors that give back the object itself, moved or switched.
+SAME_OBJECT = frozenset({"to", "cuda", "cpu", "train", "eval", "half", "float", "double", "bfloat16",
+                         "requires_grad_", "share_memory", "to_empty"})  # fmt: skip
 
 
 class Constant(NamedTuple):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import (
+    SAME_OBJECT,
     AbstractValues,
     Display,
     Origin,
@@ -33,7 +34,6 @@ from torchrepro_lint.dataflow.domain import Domain
 from torchrepro_lint.dataflow.reaching_definitions import reaching
 from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.dataflow.store import Store
-from torchrepro_lint.dataflow.use import SAME_OBJECT
 from torchrepro_lint.index import Binding, Scope
 from torchrepro_lint.project.names import Names, Variable
 from torchrepro_lint.project.project import Project

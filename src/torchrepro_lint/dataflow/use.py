@@ -12,9 +12,6 @@ from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import Scope
 
 ANY = "*"
-# Methods of modules and tensors that give back the object itself, moved or switched.
-SAME_OBJECT = frozenset({"to", "cuda", "cpu", "train", "eval", "half", "float", "double", "bfloat16",
-                         "requires_grad_", "share_memory", "to_empty"})  # fmt: skip
 
 Path: TypeAlias = "tuple[object, ...]"
 State = TypeVar("State")

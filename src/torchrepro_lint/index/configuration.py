@@ -36,7 +36,7 @@ def configuration(source: SourceFile) -> ModuleFacts:
         value = read(source)
     except RecursionError:
         raise ParseError("nested too deeply") from None
-    return ModuleFacts(source, ast.Module([ast.copy_location(ast.Expr(value), value)], []), _statements={})
+    return ModuleFacts(source, ast.Module([ast.copy_location(ast.Expr(value), value)], []), statements={})
 
 
 def unknown(refers_to: str = "") -> ast.Name:

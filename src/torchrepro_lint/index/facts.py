@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from torchrepro_lint.index.fstrings import repair_positions
@@ -34,7 +33,6 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 STATEMENT_BODIES = ("body", "orelse", "finalbody", "handlers", "cases")
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Binding:
     """One way a name gets its value.
 
@@ -43,15 +41,25 @@ class Binding:
     the dotted name as written and `level` the number of leading dots.
     """
 
-    kind: BindingKind
-    node: ast.AST
-    value: ast.expr | None = None
-    path: tuple[int, ...] = ()
-    target: str = ""
-    level: int = 0
+    __slots__ = ("kind", "level", "node", "path", "target", "value")
+
+    def __init__(
+        self,
+        kind: BindingKind,
+        node: ast.AST,
+        value: ast.expr | None = None,
+        path: tuple[int, ...] = (),
+        target: str = "",
+        level: int = 0,
+    ) -> None:
+        self.kind: BindingKind = kind
+        self.node = node
+        self.value = value
+        self.path = path
+        self.target = target
+        self.level = level
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Scope:
     """A namespace: module, class, function, lambda or comprehension.
 
@@ -59,18 +67,22 @@ class Scope:
     the classes and comprehensions in it, which share its list.
     """
 
-    kind: ScopeKind
-    name: str
-    node: ast.AST
-    parent: Scope | None
-    facts: ModuleFacts
-    bindings: dict[str, list[Binding]] = field(default_factory=dict)
-    attributes: dict[str, list[tuple[Binding, Scope]]] = field(default_factory=dict)
-    children: dict[ast.AST, Scope] = field(default_factory=dict)
-    returns: list[ast.expr] = field(default_factory=list)
-    outer: dict[str, Literal["global", "nonlocal"]] = field(default_factory=dict)
-    runs: list[tuple[ast.AST, Scope]] = field(default_factory=list)
-    _self_name: str | None = ""
+    __slots__ = ("_self_name", "attributes", "bindings", "children", "facts", "kind", "name", "node", "outer", "parent",
+                 "returns", "runs")  # fmt: skip
+
+    def __init__(self, kind: ScopeKind, name: str, node: ast.AST, parent: Scope | None, facts: ModuleFacts) -> None:
+        self.kind: ScopeKind = kind
+        self.name = name
+        self.node = node
+        self.parent = parent
+        self.facts = facts
+        self.bindings: dict[str, list[Binding]] = {}
+        self.attributes: dict[str, list[tuple[Binding, Scope]]] = {}
+        self.children: dict[ast.AST, Scope] = {}
+        self.returns: list[ast.expr] = []
+        self.outer: dict[str, Literal["global", "nonlocal"]] = {}
+        self.runs: list[tuple[ast.AST, Scope]] = []
+        self._self_name: str | None = ""
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.facts.source.rel}:{self.name}>"
@@ -155,7 +167,6 @@ class SubscriptSet(NamedTuple):
     scope: Scope
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class ModuleFacts:
     """One file. `calls` and `attribute_sets` are keyed by the last part of the written name, in source order; calls of
     what has no name, `trainers[name](...)` and `made()()`, by ITEM, as `subscript_sets` without a literal key.
@@ -165,32 +176,35 @@ class ModuleFacts:
     `except` clause. `f_strings` are those whose inner positions `ast` got wrong, until a range is asked for.
     """
 
-    source: SourceFile
-    tree: ast.Module
-    scope: Scope = field(init=False)
-    calls: dict[str, list[tuple[ast.Call, Scope]]] = field(default_factory=dict)
-    attribute_sets: dict[str, list[AttributeSet]] = field(default_factory=dict)
-    subscript_sets: dict[str, list[SubscriptSet]] = field(default_factory=dict)
-    aliases: dict[str, set[str]] = field(default_factory=dict)
-    star_imports: list[Binding] = field(default_factory=list)
-    imports: list[Binding] = field(default_factory=list)
-    handlers: list[tuple[int, int]] = field(default_factory=list)
-    f_strings: list[ast.JoinedStr] = field(default_factory=list)
-    guard: ast.If | None = None
-    lines: int = field(init=False)
-    is_own: Callable[[str], bool] = lambda module: False  # whether a module is the project's, which says so
-    _parents: Parents | None = None
-    _reads: dict[ast.AST, Reads] = field(default_factory=dict)
-    conditions: dict[ast.AST, Any] = field(default_factory=dict)  # kept by `dataflow.conditions`
-    blocks: dict[ast.AST, Any] = field(default_factory=dict)  # by `dataflow.conditions`, too
-    definitions: dict[ast.AST, Any] = field(default_factory=dict)  # kept by `dataflow.reaching_definitions`
-    imported: dict[Scope, Any] = field(default_factory=dict)  # kept by `syntax.imports`
-    _statements: dict[int, tuple[int, int]] | None = None
-    _in_handlers: set[int] | None = None
+    __slots__ = ("_in_handlers", "_parents", "_reads", "_statements", "aliases", "attribute_sets", "blocks", "calls",
+                 "conditions", "definitions", "f_strings", "guard", "handlers", "imported", "imports", "is_own",
+                 "lines", "scope", "source", "star_imports", "subscript_sets", "tree")  # fmt: skip
 
-    def __post_init__(self) -> None:
-        self.scope = Scope("module", "", self.tree, None, self)
-        self.lines = self.source.whole.count("\n")
+    def __init__(
+        self, source: SourceFile, tree: ast.Module, statements: dict[int, tuple[int, int]] | None = None
+    ) -> None:
+        self.source = source
+        self.tree = tree
+        self.scope = Scope("module", "", tree, None, self)
+        self.lines = source.whole.count("\n")
+        self.calls: dict[str, list[tuple[ast.Call, Scope]]] = {}
+        self.attribute_sets: dict[str, list[AttributeSet]] = {}
+        self.subscript_sets: dict[str, list[SubscriptSet]] = {}
+        self.aliases: dict[str, set[str]] = {}
+        self.star_imports: list[Binding] = []
+        self.imports: list[Binding] = []
+        self.handlers: list[tuple[int, int]] = []
+        self.f_strings: list[ast.JoinedStr] = []
+        self.guard: ast.If | None = None
+        self.is_own: Callable[[str], bool] = lambda module: False  # whether a module is the project's, which says so
+        self._parents: Parents | None = None
+        self._reads: dict[ast.AST, Reads] = {}
+        self.conditions: dict[ast.AST, Any] = {}  # kept by `dataflow.conditions`
+        self.blocks: dict[ast.AST, Any] = {}  # by `dataflow.conditions`, too
+        self.definitions: dict[ast.AST, Any] = {}  # kept by `dataflow.reaching_definitions`
+        self.imported: dict[Scope, Any] = {}  # kept by `syntax.imports`
+        self._statements = statements
+        self._in_handlers: set[int] | None = None
 
     def release(self) -> None:
         """Break the cycles between scopes, so that the tree is freed at once. The facts are of no use afterwards."""

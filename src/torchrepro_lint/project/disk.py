@@ -18,9 +18,9 @@ from torchrepro_lint.requirements import declared
 if TYPE_CHECKING:
     from torchrepro_lint.formatter import Style
 
-_SECTION = re.compile(r"^\[(?:project\.(?:gui-)?scripts|tool\.poetry\.scripts)\][^\n]*\n(.*?)(?=^\[|\Z)", re.M | re.S)
-_LISTED = re.compile(r"console_scripts[\"']?\s*[:=](.*?)(?:\]|^\S|\Z)", re.M | re.S)
-_TARGET = re.compile(r"=\s*[\"']?([A-Za-z_][\w.]*)\s*:\s*([A-Za-z_]\w*)")
+_SECTION = r"(?ms)^\[(?:project\.(?:gui-)?scripts|tool\.poetry\.scripts)\][^\n]*\n(.*?)(?=^\[|\Z)"
+_LISTED = r"(?ms)console_scripts[\"']?\s*[:=](.*?)(?:\]|^\S|\Z)"
+_TARGET = r"=\s*[\"']?([A-Za-z_][\w.]*)\s*:\s*([A-Za-z_]\w*)"
 _SCRIPTS = (
     ".sh",
     ".bash",
@@ -114,7 +114,7 @@ def commands(reach: Reach, root: str) -> Commands:
         except OSError as error:
             refused.append((str(path), error.strerror or str(error)))
             continue
-        targets += [target for section in part.findall(text) for target in _TARGET.findall(section)]
+        targets += [target for section in re.findall(part, text) for target in re.findall(_TARGET, section)]
     return Commands(tuple(targets), tuple(refused))
 
 

@@ -18,8 +18,8 @@ TOO_LARGE, MENTIONING, CONTAINING, DEFINES, MATCH = "too large", "mentioning", "
 HAS, CONTENT, DEFINING, DERIVING, FRONTS = "has", "content", "defining", "deriving", "fronts"
 MAX_BYTES = 24_000_000  # beyond this a search by text costs more than its answer is worth: unknown
 MAX_SEARCHES = 16  # then all words are listed, which costs as much as 50 searches: most projects ask for more
-_DEFINITION = re.compile(rb"\b(?:def|class)\s+(\w+)")
-_BASES = re.compile(rb"\bclass\s+\w+\s*\(([^()]*)")
+_DEFINITION = rb"\b(?:def|class)\s+(\w+)"
+_BASES = rb"\bclass\s+\w+\s*\(([^()]*)"
 _IN_WORDS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") | frozenset(range(128, 256))
 _ONLY_WORDS = bytes(byte if byte in _IN_WORDS else ord(" ") for byte in range(256))  # a table for `translate`
 
@@ -195,12 +195,12 @@ def is_front(path: Path, packages: Collection[str]) -> bool:
 
 def definitions(content: bytes) -> set[bytes]:
     """The names of the functions and classes that a text defines."""
-    return set(_DEFINITION.findall(content))
+    return set(re.findall(_DEFINITION, content))
 
 
 def bases(content: bytes) -> set[bytes]:
     """The names among the base classes that a text gives its classes."""
-    return {name for written in _BASES.findall(content) for name in words(written)}
+    return {name for written in re.findall(_BASES, content) for name in words(written)}
 
 
 def words(content: bytes) -> set[bytes]:

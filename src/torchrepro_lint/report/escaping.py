@@ -11,15 +11,15 @@ from typing import Any
 
 _BIDIRECTIONAL = "\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069"
 _HIDDEN = f"\x7f-\x9f{_BIDIRECTIONAL}\u2028\u2029"
-_ODD = re.compile(f"[\x00-\x1f{_HIDDEN}\ufeff]")
-_CI_COMMAND = re.compile(r"##(?=\w*\[)")  # `##[error]`, `##vso[...]`, `##teamcity[...]`: anywhere in a line of a log
+_ODD = f"[\x00-\x1f{_HIDDEN}\ufeff]"
+_CI_COMMAND = r"##(?=\w*\[)"  # `##[error]`, `##vso[...]`, `##teamcity[...]`: anywhere in a line of a log
 
 
 def visible(text: str) -> str:
     """`text` on one line, with nothing in it that a terminal or a CI system would obey instead of showing."""
     if "##" in text:
-        text = _CI_COMMAND.sub("#\ufffd", text)
-    return text if text.isascii() and text.isprintable() else _ODD.sub(_symbol, text)
+        text = re.sub(_CI_COMMAND, "#\ufffd", text)
+    return text if text.isascii() and text.isprintable() else re.sub(_ODD, _symbol, text)
 
 
 def github_message(text: str) -> str:
@@ -40,7 +40,7 @@ def as_json(value: Any, indent: int | None = 2) -> str:
     import json
 
     text = json.dumps(value, indent=indent, ensure_ascii=False)
-    return _CI_COMMAND.sub(r"#\\u0023", re.sub(f"[{_HIDDEN}]", lambda odd: f"\\u{ord(odd[0]):04x}", text))
+    return re.sub(_CI_COMMAND, r"#\\u0023", re.sub(f"[{_HIDDEN}]", lambda odd: f"\\u{ord(odd[0]):04x}", text))
 
 
 def _symbol(odd: re.Match[str]) -> str:

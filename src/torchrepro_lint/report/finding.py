@@ -117,4 +117,4 @@ def _lines(result: Result, part: _Part) -> Sequence[str]:
     if part[1] is not None:
         first = next((line for line, cell in source.cells if cell == part[1]), last + 1)
         last = min((line - 1 for line, _ in source.cells if line > first), default=last)
-    return [source.line(number) for number in range(first, last + 1)]
+    return source.lines()[first - 1 : last]

@@ -15,8 +15,8 @@ from torchrepro_lint.source.lexemes import COMMENT, STRING
 _SIZE = 16  # bytes: nobody makes two files with one digest by chance
 # An empty line behind a backslash ends the statement, and stays.
 _BEHIND = r"(?:(?<=\n)(?<!\\\n)|\A)"
-_LAYOUT = re.compile(rf"({STRING})|{_BEHIND}[ \t\f]*(?:{COMMENT})?\n|[ \t\f]*{COMMENT}")
-_F_STRING = re.compile(rf"(?<!\w)(?:[ft]r?|r[ft])({STRING})", re.IGNORECASE)
+_LAYOUT = rf"({STRING})|{_BEHIND}[ \t\f]*(?:{COMMENT})?\n|[ \t\f]*{COMMENT}"
+_F_STRING = rf"(?i)(?<!\w)(?:[ft]r?|r[ft])({STRING})"
 _REUSES_QUOTES = sys.version_info >= (3, 12)
 
 
@@ -31,7 +31,7 @@ def code_digest(text: str) -> str | None:
     """The same for what is left of a file without comments and empty lines; None where that cannot be told."""
     if "\r" in text or not _is_plain(text):
         return None
-    return digest(_LAYOUT.sub(r"\1", text).encode(errors="surrogatepass"))
+    return digest(re.sub(_LAYOUT, r"\1", text).encode(errors="surrogatepass"))
 
 
 def _is_plain(text: str) -> bool:
@@ -39,5 +39,5 @@ def _is_plain(text: str) -> bool:
     within braces."""
     if not _REUSES_QUOTES:
         return True
-    inner = (match[1].replace("{{", "").replace("}}", "") for match in _F_STRING.finditer(text))
+    inner = (match[1].replace("{{", "").replace("}}", "") for match in re.finditer(_F_STRING, text))
     return all(string.count("{") == string.count("}") for string in inner)

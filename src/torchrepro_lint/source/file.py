@@ -171,6 +171,10 @@ class SourceFile:
             return line[:-2]
         return line[:-1] if line.endswith(("\r", "\n")) else line
 
+    def lines(self) -> list[str]:
+        """Every line without its newline."""
+        return _NEWLINE.split(self.text)
+
     def location(self, range: Range) -> Location:
         """Where a person finds `range`: in a notebook, the cell and the lines within it."""
         if not self.cells:
