@@ -34,8 +34,8 @@ class Tracker:
         """Take down that the work at hand has asked this, which has one answer as long as no file changes."""
         bit = self._bits.get(question)
         if bit is None:
+            self.answers[question] = answer  # first, since a time limit may end the work at any point
             bit = self._bits[question] = self._number(question)
-            self.answers[question] = answer
         self.current |= bit
 
     def learn(self, question: Question, answer: Any) -> int:

@@ -9,10 +9,10 @@ import pytest
 
 from incremental.projects import write_project
 from torchrepro_lint import cards
-from torchrepro_lint.engine import Request, Run
+from torchrepro_lint.engine import Outcome, Request, Run
 from torchrepro_lint.settings import SettingsResolver
 from torchrepro_lint.source import source_from_text
-from torchrepro_lint.tracking import Memo, Question, Tracker
+from torchrepro_lint.tracking import Memo, Question, Tracker, bits, numbers
 
 
 def tracked(root: Path) -> Run:
@@ -86,3 +86,25 @@ if sys.version_info < (3, 12):  # no Python before
 @pytest.mark.parametrize("one, other", OTHER)
 def test_all_else_is(one: str, other: str) -> None:
     assert code(one) != code(other)
+
+
+@pytest.mark.parametrize("members", [[], [0], [0, 1, 63, 64], [7, 20_000]])
+def test_a_set_of_questions_is_a_number(members: list[int]) -> None:
+    assert bits(members) == sum(1 << number for number in members)
+    assert list(numbers(bits(reversed(members)))) == members
+
+
+def test_what_another_process_asked_has_a_number_of_its_own_here(tmp_path: Path) -> None:
+    """Two processes that number alike what they ask in another order, and one that begins anew."""
+    run = tracked(write_project(tmp_path / "project"))
+    path = run.files[0]
+    for worker, told, rests, questions, expected in (
+        (1, 0, 0b11, "ab", ["a", "b"]),
+        (2, 0, 0b01, "ba", ["b"]),
+        (1, 2, 0b101, "c", ["a", "c"]),
+        (2, 0, 0b1, "d", ["d"]),
+    ):
+        there = [((question,), 1) for question in questions]
+        outer = run.tracker.begin()
+        run._taken(path, Outcome([], [], [], worker, rests, told, there, {}))
+        assert [question for (question,) in run.tracker.questions(run.tracker.end(outer))] == expected
