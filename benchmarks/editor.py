@@ -17,6 +17,7 @@ import random
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
@@ -106,7 +107,7 @@ def findings_of(live: Live) -> list[Finding]:
 
 def _plain(finding: Finding) -> Finding:
     """A finding that can be put into a set."""
-    return finding._replace(properties=repr(sorted(finding.properties.items())))  # type: ignore[arg-type]
+    return replace(finding, properties=repr(sorted(finding.properties.items())))  # type: ignore[arg-type]
 
 
 if __name__ == "__main__":

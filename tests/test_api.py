@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 import subprocess
@@ -42,7 +43,8 @@ def test_a_finding_is_frozen_and_says_what_there_is_to_say(project: Path) -> Non
     assert (flag.code, flag.level, flag.certainty) == ("TRP401", Level.WARNING, Certainty.CERTAIN)
     assert flag.fix is not None and flag.fix.safety is Safety.SAFE
     assert (seed.location.range.start, seed.location.cell) == ((4, 1), None)
-    with pytest.raises(AttributeError):
+    assert dataclasses.is_dataclass(flag)
+    with pytest.raises(dataclasses.FrozenInstanceError):
         flag.code = "TRP101"  # type: ignore[misc]
 
 

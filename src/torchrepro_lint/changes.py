@@ -9,6 +9,7 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from torchrepro_lint.engine import Narrowing, Request, Run, SettingsSource, check_files
@@ -161,7 +162,7 @@ def _found_in(finding: Finding) -> str:
 def _renamed(finding: Finding, path: str) -> Finding:
     if finding.location.path.endswith(CONFIGURATIONS):
         return finding
-    return finding._replace(location=finding.location._replace(path=path))
+    return replace(finding, location=replace(finding.location, path=path))
 
 
 def _line_in_text(source: SourceFile, cell: int | None, line: int) -> int:

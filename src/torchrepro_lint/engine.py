@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -427,7 +428,7 @@ class Run:
             if not self._is_silenced(code, draft, module.facts, suppressor):
                 findings.append(self._without_silenced_edits(complete(code, draft, module.facts), suppressor))
             elif self.request.keep_suppressed or self.tracker.is_on:
-                silenced = complete(code, draft, module.facts)._replace(fix=None)
+                silenced = replace(complete(code, draft, module.facts), fix=None)
                 self.suppressed.setdefault(module.facts.source.path, []).append(silenced)
         return findings
 
@@ -503,15 +504,15 @@ class Run:
         for edit in finding.fix.edits if finding.fix is not None else ():
             facts = self.program.load(str(self.root / edit.path)) if edit.path != here.source.rel else here.facts
             if facts is None:
-                return finding._replace(fix=None)
+                return replace(finding, fix=None)
             there = here if facts is here.facts else self._suppressor_of(facts)
             if any(there.covers(finding.code, line) for line in there.touched(edit)):
-                return finding._replace(fix=None)
+                return replace(finding, fix=None)
             beside = there.beside(edit)
             if beside is None:
-                return finding._replace(fix=None)
+                return replace(finding, fix=None)
             edits.append(beside)
-        return finding._replace(fix=finding.fix._replace(edits=tuple(edits))) if finding.fix is not None else finding
+        return replace(finding, fix=replace(finding.fix, edits=tuple(edits))) if finding.fix is not None else finding
 
     def _suppressor_of(self, facts: ModuleFacts) -> Suppressor:
         """Of another file than the one that is checked: the last one is kept, since many fixes edit the same."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
@@ -48,7 +49,7 @@ def with_fingerprints(findings: Sequence[Finding]) -> Iterator[Finding]:
     for finding in findings:
         same = identity(finding)
         seen[same] += 1
-        yield finding._replace(fingerprint=_digest(*same, str(seen[same])))
+        yield replace(finding, fingerprint=_digest(*same, str(seen[same])))
 
 
 @cache

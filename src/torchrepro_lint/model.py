@@ -1,13 +1,13 @@
 """The data types of every layer: places in files, edits, fixes and findings.
 
-Frozen data only: named tuples, since data classes take long to make at each start. Imports nothing of ours, knows
-nothing of files, rules or output formats.
+Frozen data only. Imports nothing of ours, knows nothing of files, rules or output formats.
 Lines and columns are 1-based, columns count characters (not bytes), ends are exclusive.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias
@@ -63,7 +63,8 @@ class Range(NamedTuple):
     end: Position
 
 
-class Location(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Location:
     """A range in a file; `path` is relative to the project root with `/`, `cell` a 1-based notebook cell.
 
     In a notebook, lines count from the top of the cell.
@@ -74,14 +75,16 @@ class Location(NamedTuple):
     cell: int | None = None
 
 
-class Related(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Related:
     """Another place that a finding is based on, e.g. "seeded here"."""
 
     location: Location
     message: str
 
 
-class Edit(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Edit:
     """Replace the text in `range` of the file at `path` by `text`."""
 
     path: str
@@ -89,7 +92,8 @@ class Edit(NamedTuple):
     text: str
 
 
-class Fix(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Fix:
     """Edits that belong together: all are applied, or none."""
 
     safety: Safety
@@ -97,7 +101,8 @@ class Fix(NamedTuple):
     edits: tuple[Edit, ...]
 
 
-class Finding(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Finding:
     """One thing wrong at one place.
 
     `statement` is the statement that it starts in, without layout and comments; `fingerprint` stays the same as long
@@ -110,7 +115,7 @@ class Finding(NamedTuple):
     certainty: Certainty
     message: str
     location: Location
-    properties: Mapping[str, Property] = MappingProxyType({})
+    properties: Mapping[str, Property] = field(default_factory=lambda: MappingProxyType({}))
     related: tuple[Related, ...] = ()
     fix: Fix | None = None
     fingerprint: str = ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -101,7 +102,7 @@ class Suppressor:
             if start.line != following or start.column not in (1, item.range.start.column):
                 return None
             place = Position(item.line, start.column)
-            return edit._replace(range=Range(place, place))
+            return replace(edit, range=Range(place, place))
         return edit
 
     def touched(self, edit: Edit) -> range:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -125,7 +126,7 @@ def _with_fixes(monkeypatch: pytest.MonkeyPatch, **edits: tuple[int, int, str]) 
         for word, (start, end, new) in edits.items():
             if word in text:
                 place = Range(Position(line, start), Position(line, end))
-                return finding._replace(fix=Fix(Safety.SAFE, "t", (Edit(finding.location.path, place, new),)))
+                return replace(finding, fix=Fix(Safety.SAFE, "t", (Edit(finding.location.path, place, new),)))
         return finding
 
     monkeypatch.setattr(engine, "complete", changed)

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from html.parser import HTMLParser
 from importlib.resources import files
 from pathlib import Path
@@ -52,7 +53,7 @@ def hostile() -> Result:
                 fix=Fix(Safety.SAFE, f"Put {text}", (edit,)),
             )
         )
-    return result(*(f._replace(fingerprint=f"{n:016x}") for n, f in enumerate(found)), files=texts)
+    return result(*(replace(f, fingerprint=f"{n:016x}") for n, f in enumerate(found)), files=texts)
 
 
 def written(output_format: str, made: Result) -> str:

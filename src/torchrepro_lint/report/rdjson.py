@@ -6,6 +6,7 @@ Columns are counted in UTF-8 bytes, as its definition asks.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from torchrepro_lint.model import Edit, Finding, Level, Location
@@ -41,7 +42,7 @@ def _diagnostic(finding: Finding, result: Result, context: Context, files: Files
             for item in finding.related
         ]
     if (edit := _only_edit(finding)) is not None:
-        place = _range(finding.location._replace(range=edit.range), files)
+        place = _range(replace(finding.location, range=edit.range), files)
         found["suggestions"] = [{"range": place, "text": whole(edit.text)}]
     return found
 

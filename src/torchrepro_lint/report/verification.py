@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from torchrepro_lint.model import Finding, Level
@@ -143,7 +143,7 @@ def _github(verification: Verification, context: Context) -> Iterator[str]:
             yield github.command(level, {"title": f"{row.task.id} {row.verdict.value}"}, summary_of(row))
         return
     told = [
-        finding._replace(message=f"{finding.message}\n{row.verdict.value}: {summary_of(row)}")
+        replace(finding, message=f"{finding.message}\n{row.verdict.value}: {summary_of(row)}")
         for finding, row in zip(verification.result.findings, verification.rows, strict=True)
     ]
     yield from github.render(verification.result._replace(findings=tuple(told)), context)
