@@ -1,17 +1,21 @@
-"""What SECURITY.md says of a `check`: which files it opens, and that it starts no process and opens no socket."""
+"""What SECURITY.md says of a `check`: which files it opens, and that it starts no process and opens no socket; and that
+it speaks of every command."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from itertools import islice
 from pathlib import Path
 
+import click
 import pytest
 
 from torchrepro_lint import cards
+from torchrepro_lint.cli.program import program
 
 HOOK = """
 import json, os, sys
@@ -92,6 +96,18 @@ def test_nothing_of_a_file_that_a_link_leads_to_is_told(linked: Path, arguments:
 
 def test_a_file_that_a_link_leads_to_is_not_opened(linked: Path, tmp_path: Path) -> None:
     assert _outside(watched(linked, "check uses.py", tmp_path)[0], linked, tmp_path) == []
+
+
+@pytest.mark.parametrize("arguments", ["rule TRP101", "ops", "completion zsh"])
+def test_what_runs_no_process(project: Path, arguments: str, tmp_path: Path) -> None:
+    assert watched(project, arguments, tmp_path)[1] == []
+
+
+def test_every_command_has_a_row() -> None:
+    told = (Path(__file__).parents[1] / "SECURITY.md").read_text()
+    commands = program.list_commands(click.Context(program))
+    rows = [line.split("|")[1] for line in told.splitlines() if line.startswith("| `")]
+    assert {words.split()[0] for row in rows for words in re.findall("`([a-z].*?)`", row)} == set(commands)
 
 
 def watched(project: Path, arguments: str, tmp_path: Path) -> tuple[list[Path], list[list[str]], str]:

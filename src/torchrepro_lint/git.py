@@ -112,7 +112,7 @@ class Repository:
         return "; `git fetch` gets what the remote has, and `git branch --all` lists it"
 
     def _run(self, *arguments: str, stdin: bytes = b"") -> bytes:
-        command = ["git", "-c", "core.quotePath=false", *arguments]
+        command = ["git", "-c", "core.quotePath=false", "-c", "core.fsmonitor=false", *arguments]
         environment = {**os.environ, **_absolute_places(), "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
         try:
             done = subprocess.run(command, cwd=self._folder, input=stdin, capture_output=True, env=environment)

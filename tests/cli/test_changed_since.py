@@ -207,3 +207,13 @@ def test_in_a_hook_of_git(repository: Path) -> None:
     )
     assert done.returncode == 1
     assert codes((repository / "found.txt").read_text()) == ["sub/new.py TRP401", "sub/new.py TRP102"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a script of Unix")
+def test_git_is_given_no_monitor_of_the_repository(run: Run, repository: Path) -> None:
+    script = repository / "monitor.sh"
+    script.write_text("#!/bin/sh\ntouch was-run\n")
+    script.chmod(0o755)
+    git(repository, "config", "core.fsmonitor", "./monitor.sh")
+    assert changed(run) == []
+    assert not (repository / "was-run").exists()

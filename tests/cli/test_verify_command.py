@@ -216,7 +216,13 @@ def test_inputs_are_those_that_a_rerun_saw(flagged: Path, process: Process) -> N
     assert "input.dtype='float16'" in planned
 
 
-@pytest.mark.parametrize("content", [None, "{", "[]", '{"causes": [{"operation": "x"}]}'])
+ENDLESS = _seen("x", "float32", ["SIZE"], 8)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [None, "{", "[]", '{"causes": [{"operation": "x"}]}', json.dumps({"causes": [ENDLESS]}).replace('"SIZE"', "1e999")],
+)
 def test_what_no_rerun_has_written(run: Run, project: Path, content: str | None) -> None:
     if content is not None:
         (project / "seen.json").write_text(content)

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ import pytest
 from torchrepro_lint.rerun import recording
 from torchrepro_lint.rerun.comparing import partings
 from torchrepro_lint.rerun.inside.streams import Stream
-from torchrepro_lint.rerun.streams import StreamError, Streams
+from torchrepro_lint.rerun.streams import FORMAT, StreamError, Streams
 
 
 def write(folder: Path, *digests: str, kind: str = "xxh3", end: bool = True) -> Streams:
@@ -114,3 +115,45 @@ def test_a_recording_gives_back_the_streams_and_refuses_other_files(tmp_path: Pa
     (tmp_path / "other").write_text(json.dumps({}))
     with pytest.raises(StreamError, match="no recorded run"):
         recording.read(tmp_path / "other", tmp_path / "nothing")
+
+
+WHOLE = json.dumps({"format": FORMAT, "root": "", "command": [], "environment": {}})
+HEAD = json.dumps({"k": "head", "format": FORMAT, "digest": "xxh"}) + "\n"
+HOSTILE = {
+    "a list": ("[]", ""),
+    "no root": (json.dumps({"format": FORMAT}), ""),
+    "nested": ("[" * 100_000, ""),
+    "an environment that is none": (json.dumps({"format": FORMAT, "root": "", "command": [], "environment": 3}), ""),
+    "a stream without a head": (WHOLE, "[]\n"),
+    "a head that says nothing": (WHOLE, '{"k": "head"}\n'),
+    "a record that is too short": (WHOLE, HEAD + "[1]\n"),
+    "a record without a kind": (WHOLE, HEAD + "{}\n"),
+    "a site without frames": (WHOLE, HEAD + '{"k": "site", "n": 1, "frames": [[1]]}\n'),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_recorded_run_of_a_stranger(name: str, tmp_path: Path) -> None:
+    about, stream = HOSTILE[name]
+    with zipfile.ZipFile(tmp_path / "run.trr", "w") as archive:
+        archive.writestr("about.json", about)
+        archive.writestr("main.jsonl", stream)
+    with pytest.raises(StreamError):
+        recording.read(tmp_path / "run.trr", tmp_path / "back")
+
+
+def test_a_recorded_run_that_is_larger_than_it_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recording, "MAX_BYTES", 100_000)
+    with zipfile.ZipFile(tmp_path / "run.trr", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("about.json", WHOLE)
+        archive.writestr("main.jsonl", " " * 200_000)
+    with pytest.raises(StreamError, match="larger than"):
+        recording.read(tmp_path / "run.trr", tmp_path / "back")
+    assert not (tmp_path / "back").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names")
+def test_a_recorded_run_that_is_a_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "run.trr")
+    with pytest.raises(StreamError, match="not a regular file"):
+        recording.read(tmp_path / "run.trr", tmp_path / "back")

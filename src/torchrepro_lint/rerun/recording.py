@@ -8,14 +8,18 @@ from __future__ import annotations
 import json
 import os
 import zipfile
+import zlib
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from torchrepro_lint.reading import in_megabytes
 from torchrepro_lint.rerun.streams import FORMAT, StreamError, Streams
 
 _ABOUT = "about.json"
+MAX_BYTES = 4_000_000_000  # of a recorded run, unpacked
 
 
 @dataclass(frozen=True)
@@ -42,14 +46,25 @@ def write(path: Path, streams: Streams, command: tuple[str, ...], environment: M
 
 
 def read(path: Path, folder: Path) -> Recording:
-    """The run in a file, its streams unpacked into `folder`. Raises StreamError."""
+    """The run in a file, its streams unpacked into `folder`. Raises StreamError; the file may come from a stranger."""
     try:
+        if not path.is_file():
+            raise StreamError(f"{path} is no recorded run: not a regular file")
         with zipfile.ZipFile(path) as archive:
+            members = archive.infolist()
+            if sum(member.file_size for member in members) > MAX_BYTES:
+                raise StreamError(f"{path} is no recorded run: larger than {in_megabytes(MAX_BYTES)} when unpacked")
             about = json.loads(archive.read(_ABOUT))
-            names = [name for name in archive.namelist() if name.endswith(".jsonl") and "/" not in name]
+            if about["format"] != FORMAT:
+                raise StreamError(f"{path}: its format is {about['format']}, this version reads {FORMAT}")
+            names = [m.filename for m in members if m.filename.endswith(".jsonl") and "/" not in m.filename]
             archive.extractall(folder, names)
-    except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+        recorded = Recording(Streams(folder, Path(about["root"])), tuple(about["command"]), dict(about["environment"]))
+        for name in recorded.streams.names():
+            recorded.streams.head(name)
+            deque(recorded.streams.events(name), maxlen=0)
+    except (OSError, zipfile.BadZipFile, zlib.error, RuntimeError, EOFError) as error:  # RuntimeError: encrypted
         raise StreamError(f"{path} is no recorded run: {error}") from None
-    if about.get("format") != FORMAT:
-        raise StreamError(f"{path}: its format is {about.get('format')}, this version reads {FORMAT}")
-    return Recording(Streams(folder, Path(about["root"])), tuple(about["command"]), about["environment"])
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise StreamError(f"{path} is no recorded run: {type(error).__name__} in it: {error}") from None
+    return recorded

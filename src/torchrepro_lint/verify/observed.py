@@ -43,7 +43,7 @@ class Observed:
             }
         except OSError as error:
             raise ObservedError(f"{path}: cannot be read: {error.strerror or error}") from None
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError):
             raise ObservedError(f"{path}: is not what `rerun --output-format json` writes") from None
         return cls(inputs)
 
