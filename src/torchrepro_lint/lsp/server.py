@@ -230,11 +230,9 @@ def initialized(ls: Server, params: types.InitializedParams) -> None:
 
 @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
 def did_change_workspace_folders(ls: Server, params: types.DidChangeWorkspaceFoldersParams) -> None:
-    for folder in params.event.removed:
-        ls.leave_folder(Path(uris.to_fs_path(folder.uri) or ""))
-    for folder in params.event.added:
-        path = Path(uris.to_fs_path(folder.uri) or "")
-        ls.add_folder(path)
+    for change, folders in ((ls.leave_folder, params.event.removed), (ls.add_folder, params.event.added)):
+        for path in filter(None, (uris.to_fs_path(folder.uri) for folder in folders)):
+            change(Path(path))
     ls.schedule()
 
 
