@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from torchrepro_lint.globs import Globs, gitignore_patterns
+from torchrepro_lint.time_limit import limited
+
+HANG = 15  # seconds of CPU: what is right takes less than one
 
 
 @pytest.mark.parametrize(
@@ -134,17 +136,11 @@ def ignored(globs: Globs, path: str, root: Path) -> bool:
 def test_a_hostile_pattern_costs_no_more_than_its_length_times_that_of_the_path(
     unit: str, tail: str, name: str, end: str
 ) -> None:
-    start = time.process_time()
-    assert Globs([unit * 30 + tail + end]).verdict(name, False) is None
-    assert time.process_time() - start < 1
+    with limited(HANG):
+        assert Globs([unit * 30 + tail + end]).verdict(name, False) is None
 
 
 def test_blanks_in_a_gitignore() -> None:
-    start = time.process_time()
-    assert list(gitignore_patterns("a" + " " * 300_000 + "b\n" + "c" + " " * 300_000 + "\n" + "d\\\\" + " " * 9))[
-        1:
-    ] == [
-        "c",
-        "d\\\\",
-    ]
-    assert time.process_time() - start < 1
+    text = "a" + " " * 300_000 + "b\n" + "c" + " " * 300_000 + "\n" + "d\\\\" + " " * 9
+    with limited(HANG):
+        assert list(gitignore_patterns(text))[1:] == ["c", "d\\\\"]

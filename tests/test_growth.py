@@ -2,45 +2,26 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import ast
+from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import pytest
 
+from metering import metered
 from torchrepro_lint import cards
 from torchrepro_lint.engine import Request, Result, check
+from torchrepro_lint.kernels.annotations import annotated
+from torchrepro_lint.project.search_path import may_set_path
 from torchrepro_lint.repair import fix
 from torchrepro_lint.report import Context, renderer
 from torchrepro_lint.settings import SettingsResolver
 from torchrepro_lint.source.suppressions import find_suppressions
+from torchrepro_lint.time_limit import limited
 
 HEAD = "import torch\nfrom torch.utils.data import DataLoader\n\nds = []\n"
 LIMIT = 2.3  # of the work for 2n by the work for n: sorting takes a little more than its share
-
-
-class Meter:
-    """Lines of Python that were executed."""
-
-    def __init__(self) -> None:
-        self.lines = 0
-
-    def trace(self, frame: FrameType, event: str, _: Any) -> Callable[..., Any]:
-        self.lines += event == "line"
-        return self.trace
-
-
-@contextmanager
-def metered() -> Iterator[Meter]:
-    meter, before = Meter(), sys.gettrace()
-    sys.settrace(meter.trace)
-    try:
-        yield meter
-    finally:
-        sys.settrace(before)
 
 
 def checked(folder: Path, text: str) -> Result:
@@ -168,36 +149,25 @@ def test_nested_folders(tmp_path: Path) -> None:
     assert nested(200) / nested(100) < 3  # the names of the folders have four times as many characters
 
 
-@pytest.mark.parametrize("comment", ["#noqa", "#torchrepro:ignore[a", "TRP201,"])
-def test_suppressions_on_one_line_grow_with_their_number(comment: str) -> None:
-    import time
-
-    def taken(count: int) -> float:
-        start = time.process_time()
-        find_suppressions(f"x = 1 # noqa: {comment * count}\n", lambda: [0])
-        return time.process_time() - start
-
-    assert taken(32_000) < 9 * taken(8_000)  # 16 times as long, if each were compared with each
+ENDED = 15  # seconds of CPU: each takes less than one, and minutes where every part is compared with every other
 
 
-def test_imports_that_are_never_closed_take_no_time() -> None:
-    import time
-
-    from torchrepro_lint.project.search_path import may_set_path
-
-    start = time.process_time()
-    may_set_path(b"path\n" + b"import (\n" * 6000)
-    assert time.process_time() - start < 0.3
+@pytest.mark.parametrize(
+    ("comment", "number"), [("#noqa", 100_000), ("#torchrepro:ignore[a", 40_000), ("TRP201,", 50_000)]
+)
+def test_the_time_for_suppressions_on_one_line_grows_with_their_number(comment: str, number: int) -> None:
+    with limited(ENDED):
+        assert find_suppressions(f"x = 1 # noqa: {comment * number}\n", lambda: [0])
 
 
-def test_an_annotation_of_a_long_word_takes_no_time() -> None:
-    import time
+def test_the_time_for_imports_that_are_never_closed_grows_with_their_number() -> None:
+    with limited(ENDED):
+        assert not may_set_path(b"path\n" + b"import (\n" * 300_000)
 
-    from torchrepro_lint.kernels.annotations import _WORD
 
-    start = time.process_time()
-    _WORD.findall("a" * 20_000 + "!")
-    assert time.process_time() - start < 0.3
+def test_the_time_for_an_annotation_grows_with_the_length_of_its_words() -> None:
+    with limited(ENDED):
+        assert annotated(ast.Constant("a" * 300_000 + "!")) is None
 
 
 def test_arms_that_seed_nothing_are_joined_at_once() -> None:

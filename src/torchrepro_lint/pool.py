@@ -11,8 +11,8 @@ import os
 import signal
 import sys
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -76,10 +76,12 @@ class _Worker:
     def start(self) -> None:
         """Begin, in a new process."""
         self.connection, theirs = self._context.Pipe()
-        self._process = self._context.Process(  # type: ignore[attr-defined]
+        process = self._context.Process(  # type: ignore[attr-defined]
             target=_serve, args=(theirs, self._begin, os.getpid()), daemon=True
         )
-        self._process.start()
+        with _uninterrupted():
+            process.start()
+            self._process = process
         theirs.close()
         self._give()
 
@@ -120,6 +122,20 @@ class _Worker:
         self._process.join()
         code = self._process.exitcode or 0
         return f"ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Ctrl-C comes after the block: a process that was half started would be nobody's to end. A process that is forked
+    in the block never hears it."""
+    if sys.platform == "win32":
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _serve(connection: Connection, begin: Callable[[], Work], parent: int) -> None:

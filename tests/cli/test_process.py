@@ -129,7 +129,7 @@ def test_an_interrupt_exits_with_130(project: Path) -> None:
     running.stdin.write(b"#" * 200_000)  # more than a pipe holds: it is reading when this returns
     running.stdin.flush()
     running.send_signal(signal.SIGINT)
-    output, errors = running.communicate(timeout=30)
+    output, errors = running.communicate(timeout=60)
     assert running.returncode == 130
     assert b"Traceback" not in errors
     assert output == b""

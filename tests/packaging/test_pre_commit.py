@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from made_once import made_once
 from repository import commit, git
 
 ROOT = Path(__file__).parents[2]
@@ -35,12 +36,17 @@ RUNNERS = ("pre_commit", "prek")
 @pytest.fixture(scope="module")
 def tool(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, Path]:
     """This checkout as a repository, its revision, and a home for pre-commit that outlives a test."""
-    folder = tmp_path_factory.mktemp("tool")
-    for name in git(ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0"):
-        if name and (ROOT / name).is_file():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, folder / name)
-    return folder, commit(folder), tmp_path_factory.mktemp("home")
+
+    def copy(folder: Path) -> None:
+        for name in git(ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0"):
+            if name and (ROOT / name).is_file():
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(ROOT / name, folder / name)
+        commit(folder)
+
+    folder = made_once(tmp_path_factory, "tool", copy)
+    home = made_once(tmp_path_factory, "home", lambda _: None)
+    return folder, git(folder, "rev-parse", "HEAD").strip(), home
 
 
 @pytest.fixture(params=RUNNERS)

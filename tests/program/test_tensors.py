@@ -112,6 +112,9 @@ def test_dimensions_that_must_be_there(tmp_path: Path, expression: str, least: i
         ("torch.Tensor(values)", False),
         ("x > 3", False),
         ("batch['image']", False),
+        ("batch.get('weight', torch.ones(3))", False),
+        ("batch.get('weight')", False),
+        ("batch.get('weight', nn.Parameter(torch.ones(3)))", None),
         ("x", None),
     ],
 )

@@ -242,6 +242,36 @@ def test_what_is_resized_beside_the_backward_pass_may_be_a_batch(
     assert [v.depends for v in judged(tmp_path, text)] == [("the program runs on CUDA", *clause)]
 
 
+FROZEN = """
+class Distance(nn.Module):
+    def __init__(self, net):
+        super().__init__()
+        self.net = net
+        {frozen}
+
+    def forward(self, x, y):
+        x = F.interpolate(x, size=64, mode="bilinear")
+        return (self.net(x) - self.net(y)).abs()
+"""
+
+
+@pytest.mark.parametrize(
+    ("frozen", "used", "clause"),
+    [
+        ("self.requires_grad_(False)", "", ("`input` requires a gradient",)),
+        ("[p.requires_grad_(False) for p in net.parameters()]", "", ()),
+        ("for p in self.parameters(): p.requires_grad = False", "", ("`input` requires a gradient",)),
+        ("for p in self.parameters(): p.requires_grad = True", "", ()),
+        ("self.requires_grad_(False)", "def loss(a, b):\n    measure = Distance(a.net)\n    return measure(a, b)", ()),
+    ],
+)
+def test_a_frozen_module_passes_on_what_it_is_given(
+    tmp_path: Path, frozen: str, used: str, clause: tuple[str, ...]
+) -> None:
+    found = judged(tmp_path, FROZEN.format(frozen=frozen) + used)
+    assert [v.depends for v in found] == [("the program runs on CUDA", *clause)]
+
+
 def test_callers_that_only_evaluate_do_not_count(tmp_path: Path) -> None:
     caller = "from train import resize\n\ndef predict(x):\n    return resize(x, mode='bilinear')"
     text = "def resize(x, mode='nearest'):\n    return F.interpolate(x, scale_factor=2, mode=mode)"

@@ -6,8 +6,10 @@ import json
 import os
 import signal
 import subprocess
+import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -51,6 +53,20 @@ def test_an_interruption_keeps_what_was_measured() -> None:
         "steady": "NOT_REPRODUCED", "varying": "STILL_DIFFERS_IN_DET_MODE",
     }  # fmt: skip
     assert all("SIGKILL" not in (row.reason or "") for row in told[-1].rows)
+
+
+def test_an_interruption_while_a_thread_starts_is_told_as_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Interrupted(threading.Thread):
+        def start(self) -> None:
+            raise KeyboardInterrupt
+
+    its_threading = SimpleNamespace(Thread=Interrupted, Lock=threading.Lock)
+    monkeypatch.setattr("torchrepro_lint.verify.session.threading", its_threading)
+    told: list[Session] = []
+    tasks = [Task("steady", "fake-steady", "forward", ("cpu",))]
+    with pytest.raises(KeyboardInterrupt):
+        run(tasks, Protocol(repeats=6, command=FAKE), after_round=told.append)
+    assert [len(session.rows) for session in told] == [1]
 
 
 def test_a_recording_is_kept_when_it_is_ended_and_goes_on_where_it_was(tmp_path: Path) -> None:

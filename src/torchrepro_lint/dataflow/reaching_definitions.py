@@ -44,11 +44,9 @@ def reads(name: str, owner: Scope) -> Sequence[Site]:
 def reads_of_binding(name: str, owner: Scope, node: ast.AST) -> list[Site]:
     """Where the value that `node` (a statement, a parameter, a comprehension) binds to `name` of `owner` may be read:
     what `x += y` leaves of it included."""
-    bindings = owner.bindings[name]
-    bound = [b for b in bindings if b.node is node] if len(bindings) > 1 else []
-    if not bound:
-        return list(reads(name, owner))
-    return definitions(owner).reads_of(name, owner).seeing(bound)
+    uses = definitions(owner).reads_of(name, owner)
+    bound = uses.bound_by(node) if len(owner.bindings[name]) > 1 else ()
+    return uses.seeing(bound) if bound else list(uses.every)
 
 
 def reads_of_object(held: ast.Name, scope: Scope) -> list[Site]:
@@ -112,9 +110,15 @@ class _Reads:
         self.every = [Site(node, scope) for node, scope in found if scope.binding_scope(name) is owner]
         self._loose = [s for s in self.every if s.scope.function is not owner.function or known.seen_by(s.node) is None]
         self._sites = {site.node: site for site in self.every}
-        self._by_node = {b.node: b for b in owner.bindings.get(name, ())}
+        self._by_node: dict[ast.AST, list[Binding]] = {}
+        for binding in owner.bindings.get(name, ()):
+            self._by_node.setdefault(binding.node, []).append(binding)
         self._known = known
         self._facts = facts
+
+    def bound_by(self, node: ast.AST) -> Sequence[Binding]:
+        """The bindings of the name that one statement, parameter or comprehension makes."""
+        return self._by_node.get(node, ())
 
     def seeing(self, bindings: Iterable[Binding]) -> list[Site]:
         """Those that may see one of these bindings, in source order."""
@@ -126,10 +130,9 @@ class _Reads:
                 if node in self._sites:
                     found[node] = self._sites[node]
                     continue
-                more = self._by_node.get(self._facts.parents[node])  # `x += y`
-                if more is not None and more not in done:
-                    done.add(more)
-                    pending.append(more)
+                more = [b for b in self.bound_by(self._facts.parents[node]) if b not in done]  # `x += y`
+                done.update(more)
+                pending += more
         return sorted(found.values(), key=lambda site: (site.node.lineno, site.node.col_offset))
 
 

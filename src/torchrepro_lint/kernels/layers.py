@@ -48,6 +48,22 @@ class Layers:
         names = [self.program.resolve(call.func, scope) for call, scope in calls]
         return any(isinstance(n, Scope) or (isinstance(n, str) and n.startswith("torch.nn.")) for n in names)
 
+    def freezes_itself(self, owner: Scope) -> bool:
+        """Whether the constructor of a module class takes the gradients from all its parameters: what is left is that
+        of what it is called with."""
+        constructor = self.program.names.method(owner, "__init__")
+        if constructor is None:
+            return False
+        facts = constructor.facts
+        off = [(s.target.value, s.value, s.scope) for s in facts.attribute_sets.get("requires_grad", ())]
+        for call, scope in facts.calls.get("requires_grad_", ()):
+            if isinstance(call.func, ast.Attribute) and call.args:
+                off.append((call.func.value, call.args[0], scope))
+        return any(
+            scope.function is constructor and isinstance(value, ast.Constant) and value.value is False
+            and _is_whole(holder, scope) for holder, value, scope in off
+        )  # fmt: skip
+
     def made(self, expr: ast.expr, scope: Scope) -> list[Result]:
         """The constructions of modules that `expr` may hold."""
         return [
@@ -105,6 +121,18 @@ class Layers:
         if isinstance(callee, Scope):
             return callee.kind == "class" and self.is_module(callee)
         return callee is not None and callee.startswith("torch.nn.") and callee.rpartition(".")[2][:1].isupper()
+
+
+def _is_whole(holder: ast.expr, scope: Scope) -> bool:
+    """Whether this is `self`, or each of `self.parameters()` in a loop."""
+    if scope.is_self(holder):
+        return True
+    for loop in scope.facts.ancestors(holder):
+        match loop:
+            case ast.For(target=ast.Name(id=name), iter=ast.Call(func=ast.Attribute(value=owner, attr="parameters"))):
+                if isinstance(holder, ast.Name) and holder.id == name and scope.is_self(owner):
+                    return True
+    return False
 
 
 @remembered

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from torchrepro_lint.dataflow.domain import Of
 from torchrepro_lint.index import Scope
+from torchrepro_lint.kernels import hints
 from torchrepro_lint.kernels.annotations import dimensions_of_pattern, literal_text
 from torchrepro_lint.kernels.counters import holds_counts
 from torchrepro_lint.kernels.layer_results import module_result, ranks
@@ -101,6 +102,8 @@ class Calls:
         name = function.attr
         if receiver.tensor is False:
             return UNKNOWN_TRAITS
+        if name in ("get", "pop") and hints.is_batch(function.value):
+            return joined([Traits(gradient=False), *(self._read(v, scope) for v in call.args[1:])])
         if name.startswith("new_") and (made := created(name, call.args, call)) is not None:
             return replace(made, floating=receiver.floating if made.floating is not False else False)
         if name in listed("methods", "leaves"):

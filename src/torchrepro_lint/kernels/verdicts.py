@@ -24,7 +24,7 @@ from torchrepro_lint.kernels.conditions import Holds, Judged, in_doubt, judge
 from torchrepro_lint.kernels.context import NAMED_AS_DATA, NOTHING, Context, context, runs_backward
 from torchrepro_lint.kernels.device import goes_to_gpu
 from torchrepro_lint.kernels.evaluated import only_evaluated
-from torchrepro_lint.kernels.module_calls import calls_of
+from torchrepro_lint.kernels.module_calls import calls_of, module_calls
 from torchrepro_lint.kernels.operations import Behaviour, Operation, rows, signature
 from torchrepro_lint.kernels.signatures import listed
 from torchrepro_lint.kernels.tensors import Tensors
@@ -153,7 +153,7 @@ class _Reader:
         witnesses = [_shown(w) for w in fit.judged.witnesses if not context(w.node, w.scope, self.program).idle]
         if gradient is None or (fit.judged.witnesses and not witnesses):
             return None
-        depends = (*self._depends(fit), *self._of_batches(gradient, site))
+        depends = (*self._depends(fit), *self._of_inputs(gradient, site))
         raises = fit.behaviour.flag == "raises" and self.flag == "strict"
         sure = raises and gradient == "sure" and not (fit.operation.runtime or fit.operation.usual)
         if call.name.startswith(METHOD):
@@ -164,11 +164,21 @@ class _Reader:
             tuple(fit.judged.decided), depends, tuple(witnesses), self.flag,
         )  # fmt: skip
 
-    def _of_batches(self, gradient: str, site: CallSite) -> tuple[str, ...]:
-        """In the function that runs the backward pass, a tensor may be a batch as well as what a model made of it."""
-        if gradient == "sure" or not runs_backward(site.call.scope.function) or _is_module(site.call):
+    def _of_inputs(self, gradient: str, site: CallSite) -> tuple[str, ...]:
+        """In the function that runs the backward pass, a tensor may be a batch as well as what a model made of it; what
+        a module without gradients of its own is called with, anything, where nobody can be seen to call it."""
+        if gradient == "sure" or _is_module(site.call):
+            return ()
+        if not runs_backward(site.call.scope.function) and not self._is_fixed_measure(site.call.scope):
             return ()
         return (f"`{next(iter(site.signature.parameters), 'input')}` requires a gradient",)
+
+    def _is_fixed_measure(self, scope: Scope) -> bool:
+        """Whether code lies in a module class that freezes itself, and of whose objects no call is seen."""
+        owner = scope.function.parent
+        if owner is None or owner.kind != "class" or not self.tensors.layers.freezes_itself(owner):
+            return False
+        return not module_calls(owner, self.program)
 
     def _depends(self, fit: _Fit) -> tuple[str, ...]:
         """What only the run decides. Under the program's flag an operation raises whether or not it would vary."""

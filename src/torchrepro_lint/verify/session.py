@@ -11,6 +11,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -192,7 +193,8 @@ class _Crew:
         for process in list(self._alive):
             self._end(process)
         for thread in self._threads:
-            thread.join()
+            with suppress(RuntimeError):  # one that the interruption kept from starting
+                thread.join()
 
     def _thread(self, queue: deque[_Attempt]) -> None:
         process: Process | None = None
