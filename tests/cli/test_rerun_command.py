@@ -93,6 +93,13 @@ def test_a_seeded_program_is_identical_whatever_else_it_does(rerun: Run, habit: 
 
 
 @pytest.mark.slow
+def test_copies_are_the_same_program_however_their_folder_is_written(rerun: Run, project: Path) -> None:
+    (project / "data").mkdir()
+    done = rerun(MODEL + "step()\n", "--copy", "--folder", "data/../kept")
+    assert json.loads(done.stdout)["verdict"] == "IDENTICAL", done.output
+
+
+@pytest.mark.slow
 def test_a_program_that_hangs_is_ended_with_all_its_children(project: Path) -> None:
     text = (
         MODEL

@@ -66,6 +66,7 @@ def test_a_module(tmp_path: Path, words: tuple[str, ...]) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("forks")
 @pytest.mark.parametrize("variable", ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"])
 def test_ranks_that_a_launcher_starts_have_streams_of_their_own(tmp_path: Path, variable: str) -> None:
     (tmp_path / "train.py").write_text(PROGRAM)
@@ -78,6 +79,7 @@ def test_ranks_that_a_launcher_starts_have_streams_of_their_own(tmp_path: Path, 
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("forks")
 def test_accelerate_launch(tmp_path: Path) -> None:
     pytest.importorskip("accelerate")
     (tmp_path / "train.py").write_text(PROGRAM)
@@ -124,6 +126,7 @@ def outcome(project: Path, *command: str) -> session.Outcome:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("forks")
 def test_a_rank_that_dies_ends_the_run_with_what_it_printed(tmp_path: Path) -> None:
     dies = "import os, sys, time, torch\nif os.environ['RANK'] == '1':\n    sys.exit('rank 1 dies here')\n"
     (tmp_path / "train.py").write_text(f"{dies}time.sleep(900)\n")

@@ -78,6 +78,7 @@ for batch in torch.utils.data.DataLoader(torch.ones(8, 8), batch_size=4):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("forks")
 def test_a_whole_program_is_observed_by_way_of_the_buffer(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(_PROGRAM)
     both = []

@@ -178,12 +178,12 @@ def _folder(given: Path | None) -> Iterator[Path]:
     """Where streams go: a folder of the user's, or one that is gone afterwards."""
     if given is None:
         with tempfile.TemporaryDirectory(prefix="torchrepro-rerun-", ignore_cleanup_errors=True) as name:
-            yield Path(name)
+            yield Path(name).resolve()
         return
     given.mkdir(parents=True, exist_ok=True)
     if any(given.glob("run-*")):
         raise click.UsageError(f"--folder: {given} holds the runs of another time")
-    yield given.absolute()
+    yield given.resolve()  # as processes name the folder that they are started in
 
 
 @contextmanager

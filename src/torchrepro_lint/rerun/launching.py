@@ -47,8 +47,12 @@ class Run:
 
 
 def copied(folder: Path, to: Path) -> Path:
-    """A copy of a folder, without caches, environments and git's own files."""
-    return Path(shutil.copytree(folder, to, ignore=_LEFT_OUT, symlinks=True))
+    """A copy of a folder, without caches, environments, git's own files, and what the copy itself lies in."""
+
+    def left_out(inside: str, names: list[str]) -> set[str]:
+        return {*_LEFT_OUT(inside, names), *(name for name in names if to.is_relative_to(Path(inside) / name))}
+
+    return Path(shutil.copytree(folder, to, ignore=left_out, symlinks=True))
 
 
 def command_of(words: Sequence[str]) -> list[str]:
