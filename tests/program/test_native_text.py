@@ -99,4 +99,4 @@ def test_several_functions_of_one_name_must_all_add() -> None:
 def test_brackets_that_are_never_closed_take_no_time(part: str) -> None:
     text = "PYBIND11_MODULE(a, m) {" + part * 20_000
     with limited(30):  # of seconds of CPU; it takes less than one, and minutes where each is compared with each
-        NativeSources({"a.cu": text}).atomic("f", namespace=None)
+        assert NativeSources({"a.cu": text}).atomic("f", namespace=None) is None
