@@ -300,6 +300,11 @@ def test_a_hash_method_decides_nothing(tmp_path: Path) -> None:
         ("class A:\n    def __init__(self):\n        use()\nA()", True),
         ("class A:\n    def __init__(self):\n        use()\nA()\nA()", False),
         ("class A:\n    def __init__(self):\n        use()\nxs = [A() for _ in x]", False),
+        ("class A:\n    def __init__(self):\n        self.x = 1\n    def train(self):\n        use()", False),
+        (
+            "class A:\n    def __init__(self):\n        self.x = 1\n    def train(self):\n        use()\nA().train()",
+            True,
+        ),
         ("def train():\n    use()\nfor _ in x:\n    train()", False),
         ("def f():\n    use()\nf()\npool.map(f, x)", False),
         ("def f():\n    use()\nf()\nThread(target=f)", True),

@@ -55,7 +55,7 @@ def _function_runs_once(function: Scope, further: int, program: Program) -> bool
     if not _handed_to(function, program) <= _RUNS_IT_ONCE:
         return False
     calls = program.callers_of(function) if further else None
-    if _last_name(function) not in _ONCE and (calls is None or len(calls) != 1):
+    if not _is_whole_run(function, program) and (calls is None or len(calls) != 1):
         return False
     return all(
         _runs_with_its_function(call, scope) and _function_runs_once(scope.function, further - 1, program)
@@ -85,7 +85,8 @@ def _times(function: Scope, further: int, program: Program) -> Times:
         together = len({where.facts for _, where in callers}) < len(callers)
         return "often" if "often" in worst else "unknown" if together or "unknown" in worst else "once"
     name = _last_name(function)
-    if name in _ONCE or not _handed_to(function, program).isdisjoint(_RUNS_IT_ONCE) or _is_command(function):
+    handed_over = not _handed_to(function, program).isdisjoint(_RUNS_IT_ONCE)
+    if _is_whole_run(function, program) or handed_over or _is_command(function):
         return "once"
     return "often" if function.method_class is not None and name != "__init__" else "unknown"
 
@@ -171,6 +172,18 @@ def _again_and_again(facts: ModuleFacts, node: ast.AST) -> ast.AST | None:
             break
         child = parent
     return outermost_loop(facts, node)
+
+
+def _is_whole_run(function: Scope, program: Program) -> bool:
+    """Whether a function is called like one that runs a whole program. A method of a class whose objects nobody in
+    sight makes is for users of that class, who may call `trainer.train()` for each epoch."""
+    if _last_name(function) not in _ONCE:
+        return False
+    owner = function.method_class
+    constructor = program.names.method(owner, "__init__") if owner is not None else None
+    if constructor is None:
+        return True
+    return any(last_name(call.func) != "__init__" for call, _ in program.callers_of(constructor) or ())
 
 
 def _last_name(function: Scope) -> str:
