@@ -11,6 +11,7 @@ from torchrepro_lint.checks import Draft, Place
 from torchrepro_lint.checks.listed import listed
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.model import Certainty, Finding, Fix, Level, Location, Position, Range, Related, Safety
+from torchrepro_lint.project.entries import is_test
 from torchrepro_lint.source import SourceFile
 from torchrepro_lint.suppression import Unused, removal
 
@@ -33,7 +34,7 @@ def complete(code: str, draft: Draft, facts: ModuleFacts) -> Finding:
     return Finding(
         code,
         card.name,
-        Level.NOTE if certainty is Certainty.DEPENDS else draft.level or card.level,
+        _level(draft.level or card.level, certainty, facts),
         certainty,
         fill(template, draft.values) + (f"; this depends on whether {listed(draft.depends)}" if draft.depends else ""),
         facts.source.location(shown),
@@ -45,17 +46,26 @@ def complete(code: str, draft: Draft, facts: ModuleFacts) -> Finding:
     )
 
 
+def _level(level: Level, certainty: Certainty, facts: ModuleFacts) -> Level:
+    """What depends on the run is a note, and so is what makes only a unit test vary: no training rests on it."""
+    if certainty is Certainty.DEPENDS or (level is Level.WARNING and is_test(facts)):
+        return Level.NOTE
+    return level
+
+
 def _related(place: Place | Related) -> Related:
     if isinstance(place, Related):
         return place
     return Related(place.facts.source.location(shown_range(place.facts, place.node)), place.message)
 
 
-def tool_finding(code: str, rel: str, where: Position, message: str) -> Finding:
-    """A finding of the tool itself (TRP001, TRP003, TRP004), at a place that may have no syntax tree."""
+def tool_finding(code: str, rel: str, where: Position, message: str, source: SourceFile | None = None) -> Finding:
+    """A finding of the tool itself (TRP001, TRP003, TRP004), at a place that may have no syntax tree, of a file that
+    could perhaps not be read."""
     card = load_card(code)
     place = Range(where, Position(where.line, where.column + 1))
-    return Finding(code, card.name, card.level, card.certainty, message, Location(rel, place), help=card.help)
+    location = Location(rel, place) if source is None else source.location(place)
+    return Finding(code, card.name, card.level, card.certainty, message, location, help=card.help)
 
 
 def unused_suppression(source: SourceFile, unused: Unused) -> Finding:

@@ -257,6 +257,7 @@ class Run:
         through a link out of the project is as if it were not there."""
         if path not in self._asked and not self.program.project.reach.includes(path):
             return None
+        source: SourceFile | None = None
         try:
             with self.timed("step", "reading and indexing"):
                 source = self._source(path)
@@ -265,7 +266,7 @@ class Run:
                 return build(source)
         except (SourceError, ParseError) as error:
             where = error.position or Position(1, 1)
-            self._failures[path] = tool_finding("TRP001", self.rel(path), where, error.message)
+            self._failures[path] = tool_finding("TRP001", self.rel(path), where, error.message, source)
             return None
 
     def source(self, path: Path) -> SourceFile:

@@ -13,6 +13,7 @@ from torchrepro_lint.checks.nonconstant_seed_fix import first_argument, is_worke
 from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.conditions import conditions
+from torchrepro_lint.dataflow.enclosing import cleans_up
 from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reachability import reached_by_default
@@ -32,7 +33,7 @@ def without_seed(module: Module, program: Program) -> Iterator[Draft]:
         seed = call.argument(NONE_IS_RANDOM[call.name], 0)
         if seed is UNKNOWN or (isinstance(seed, Site) and not _is_none(seed, program)):
             continue
-        if not reached_by_default(call.node, call.scope, program, about_seed):
+        if not _counts(call, program):
             continue
         text, imports = seed_text(program, call.scope, call.node)
         edits: tuple[Edit, ...] = ()
@@ -48,6 +49,11 @@ def without_seed(module: Module, program: Program) -> Iterator[Draft]:
         draft = Draft(call.node, {"call": call.written}, "none", edits=edits, unsafe=unsafe)
         given = seed if isinstance(seed, Site) else None
         yield placed(draft, given, program, str(program.project.seed), is_none)
+
+
+def _counts(call: Call, program: Program) -> bool:
+    """Whether a call seeds what comes after it, unless an option says otherwise."""
+    return not cleans_up(call.node, call.scope) and reached_by_default(call.node, call.scope, program, about_seed)
 
 
 def _is_none(seed: Site, program: Program) -> bool:
@@ -68,7 +74,7 @@ def reseeded(module: Module, program: Program) -> Iterator[Draft]:
         if not node.args and not node.keywords and _is_on_generator(node, scope, program):
             found.append(Call(node, scope, "torch.Generator.seed", program))
     for call in found:
-        if not _forwards(call) and reached_by_default(call.node, call.scope, program, about_seed):
+        if not _forwards(call) and _counts(call, program):
             yield _reseed(call, rows.get(call.name), program)
 
 

@@ -10,6 +10,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.checks.configured import is_none, placed
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow.enclosing import cleans_up
 from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
 from torchrepro_lint.dataflow.options import Options
 from torchrepro_lint.dataflow.program import Program
@@ -81,7 +82,7 @@ def _is_provided(row: Mapping[str, Any], program: Program) -> bool:
 
 def _is_undone(call: Call, row: Mapping[str, Any]) -> bool:
     """Whether the call undoes an earlier one: a seed set in the same file, or a test's set-up."""
-    if call.scope.function.name.rpartition(".")[2].lower() in ("teardown", "teardownclass"):
+    if cleans_up(call.node, call.scope):
         return True
     spelled = call.written.rpartition(".")[2]
     others = (Call(node, scope, call.name, call.program) for node, scope in call.facts.calls.get(spelled, ()))

@@ -5,9 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.index.parents import descendants
 
+_TEARDOWNS = frozenset({"tearDown", "tearDownClass", "asyncTearDown", "tearDownModule", "teardown", "teardown_method",
+                         "teardown_class", "teardown_module", "teardown_function"})  # fmt: skip
+_TWO_PARTS = frozenset({"fixture", "contextmanager", "asynccontextmanager"})
 BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 
 
@@ -52,6 +55,23 @@ def block_of(facts: ModuleFacts, statement: ast.AST) -> list[ast.stmt]:
     name = arm_of(holder, statement)
     block: list[ast.stmt] = getattr(holder, name) if name in ("body", "orelse", "finalbody") else []
     return block
+
+
+def cleans_up(node: ast.AST, scope: Scope) -> bool:
+    """Whether a place undoes what was set up: in a test's `tearDown`, or after the `yield` of a pytest fixture or of a
+    context manager."""
+    function = scope.function
+    if function.name.rpartition(".")[2] in _TEARDOWNS:
+        return True
+    decorators = (d.func if isinstance(d, ast.Call) else d for d in getattr(function.node, "decorator_list", ()))
+    if not any(last_name(d) in _TWO_PARTS for d in decorators):
+        return False
+    here = statement(node, scope)
+    return any(isinstance(n, ast.Yield) and _place(n) < _place(here) for n in inside(scope))
+
+
+def _place(node: ast.expr | ast.stmt) -> tuple[int, int]:
+    return node.lineno, node.col_offset
 
 
 def is_in_body(part: ast.AST, block: ast.For | ast.AsyncFor | ast.While | ast.If) -> bool:

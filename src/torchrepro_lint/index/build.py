@@ -34,7 +34,8 @@ def _parse(source: SourceFile) -> ast.Module:
             return ast.parse(source.whole, filename=source.rel)
     except SyntaxError as error:
         position = Position(error.lineno, max(error.offset or 1, 1)) if error.lineno else None
-        raise ParseError(error.msg, position) from None
+        grammar = f"read with the grammar of Python {sys.version_info.major}.{sys.version_info.minor}"
+        raise ParseError(f"{error.msg} ({grammar})", position) from None
     except (RecursionError, MemoryError):
         raise ParseError("nested too deeply for this Python's parser", None) from None
     except ValueError as error:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow.enclosing import cleans_up
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.kernels.flags import Setting, passed
 from torchrepro_lint.project.unknown import UNKNOWN
@@ -18,15 +19,27 @@ MAX_FILES = 40
 
 
 def turned_on(module: Module, *, inductor: bool = False) -> Iterator[tuple[Setting, bool]]:
-    """The calls in a file that turn the mode on (with `inductor`, only those that inductor heeds too);
-    False where that depends on a value that the run decides."""
+    """The calls in a file that turn the mode on (with `inductor`, only those that inductor heeds too), and leave it
+    on; False where that depends on a value that the run decides."""
     for row in catalogue.table("backend_flags")["turns_on"]:
         if inductor and not row["inductor"]:
             continue
-        for setting in passed(module, dict.fromkeys(row["names"], row)):
-            value = module.program.literal(setting.value, setting.value_scope)
-            if value is UNKNOWN or any(value == v and type(value) is type(v) for v in row["on"]):
-                yield setting, value is not UNKNOWN
+        settings = list(passed(module, dict.fromkeys(row["names"], row)))
+        values = [(s, module.program.literal(s.value, s.value_scope)) for s in settings]
+        ends = {s.scope.function: s.place for s, value in values if _restores(s, value)}
+        for setting, value in values:
+            if value is UNKNOWN:
+                yield setting, False
+            elif any(value == v and type(value) is type(v) for v in row["on"]):
+                if setting.place >= ends.get(setting.scope.function, setting.place):
+                    yield setting, True
+
+
+def _restores(setting: Setting, value: object) -> bool:
+    """Whether a call in a function sets back what the function found, as one does who needs the mode for a while."""
+    if setting.scope.function.kind != "function":
+        return False
+    return value is UNKNOWN or cleans_up(setting.node, setting.scope)
 
 
 def turned_on_anywhere(module: Module, program: Program, *, inductor: bool = False) -> bool:

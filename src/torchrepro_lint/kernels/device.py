@@ -11,7 +11,7 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.kernels.environment import sets
-from torchrepro_lint.project.entries import entries
+from torchrepro_lint.project.entries import files_of_programs
 
 _GPU = re.compile(r"(?i)cuda|accelerat|gpu")
 # What moves a model there without being told to, and what launchers leave to the processes that they start.
@@ -40,16 +40,8 @@ def _speaks_of_gpu(facts: ModuleFacts, _: Program) -> bool:
 @remembered
 def goes_to_gpu(facts: ModuleFacts, program: Program) -> bool:
     """Whether the programs that run the code of a file do; of code that no program in sight runs, the project."""
-    own = facts.source.path
     if _speaks_of_gpu(facts, program) or _BY_THEMSELVES.search(facts.source.text):
         return True
-    users = {own, *program.project.users([own])}
-    programs = {path for path in users if _starts_a_program(path, program)}
-    files = {path for start in programs for path in program.project.reachable(start)}
+    files = files_of_programs(facts, program.project)
     spoken = [program.project.text.containing(word) for word in _WORDS]
     return any(paths is None or (not files.isdisjoint(paths) if files else paths) for paths in spoken)
-
-
-def _starts_a_program(path: Path, program: Program) -> bool:
-    facts = program.load(str(path))
-    return facts is not None and bool(entries(facts, program.project))

@@ -11,6 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from operator import attrgetter
 from typing import Any
 
 from torchrepro_lint import catalogue
@@ -30,6 +31,7 @@ from torchrepro_lint.rng.predicates import determinism, is_requested, mentions_r
 _QUIET = frozenset({"torch", "numpy", "random", "os", "builtins", "logging", "warnings"})
 _PAIRED = frozenset({"__enter__", "__exit__", "setUp", "tearDown", "setUpClass", "tearDownClass",
                      "setup_method", "teardown_method"})  # fmt: skip
+_PLACE = attrgetter("place")
 MAX_OTHERS = 64  # settings to another value that are looked at for each: nobody writes more of one switch
 MAX_BETWEEN = 64  # statements after which a switch is not set back at once
 
@@ -60,6 +62,11 @@ class Setting:
         return self.facts.statement(self.node)
 
     @property
+    def place(self) -> tuple[int, int]:
+        """Where that statement begins: line and column."""
+        return self.statement.lineno, self.statement.col_offset
+
+    @property
     def written(self) -> str:
         """How it is written, in short."""
         facts = self.facts
@@ -79,7 +86,7 @@ class Switch:
         self.settings = settings
         self._in_function: dict[tuple[Scope, bool | None], list[Setting]] = {}
         self._in_halves: dict[tuple[Scope | None, bool | None], list[Setting]] = {}  # of context managers, by class
-        for setting, value in sorted(settings, key=lambda item: _place(item[0])):
+        for setting, value in sorted(settings, key=lambda item: item[0].place):
             function = setting.scope.function
             self._in_function.setdefault((function, value), []).append(setting)
             if _last(function).id in _PAIRED:
@@ -89,7 +96,7 @@ class Switch:
         """Whether a later setting in the same function gives a switch that is set to `here` the other value
         before it matters: at once, or wherever determinism is asked for."""
         opposite = self._in_function.get((setting.scope.function, not here), [])
-        later = opposite[bisect_right(opposite, _place(setting), key=_place) :][: MAX_OTHERS + 1]
+        later = opposite[bisect_right(opposite, setting.place, key=_PLACE) :][: MAX_OTHERS + 1]
         for other in later:
             if are_exclusive((setting.node, setting.scope), (other.node, other.scope)):
                 continue
@@ -212,10 +219,6 @@ def reads_switch(facts: ModuleFacts, owner: str, name: str, program: Program) ->
     )
 
 
-def _place(setting: Setting) -> tuple[int, int]:
-    return setting.statement.lineno, setting.statement.col_offset
-
-
 def _at_once(program: Program, first: Setting, second: Setting) -> bool:
     """Both stand in one block, and nothing between them can run a kernel."""
     facts = first.facts
@@ -235,7 +238,7 @@ def _last(function: Scope) -> ast.Name:
 def _set_back(setting: Setting, other: Setting) -> bool:
     if setting.scope.function is not other.scope.function or setting.scope.function.kind != "function":
         return False
-    if _place(other) > _place(setting):
+    if other.place > setting.place:
         return True
     block = block_of(setting.facts, setting.statement)
     here, there = _index(block, setting.statement), _index(block, other.statement)

@@ -19,7 +19,7 @@ from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.kernels.determinism import turned_on
 from torchrepro_lint.kernels.flags import Setting
-from torchrepro_lint.project.entries import entries
+from torchrepro_lint.project.entries import files_of_programs, is_test
 from torchrepro_lint.project.unknown import UNKNOWN
 
 Flag = Literal["strict", "lenient"]
@@ -34,13 +34,15 @@ _WORDS = (
 
 
 def requested(module: Module, program: Program) -> Flag | None:
-    """What this file asks for, or another one of the project; of a script, one that it imports."""
+    """What this file asks for, or another one of the programs that run it; of code that no program in sight runs, any
+    file of the project. What a test asks for holds for tests alone."""
     own = module.facts.source.path
     paths = {path for word in _WORDS for path in program.project.text.containing(word) or ()}
-    if paths and entries(module.facts, program.project) and not program.project.users([own]):
-        paths &= program.project.reachable(own)
+    if paths and not is_test(module.facts):
+        paths &= files_of_programs(module.facts, program.project) or paths
     files = [facts for path in sorted({own, *paths})[:MAX_FILES] if (facts := program.load(str(path))) is not None]
-    return _strictest({_requested_in(facts, program) for facts in files})
+    counted = files if is_test(module.facts) else [facts for facts in files if not is_test(facts)]
+    return _strictest({_requested_in(facts, program) for facts in counted})
 
 
 def _strictest(flags: set[Flag | None]) -> Flag | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from typing import NamedTuple
 
-from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.index import AttributeSet, ModuleFacts
 from torchrepro_lint.project.unknown import UNKNOWN, Opaque
 
 
@@ -65,13 +65,23 @@ def declared_in(facts: ModuleFacts) -> Declared:
     """The options and settings of a file."""
     settings = _fields(facts)
     for name, sets in facts.attribute_sets.items():
-        values = [constant(s.value) for s in sets if s.value is not None]
+        values = [constant(s.value) for s in sets if s.value is not None and not _is_of_torch(s)]
         if UNKNOWN in values:
             settings[name] = None
         elif values:
             settings[name] = [Default(v, settable=True) for v in values]
     options = declared_options(facts)
     return Declared(options, frozenset(name for name in options if _is_chosen(name, facts)), settings)
+
+
+def _is_of_torch(item: AttributeSet) -> bool:
+    """Whether it sets a switch of PyTorch itself, `torch.backends.cudnn.deterministic`, which is no option."""
+    root: ast.expr = item.target
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    owner = item.scope.binding_scope(root.id) if isinstance(root, ast.Name) else None
+    bindings = owner.bindings[root.id] if owner is not None and isinstance(root, ast.Name) else ()
+    return any(b.kind == "import" and b.target.partition(".")[0] == "torch" and not b.level for b in bindings)
 
 
 def _is_chosen(name: str, facts: ModuleFacts) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 from typing import NamedTuple
 
 from torchrepro_lint.index import ModuleFacts, Scope
@@ -38,6 +39,13 @@ def entries(facts: ModuleFacts, project: Project) -> list[Entry]:
     if facts.source.kind == "stub" or not any(_runs_something(n) for n in active) or _is_imported(facts, project):
         return []
     return [Entry(facts, active[0], is_guarded=False)]
+
+
+def files_of_programs(facts: ModuleFacts, project: Project) -> set[Path]:
+    """The files of the programs that run the code of a file: all that they import. Empty where none in sight does."""
+    own = facts.source.path
+    starts = [p for p in (own, *project.users([own])) if (f := project.load(str(p))) is not None and entries(f, project)]
+    return {path for start in starts for path in project.reachable(start)}
 
 
 def is_test(facts: ModuleFacts) -> bool:
