@@ -1,4 +1,4 @@
-"""How a project's formatter lays code out: the length of a line, and the quotes of a string.
+"""How a project's formatter lays code out: the length of a line, the quotes of a string, and how calls are broken.
 
 Reads the settings of ruff, black and flake8 in one folder. Formats nothing.
 """
@@ -18,10 +18,12 @@ _INI = {".flake8": "flake8", "setup.cfg": "flake8", "tox.ini": "flake8"}
 
 
 class Style(NamedTuple):
-    """`width` is the most characters of a line, None where no formatter says; so is `quote`."""
+    """`width` is the most characters of a line, None where no formatter says; so is `quote`. With `hangs`, a call that
+    is too long for its line has nothing behind its bracket."""
 
     width: int | None = None
     quote: Literal["'", '"'] | None = None
+    hangs: bool = False
 
 
 NO_STYLE = Style()
@@ -38,9 +40,10 @@ def project_style(root: Path, read: Callable[[Path], bytes] = read_regular) -> S
         formats = ruff.get("format")
         style = formats.get("quote-style") if isinstance(formats, Mapping) else None
         quote: Literal["'", '"'] | None = "'" if style == "single" else '"' if style == "double" else None
-        return Style(_number(ruff.get("line-length")) or _USUAL, quote or ('"' if formats and style is None else None))
+        quote = quote or ('"' if formats and style is None else None)
+        return Style(_number(ruff.get("line-length")) or _USUAL, quote, hangs=True)
     if isinstance(black := tools.get("black"), Mapping):
-        return Style(_number(black.get("line-length")) or _USUAL, None if _keeps_quotes(black) else '"')
+        return Style(_number(black.get("line-length")) or _USUAL, None if _keeps_quotes(black) else '"', hangs=True)
     return Style(next((width for name, table in _INI.items() if (width := _ini(root / name, table, read))), None))
 
 

@@ -10,16 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from torchrepro_lint.fixing import apply_edits
+from torchrepro_lint.formatter import NO_STYLE, Style
 from torchrepro_lint.index import build
 from torchrepro_lint.model import Fix, Safety
 from torchrepro_lint.source import source_from_text
 from torchrepro_lint.syntax import arguments, with_argument
 
 
-def added(text: str, name: str = "generator", value: str = "g") -> str:
+def added(text: str, name: str = "generator", value: str = "g", style: Style = NO_STYLE) -> str:
     facts = build(source_from_text(text, Path("/p/m.py"), "m.py"))
     call = facts.calls["DataLoader"][0][0]
-    edit = with_argument(facts, call, name, value)
+    edit = with_argument(facts, call, name, value, style)
     fixed = apply_edits({"m.py": facts.source}.get, [Fix(Safety.SAFE, "", (edit,))])
     return fixed.documents["m.py"]
 
@@ -78,6 +79,27 @@ WIDE = "x" * 90
 def test_a_line_that_would_grow_too_long_is_broken(before: str, after: str) -> None:
     indented = before.startswith("\t")
     assert added(f"if x:\n{before}" if indented else before) == (f"if x:\n{after}" if indented else after)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (f"x = DataLoader(a, {WIDE[:79]})", f"x = DataLoader(\n    a, {WIDE[:79]}, generator=g\n)"),
+        (f"x = DataLoader(a, {WIDE[:79]},)", f"x = DataLoader(\n    a, {WIDE[:79]}, generator=g\n)"),
+        (f"\tDataLoader(a, {WIDE[:83]})", f"\tDataLoader(\n\t\ta, {WIDE[:83]}, generator=g\n\t)"),
+        (f"DataLoader(a, {WIDE}, **c)", f"DataLoader(\n    a,\n    {WIDE},\n    generator=g,\n    **c,\n)"),
+        (f"x = DataLoader(a, {WIDE})[0]", f"x = DataLoader(a, {WIDE},\n               generator=g)[0]"),
+        (f"x = DataLoader(a, b, {WIDE[:70]})", f"x = DataLoader(a, b, {WIDE[:70]}, generator=g)"),
+    ],
+)
+@pytest.mark.parametrize("told", [True, False])
+def test_a_long_call_is_broken_as_black_does_where_it_formats_or_the_file_looks_like_it(
+    before: str, after: str, told: bool
+) -> None:
+    head = "" if told else "f(\n    1\n)\n"
+    head += "if x:\n" if before.startswith("\t") else ""
+    style = Style(110, None, hangs=True) if told else Style(110)
+    assert added(head + before, style=style) == head + after
 
 
 def test_lines_may_be_as_long_as_those_of_the_file() -> None:

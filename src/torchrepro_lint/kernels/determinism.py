@@ -28,11 +28,11 @@ def turned_on(module: Module, *, inductor: bool = False) -> Iterator[tuple[Setti
         values = [(s, module.program.literal(s.value, s.value_scope)) for s in settings]
         ends = {s.scope.function: s.place for s, value in values if _restores(s, value)}
         for setting, value in values:
+            is_on = any(value == v and type(value) is type(v) for v in row["on"])
             if value is UNKNOWN:
                 yield setting, False
-            elif any(value == v and type(value) is type(v) for v in row["on"]):
-                if setting.place >= ends.get(setting.scope.function, setting.place):
-                    yield setting, True
+            elif is_on and setting.place >= ends.get(setting.scope.function, setting.place):
+                yield setting, True
 
 
 def _restores(setting: Setting, value: object) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from pathlib import Path
 
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.program import Program

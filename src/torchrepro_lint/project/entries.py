@@ -44,7 +44,8 @@ def entries(facts: ModuleFacts, project: Project) -> list[Entry]:
 def files_of_programs(facts: ModuleFacts, project: Project) -> set[Path]:
     """The files of the programs that run the code of a file: all that they import. Empty where none in sight does."""
     own = facts.source.path
-    starts = [p for p in (own, *project.users([own])) if (f := project.load(str(p))) is not None and entries(f, project)]
+    loaded = {path: project.load(str(path)) for path in (own, *project.users([own]))}
+    starts = [path for path, f in loaded.items() if f is not None and entries(f, project)]
     return {path for start in starts for path in project.reachable(start)}
 
 

@@ -35,7 +35,7 @@ def with_argument(facts: ModuleFacts, call: ast.Call, name: str, value: str, sty
         if keyword.arg == name:
             return Edit(facts.source.rel, facts.range(keyword.value), value)
     try:
-        return _within_width(facts, call, _laid_out(facts, call, name, value), style.width)
+        return _within_width(facts, call, _laid_out(facts, call, name, value), style)
     except RecursionError:  # libcst takes a few calls for each level of nesting
         return _behind_last(facts, call, f"{name}={value}")
 
@@ -216,7 +216,7 @@ def _smallest(facts: ModuleFacts, place: Range, before: str, after: str) -> Edit
 # -- the width of a line --------------------------------------------------------------------------------------
 
 
-def _within_width(facts: ModuleFacts, call: ast.Call, edit: Edit, told: int | None) -> Edit:
+def _within_width(facts: ModuleFacts, call: ast.Call, edit: Edit, style: Style) -> Edit:
     """The edit with the new argument on a line of its own, where the line it is on would grow too long."""
     source, (start, end) = facts.source, edit.range
     if start != end or "\n" in edit.text or not (call.args or call.keywords) or _is_on_one_line(facts, call):
@@ -224,8 +224,13 @@ def _within_width(facts: ModuleFacts, call: ast.Call, edit: Edit, told: int | No
     line = source.line(start.line)
     head, tail = line[: start.column - 1], line[start.column - 1 :]
     own = edit.text.removeprefix(", ")
-    width, indent = told or _width(source), _argument_indent(facts, call)
-    if len(head) + len(edit.text) + len(tail) <= width or len(indent) + len(own) + len(tail) > width:
+    width, indent = style.width or _width(source), _argument_indent(facts, call)
+    if len(head) + len(edit.text) + len(tail) <= width:
+        return edit
+    hanging = _hanging(facts, call, edit, width) if style.hangs or _hangs(source) else None
+    if hanging is not None:
+        return hanging
+    if len(indent) + len(own) + len(tail) > width:
         return edit
     if _stands_apart(facts, call):
         return _one_a_line(facts, call, edit.text.strip(", "))
@@ -234,6 +239,29 @@ def _within_width(facts: ModuleFacts, call: ast.Call, edit: Edit, told: int | No
     if head.endswith(", "):
         return Edit(source.rel, Range(Position(start.line, start.column - 1), end), f"{source.newline}{indent}{own}")
     return edit
+
+
+def _hanging(facts: ModuleFacts, call: ast.Call, edit: Edit, width: int) -> Edit | None:
+    """The arguments on lines of their own below the bracket, as black and ruff break the call that ends a line; one a
+    line where they do not fit on one. None for other calls."""
+    source, (start, end) = facts.source, facts.range(call)
+    line = source.line(start.line)
+    if start.line != end.line or line[end.column - 1 :].strip():
+        return None
+    opening = line.index("(", facts.range(call.func).end.column - 1)
+    before, after = line[opening + 1 : edit.range.start.column - 1], line[edit.range.end.column - 1 : end.column - 2]
+    outer = line[: len(line) - len(line.lstrip())]
+    indent = outer + ("\t" if outer.startswith("\t") else "    ")
+    inside = f"{before}{edit.text}{after}".strip().rstrip(",")
+    if len(indent) + len(inside) > width:
+        inside = f",{source.newline}{indent}".join(_with_new(facts, call, edit.text.strip(", "))) + ","
+    text = f"{source.newline}{indent}{inside}{source.newline}{outer}"
+    return Edit(source.rel, Range(Position(start.line, opening + 2), Position(end.line, end.column - 1)), text)
+
+
+def _hangs(source: SourceFile) -> bool:
+    """Whether the calls that a file breaks have nothing behind their bracket."""
+    return any(line.endswith("(") for line in source.lines())
 
 
 def is_within_width(facts: ModuleFacts, edit: Edit, style: Style = NO_STYLE) -> bool:
@@ -261,13 +289,19 @@ def _arguments(facts: ModuleFacts, call: ast.Call) -> list[ast.AST]:
 def _one_a_line(facts: ModuleFacts, call: ast.Call, new: str) -> Edit:
     """Every argument on a line of its own with a comma, as formatters do; the new one last, before `**`."""
     source, arguments = facts.source, _arguments(facts, call)
-    doubled = sum(isinstance(a, ast.keyword) and a.arg is None for a in arguments)
-    texts = [facts.text(a) for a in arguments]
-    texts.insert(len(texts) - doubled, new)
     start, end = facts.range(arguments[0]).start, facts.range(arguments[-1]).end
     comma = source.line(end.line)[end.column - 1 :].find(",") + 1
     between = f",{source.newline}{_argument_indent(facts, call)}"
-    return Edit(source.rel, Range(start, Position(end.line, end.column + comma)), f"{between.join(texts)},")
+    texts = between.join(_with_new(facts, call, new))
+    return Edit(source.rel, Range(start, Position(end.line, end.column + comma)), f"{texts},")
+
+
+def _with_new(facts: ModuleFacts, call: ast.Call, new: str) -> list[str]:
+    """The arguments as written, with the new one last, before `**`."""
+    arguments = _arguments(facts, call)
+    doubled = sum(isinstance(a, ast.keyword) and a.arg is None for a in arguments)
+    texts = [facts.text(a) for a in arguments]
+    return [*texts[: len(texts) - doubled], new, *texts[len(texts) - doubled :]]
 
 
 def _width(source: SourceFile) -> int:
