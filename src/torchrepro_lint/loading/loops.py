@@ -5,10 +5,11 @@ stops at. Reads syntax only; whether anybody looks at what is left is for `order
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from typing import Literal, NamedTuple
 
 from torchrepro_lint.dataflow.conditions import conditions
+from torchrepro_lint.dataflow.enclosing import block_of
 from torchrepro_lint.dataflow.reaching_definitions import reaching
 from torchrepro_lint.index import ModuleFacts
 
@@ -201,7 +202,12 @@ class _Body:
     def keeps_one(self, node: ast.stmt, name: str, value: ast.expr) -> bool:
         """Whether `name` is given one of several items of some kind, whichever comes last."""
         is_item = _mentions(value, self.items | self.local) and not _mentions(value, {name})
-        return is_item and self.is_chosen(node) and not self.is_picked(node, name)
+        return is_item and self.is_chosen(node) and not self.is_picked(node, self._set_beside(node))
+
+    def _set_beside(self, node: ast.stmt) -> set[str]:
+        """The names that the block of a statement sets: `best = score` beside `kept = item`."""
+        targets = (t for s in block_of(self.facts, node) if isinstance(s, ast.Assign) for t in s.targets)
+        return {target.id for target in targets if isinstance(target, ast.Name)}
 
     def is_file(self, handle: ast.expr) -> bool:
         """Whether something with a `write` is a file, opened before the loop; a log is none."""
@@ -239,10 +245,11 @@ class _Body:
             if condition.owner in self.inside:
                 yield from ((part, condition.holds) for part in ast.walk(condition.test))
 
-    def is_picked(self, node: ast.AST, name: str | None = None) -> bool:
-        """Whether a test picks one item whatever the order: the one of that name, the largest, a new key."""
+    def is_picked(self, node: ast.AST, best: Set[str] = frozenset()) -> bool:
+        """Whether a test picks one item whatever the order: the one of that name, a new key, or the largest, where the
+        names in `best` hold what was the largest so far."""
         return any(
-            isinstance(part, ast.Compare) and (self._names_one(part, holds) or (name and _mentions(part, {name})))
+            isinstance(part, ast.Compare) and (self._names_one(part, holds) or _mentions(part, best))
             for part, holds in self._parts(node)
         )
 
@@ -289,7 +296,7 @@ class _Body:
         return any(self.numbers(part) for part, _ in self._parts(node))
 
 
-def _mentions(node: ast.AST, names: set[str]) -> bool:
+def _mentions(node: ast.AST, names: Set[str]) -> bool:
     return any(isinstance(n, ast.Name) and n.id in names for n in ast.walk(node))
 
 

@@ -11,7 +11,7 @@ from torchrepro_lint.dataflow.abstract_values import Origin, Result
 from torchrepro_lint.dataflow.enclosing import is_in_body
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
-from torchrepro_lint.index import Binding, ModuleFacts, Scope
+from torchrepro_lint.index import Binding, ModuleFacts, Scope, last_name
 from torchrepro_lint.project.declarations import declared_options, takes_integers
 from torchrepro_lint.project.names import Variable
 from torchrepro_lint.rng.draws import is_seeder
@@ -103,16 +103,20 @@ class Seeds:
         return is_seed(binding.value)
 
     def _field(self, binding: Binding, owner: Scope) -> _Option | None:
-        """The field for the seed of a configuration: `cfg = Config()`, `args = tyro.cli(Args)`."""
-        if binding.kind != "assign" or not isinstance(binding.value, ast.Call):
-            return None
-        call = binding.value
-        for node in (call.func, *call.args[:1]):
+        """The field for the seed of a configuration: `cfg = Config()`, `args = tyro.cli(Args)`, `cfg: Config`."""
+        given: set[str | None] = set()
+        classes: list[ast.expr | None] = []
+        if binding.kind == "parameter" and binding.value is None:
+            classes = [getattr(binding.node, "annotation", None)]
+        elif binding.kind == "assign" and isinstance(call := binding.value, ast.Call):
+            classes = [call.func, *call.args[:1]]
+            given = {k.arg for k in call.keywords}
+        for node in classes:
             held = self._program.resolve(node, owner) if isinstance(node, ast.Name | ast.Attribute) else None
             if isinstance(held, Scope) and held.kind == "class":
                 fields = (n for n, made in held.bindings.items() if len(made) == 1 and is_seed(made[0].value))
-                given = {k.arg for k in call.keywords}
-                return next((_Option(n) for n in fields if _SEED_NAME.fullmatch(n) and n not in given), None)
+                name = next((n for n in fields if _SEED_NAME.fullmatch(n) and n not in given), None)
+                return _Option(name, _off(held.bindings[name][0])) if name is not None else None
         return None
 
     def _option(self, name: str, binding: Binding, owner: Scope) -> _Option | None:
@@ -181,6 +185,16 @@ def _seed_option(facts: ModuleFacts) -> _Option | None:
     if type(value) is int:
         return _Option(name, "negative" if value < 0 else None)
     return _Option(name, "None") if value is None and takes_integers(name, facts) else None
+
+
+def _off(field: Binding) -> Literal["None"] | None:
+    """Which value of a field is no seed, by its annotation: `seed: int | None = 1`."""
+    annotation = getattr(field.node, "annotation", None)
+    words = {last_name(n) for n in ast.walk(annotation)} if isinstance(annotation, ast.AST) else set()
+    is_none = isinstance(annotation, ast.AST) and any(
+        isinstance(n, ast.Constant) and n.value is None for n in ast.walk(annotation)
+    )
+    return "None" if is_none or "Optional" in words else None
 
 
 def numbered(seed: str, number: int) -> str:
