@@ -19,7 +19,16 @@ from torchrepro_lint.seeding.processes import RankSeed, in_pool, rank_seed
 from torchrepro_lint.seeding.seeding import SEEDED
 from torchrepro_lint.seeding.setting_up import Beginning, beginnings
 from torchrepro_lint.seeding.unfollowed import uses_tensors
-from torchrepro_lint.syntax import begins_cell, import_module, insert_after, insert_before, top_line, with_argument
+from torchrepro_lint.syntax import (
+    Import,
+    begins_cell,
+    import_from,
+    import_module,
+    insert_after,
+    insert_before,
+    top_line,
+    with_argument,
+)
 
 if TYPE_CHECKING:
     from torchrepro_lint.dataflow.program import Program
@@ -211,9 +220,22 @@ def _seeded(
 def _calls(
     facts: ModuleFacts, scope: Scope, at: ast.stmt, families: Sequence[str], seed: str
 ) -> tuple[list[str], tuple[Edit, ...]]:
+    whole = _at_once(facts, scope, at) if {"python", "torch"} <= set(families) else None
+    if whole is not None:
+        return [f"{whole.text}({seed})"], whole.edits
     modules = {family: import_module(facts, SEED_CALLS[family][0], scope, at) for family in families}
     lines = [f"{modules[family].text}.{SEED_CALLS[family][1]}({seed})" for family in families]
     return lines, tuple(edit for made in modules.values() for edit in made.edits)
+
+
+def _at_once(facts: ModuleFacts, scope: Scope, at: ast.stmt) -> Import | None:
+    """What seeds all generators at once, of a package that the file imports anyway: Lightning's `seed_everything`."""
+    always = [b.target for b in facts.imports if facts.parents.get(b.node) is facts.tree and not b.level]
+    for package, name in sorted(catalogue.table("rng")["at_once"].items(), reverse=True):
+        if any(target == package or target.startswith(f"{package}.") for target in always):
+            module, _, function = name.rpartition(".")
+            return import_from(facts, module, function, scope, at)
+    return None
 
 
 def _stands_apart(facts: ModuleFacts, statement: ast.stmt) -> bool:
