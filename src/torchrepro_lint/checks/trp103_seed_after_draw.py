@@ -35,12 +35,23 @@ def _draft(seeding: Seeding, family: str, late: Late) -> Draft:
     seeded = Place(late.seeder.scope.facts, late.seeder.node, f"the {family} generator is seeded only here")
     return Draft(
         steps[here].node,
-        {"family": family, "draw": late.witness.draw.what, "seed": seeded.facts.text(late.seeder.node)},
+        {"family": family, "draw": late.witness.draw.what, "seed": _seed_written(seeding, late)},
         certainty=Certainty.CERTAIN if late.witness.sure else Certainty.LIKELY,
         properties={"family": family},
         related=(*drawn, seeded),
         edits=_edits(late, seeding),
     )
+
+
+def _seed_written(seeding: Seeding, late: Late) -> str:
+    """The call that seeds; where it lies in another file, the call of the entry's file that leads to it."""
+    own = [s for s in late.chain if s.scope.facts is seeding.entry.facts and isinstance(s.node, ast.Call)]
+    facts = late.seeder.scope.facts
+    if facts is seeding.entry.facts or not own:
+        return facts.text(late.seeder.node)
+    call = own[-1].node
+    assert isinstance(call, ast.Call)
+    return f"{seeding.entry.facts.text(call.func)}({'...' if call.args or call.keywords else ''})"
 
 
 class _Move(NamedTuple):

@@ -1,0 +1,47 @@
+"""TRP103 names the seed as the reader of the file meets it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from torchrepro_lint import cards
+from torchrepro_lint.engine import Request, check
+from torchrepro_lint.settings import SettingsResolver
+
+TRAINER = """\
+import torch
+
+
+class Trainer:
+    def __init__(self, model, seed):
+        torch.manual_seed(seed)
+        self.model = model
+"""
+PROGRAM = """\
+import torch
+{imported}
+
+if __name__ == "__main__":
+    model = torch.nn.Linear(2, 2)
+    {seed}
+    model(torch.rand(1, 2)).sum().backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("imported", "seed", "named"),
+    [
+        ("from trainer import Trainer", "Trainer(model, seed=1)", "Trainer(...)"),
+        ("from trainer import Trainer", "torch.manual_seed(1)", "torch.manual_seed(1)"),
+        (TRAINER, "Trainer(model, seed=1)", "torch.manual_seed(seed)"),
+    ],
+)
+def test_the_call_of_this_file_is_named(imported: str, seed: str, named: str, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("")
+    (tmp_path / "trainer.py").write_text(TRAINER)
+    (tmp_path / "train.py").write_text(PROGRAM.format(imported=imported, seed=seed))
+    request = Request((tmp_path,), SettingsResolver(cards.codes(), isolated=True, overrides={"select": ["TRP103"]}))
+    (found,) = check(request).findings
+    assert f"before `{named}` seeds it" in found.message
