@@ -12,7 +12,7 @@ from torchrepro_lint.formatter import Style, project_style
 @pytest.mark.parametrize(
     ("name", "text", "style"),
     [
-        ("pyproject.toml", "[tool.ruff]\nline-length = 120\n", Style(120, None, hangs=True)),
+        ("pyproject.toml", "[tool.ruff]\nline-length = 120\n", Style(120, None)),
         ("pyproject.toml", '[tool.ruff.format]\nquote-style = "single"\n', Style(88, "'", hangs=True)),
         ("pyproject.toml", '[tool.ruff.format]\nquote-style = "preserve"\n', Style(88, None, hangs=True)),
         ("pyproject.toml", '[tool.ruff.format]\nindent-style = "tab"\n', Style(88, '"', hangs=True)),
@@ -22,7 +22,7 @@ from torchrepro_lint.formatter import Style, project_style
             "[tool.black]\nline-length = 100\nskip-string-normalization = true\n",
             Style(100, None, hangs=True),
         ),
-        ("ruff.toml", "line-length = 99\n", Style(99, None, hangs=True)),
+        ("ruff.toml", "line-length = 99\n", Style(99, None)),
         (".flake8", "[flake8]\nmax-line-length = 110\n", Style(110, None)),
         ("setup.cfg", "[flake8]\nmax_line_length = 110\n", Style(110, None)),
         ("pyproject.toml", '[project]\nname = "x"\n', Style()),

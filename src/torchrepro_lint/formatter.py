@@ -41,7 +41,7 @@ def project_style(root: Path, read: Callable[[Path], bytes] = read_regular) -> S
         style = formats.get("quote-style") if isinstance(formats, Mapping) else None
         quote: Literal["'", '"'] | None = "'" if style == "single" else '"' if style == "double" else None
         quote = quote or ('"' if formats and style is None else None)
-        return Style(_number(ruff.get("line-length")) or _USUAL, quote, hangs=True)
+        return Style(_number(ruff.get("line-length")) or _USUAL, quote, hangs=formats is not None)
     if isinstance(black := tools.get("black"), Mapping):
         return Style(_number(black.get("line-length")) or _USUAL, None if _keeps_quotes(black) else '"', hangs=True)
     return Style(next((width for name, table in _INI.items() if (width := _ini(root / name, table, read))), None))

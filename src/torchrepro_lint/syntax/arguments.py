@@ -260,8 +260,10 @@ def _hanging(facts: ModuleFacts, call: ast.Call, edit: Edit, width: int) -> Edit
 
 
 def _hangs(source: SourceFile) -> bool:
-    """Whether the calls that a file breaks have nothing behind their bracket."""
-    return any(line.endswith("(") for line in source.lines())
+    """Whether most calls that a file breaks have nothing behind their bracket."""
+    lines = source.lines()
+    behind = sum(line.endswith(",") and line.count("(") > line.count(")") for line in lines)
+    return sum(line.endswith("(") for line in lines) > behind
 
 
 def is_within_width(facts: ModuleFacts, edit: Edit, style: Style = NO_STYLE) -> bool:
