@@ -184,6 +184,12 @@ def test_a_seed_in_a_function_of_another_file_that_does_other_work_gets_none_bes
     assert (tmp_path / "tasks.py").read_text() == tasks
 
 
+def test_it_stands_below_the_import_of_a_file_that_seeds_another_generator(tmp_path: Path) -> None:
+    (tmp_path / "samples.py").write_text("import random\n\nrandom.seed(42)\n")
+    text = "import torch\n\nimport samples\nimport os\n\ntorch.nn.Linear(4, 1)(d).sum().backward()\n"
+    assert "import os\n\ntorch.manual_seed(0)\n" in fixed(tmp_path, text)
+
+
 def test_workers_of_ray_have_generators_of_their_own(tmp_path: Path) -> None:
     assert fixes(tmp_path, "import ray\nimport torch\n\ntorch.nn.Linear(4, 1)(d).sum().backward()\n") == [False]
 

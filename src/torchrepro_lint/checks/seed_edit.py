@@ -94,20 +94,20 @@ def _in_process(program: Program, seeding: Seeding, found: Unseeded, process: Sc
         return ()
     families = _families(program, seeding, found, process)
     ranks = rank_seed(seeding, process, program)
-    works = list(_works(seeding, found, process))
+    works = list(_works(seeding, found, process, families))
     return _seeded(program, _place(beginnings(process, _body(process), works, program), program), families, ranks)
 
 
 def _in_program(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Edit, ...]:
     entry, facts = seeding.entry, seeding.entry.facts
-    works = list(_works(seeding, found, None))
+    families = _families(program, seeding, found, None)
+    works = list(_works(seeding, found, None, families))
     scope, body = (entry.function, _body(entry.function)) if entry.function else (facts.scope, facts.tree.body)
     levels = list(beginnings(scope, body, works, program))
     if facts.guard is not None and levels[0].statement is facts.guard:
         levels = list(beginnings(facts.scope, facts.guard.body, works, program))
         if levels[0].statement is None:
             levels = [Beginning(facts.scope, facts.guard.body, facts.guard.body[0])]
-    families = _families(program, seeding, found, None)
     return _seeded(program, _place(levels, program), families, rank_seed(seeding, None, program))
 
 
@@ -115,14 +115,16 @@ def _body(function: Scope) -> Sequence[ast.stmt]:
     return getattr(function.node, "body", ())
 
 
-def _works(seeding: Seeding, found: Unseeded, process: Scope | None) -> Iterator[ast.AST]:
-    """Calls and imports before which the seed must stand: those that lead to a draw, or to a seed that counts only
-    sometimes, which is then the user's choice."""
+def _works(
+    seeding: Seeding, found: Unseeded, process: Scope | None, families: Collection[str]
+) -> Iterator[ast.AST]:
+    """Calls and imports before which the seeds of `families` must stand: those that lead to a draw, or to a seed of one
+    of them that counts only sometimes, which is then the user's choice."""
     for witness in found.draws.values():
         if witness.process is process:
             yield from (step.node for step in witness.chain)
     for met in seeding.met:
-        if met.process is process:
+        if met.process is process and (met.seeder is None or not set(families).isdisjoint(met.seeder.families)):
             yield from (*(step.node for step in met.chain), met.node)
 
 
