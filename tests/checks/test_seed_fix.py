@@ -103,6 +103,39 @@ def test_only_what_spawn_runs_is_given_its_number(tmp_path: Path) -> None:
     assert fixes(tmp_path, STARTED.format(start=start)) == [False]
 
 
+COMMANDS = """\
+import argparse
+import random
+
+import torch
+
+
+def common(parser):
+    parser.add_argument('--seed', type=int, default=3)
+
+
+def train(args):
+    torch.nn.Linear(4, 1)(d).sum().backward()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    kinds = parser.add_subparsers({required})
+    one = kinds.add_parser('train')
+    common(one)
+    one.set_defaults(run=train)
+    two = kinds.add_parser('test')
+    {two}
+    two.set_defaults(run=print)
+    args = parser.parse_args()
+    args.run(args)
+
+
+if __name__ == '__main__':
+    main()
+"""
+
+
 SEEDS = "random.seed({0})\ntorch.manual_seed({0})\n"
 OPTIONS = """\
 import argparse
@@ -139,6 +172,22 @@ PLACES = {
         "    kinds.add_parser('a').add_argument('-b')\n    parser.parse_args()\n"
         "    torch.nn.Linear(4, 1)(d).sum().backward()\n",
         "    parser.parse_args()\n    random.seed(0)\n",
+    ),
+    "the seed of all commands": (
+        COMMANDS.format(required="required=True", two="common(two)"),
+        "    random.seed(args.seed)\n    torch.manual_seed(args.seed)\n    args.run(args)\n",
+    ),
+    "the seed of one command": (
+        COMMANDS.format(required="required=True", two="two.add_argument('path')"),
+        "if __name__ == '__main__':\n    random.seed(0)\n    torch.manual_seed(0)\n    main()\n",
+    ),
+    "the seed of the parser of commands": (
+        COMMANDS.format(required="", two="common(parser.add_argument_group())"),
+        "    random.seed(args.seed)\n    torch.manual_seed(args.seed)\n    args.run(args)\n",
+    ),
+    "a command may be left out": (
+        COMMANDS.format(required="", two="common(two)"),
+        "if __name__ == '__main__':\n    random.seed(0)\n    torch.manual_seed(0)\n    main()\n",
     ),
     "before what an option names": (
         "import argparse\nimport torch\nfrom work import run\n\nparser = argparse.ArgumentParser()\n"

@@ -115,9 +115,7 @@ def _body(function: Scope) -> Sequence[ast.stmt]:
     return getattr(function.node, "body", ())
 
 
-def _works(
-    seeding: Seeding, found: Unseeded, process: Scope | None, families: Collection[str]
-) -> Iterator[ast.AST]:
+def _works(seeding: Seeding, found: Unseeded, process: Scope | None, families: Collection[str]) -> Iterator[ast.AST]:
     """Calls and imports before which the seeds of `families` must stand: those that lead to a draw, or to a seed of one
     of them that counts only sometimes, which is then the user's choice."""
     for witness in found.draws.values():

@@ -14,7 +14,17 @@ from torchrepro_lint.dataflow.frames import HANDS_ON, Frame
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.loading.worker_draws import worker_draws
-from torchrepro_lint.seeding.run_by import IMPORTS, Decorated, Run, commands, decorated_in, may_run, run_by
+from torchrepro_lint.seeding.run_by import (
+    IMPORTS,
+    SETS_DEFAULTS,
+    Decorated,
+    Run,
+    chosen,
+    commands,
+    decorated_in,
+    may_run,
+    run_by,
+)
 from torchrepro_lint.seeding.unpickled import methods_of_unpickled
 from torchrepro_lint.tracking import Memo
 
@@ -48,7 +58,7 @@ class Callees:
             if isinstance(method, Scope):  # a subclass may have its own
                 return (method,)
         found = self._program.runs(call, scope) or methods_of_unpickled(call, scope, self._program)
-        return found or self._method_of_instantiated(function, scope)
+        return found or self._method_of_instantiated(function, scope) or chosen(function, scope, self._program)
 
     def _method_of_instantiated(self, function: ast.expr, scope: Scope) -> tuple[Scope, ...]:
         """The method of an object that Hydra makes: `instantiate(cfg.engine).run()`."""
@@ -104,7 +114,7 @@ class Callees:
 
     def given(self, name: str | None, call: ast.Call, scope: Scope) -> Iterator[Scope]:
         """The functions and classes that the external `name` may run for being given them."""
-        if name in _keeps():
+        if name in _keeps() or last_name(call.func) == SETS_DEFAULTS:
             return
         held = self._program.wrapped(call.func, scope)  # `run = partial(f, 0.1)` and now `run()`
         if held is not None and held.kind != "class":
