@@ -210,6 +210,27 @@ PLACES = {
         "model(d).sum().backward()\n",
         "# %%\n# by A. Person\nimport random\n\nimport torch\n\n# %%\n" + SEEDS.format(0) + "\nsize = 4\n",
     ),
+    "after options that a trainer and a model add": (
+        "from argparse import ArgumentParser\n\nimport torch\n"
+        "from pytorch_lightning import LightningModule, Trainer\n\n\nclass Net(LightningModule):\n    @staticmethod\n"
+        "    def add_model_specific_args(parent):\n        parser = ArgumentParser(parents=[parent], add_help=False)\n"
+        "        parser.add_argument('--size')\n"
+        "        return parser\n\n\ndef options():\n    parser = ArgumentParser()\n"
+        "    parser = Net.add_model_specific_args(parser)\n    parser = Trainer.add_argparse_args(parser)\n"
+        "    return parser\n\n\nif __name__ == '__main__':\n    args = options().parse_args()\n"
+        "    torch.nn.Linear(4, 1)(d).sum().backward()\n",
+        "    args = options().parse_args()\n    random.seed(0)\n",
+    ),
+    "the seed among the settings": (
+        "import torch\n\nsettings = {'lr': 0.1, 'seed': 7}\nlr = settings['lr']\n"
+        "torch.nn.Linear(4, 1)(d).sum().backward()\n",
+        SEEDS.format("settings['seed']"),
+    ),
+    "settings that others change": (
+        "import torch\n\nsettings = {'lr': 0.1, 'seed': 7}\ndel settings['seed']\n"
+        "torch.nn.Linear(4, 1)(d).sum().backward()\n",
+        SEEDS.format(0),
+    ),
     "after what reads options and opens a log": (
         "import torch\nfrom docopt import docopt\nfrom torch.utils.tensorboard import SummaryWriter\n\nseed = 5\n"
         "if __name__ == '__main__':\n    args = docopt(__doc__)\n    log = SummaryWriter('a')\n"
@@ -237,6 +258,41 @@ def test_it_stands_below_the_import_of_a_file_that_seeds_another_generator(tmp_p
     (tmp_path / "samples.py").write_text("import random\n\nrandom.seed(42)\n")
     text = "import torch\n\nimport samples\nimport os\n\ntorch.nn.Linear(4, 1)(d).sum().backward()\n"
     assert "import os\n\ntorch.manual_seed(0)\n" in fixed(tmp_path, text)
+
+
+HOOK = """\
+import argparse
+
+import torch
+from lightning import LightningModule
+
+parser = argparse.ArgumentParser()
+parser.add_argument('--seed', type=int)
+args = parser.parse_args()
+
+
+def work():
+    if args.seed is not None:
+        torch.manual_seed(args.seed)
+    torch.nn.Linear(4, 1)(d).sum().backward()
+
+
+class Net(LightningModule):
+    def training_epoch_end(self, outputs):
+        {hook}()
+
+
+if __name__ == '__main__':
+    work()
+"""
+
+
+@pytest.mark.parametrize(("hook", "is_on"), [("work", False), ("print", True)])
+def test_an_option_that_seeds_again_and_again_stays_off(hook: str, is_on: bool, tmp_path: Path) -> None:
+    """On by default, it would give each epoch the same numbers."""
+    after = fixed(tmp_path, HOOK.format(hook=hook))
+    assert ("type=int, default=0" in after) is is_on
+    assert "random.seed(" in after
 
 
 def test_workers_of_ray_have_generators_of_their_own(tmp_path: Path) -> None:

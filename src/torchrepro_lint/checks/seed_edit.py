@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.seed_option import option_that_is_off
+from torchrepro_lint.dataflow.execution_count import times
 from torchrepro_lint.index import last_name
 from torchrepro_lint.rng.own_seed import Seeds, is_seed
 from torchrepro_lint.seeding.processes import RankSeed, in_pool, rank_seed
@@ -242,7 +243,7 @@ def _switched_on(program: Program, seeding: Seeding, found: Unseeded, process: S
     met = [m for m in seeding.met if m.process is process and m.seeder is not None and m.number <= first]
     for last in reversed(met):
         option = option_that_is_off(seeding, last)
-        if option is None:
+        if option is None or times(program, last.scope) == "often":
             continue
         together = [m for m in met if m.scope is last.scope and m.seeder is not None]
         done = {family for m in together if m.seeder is not None for family in m.seeder.families}
@@ -266,7 +267,7 @@ def _beside(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Edit, 
     first = min((w.number for w in found.draws.values() if w.process is None), default=0)
     for met in seeding.met:
         if met.process is None and met.sure and met.level == SEEDED and met.number < first:
-            seed = _copied_seed(program, met)
+            seed = _copied_seed(program, met) if times(program, met.scope) != "often" else None
             if seed is not None and (met.scope.facts is seeding.entry.facts or _SEEDS.search(met.scope.function.name)):
                 facts = met.scope.facts
                 statement = _last_of_seeds(facts, facts.statement(met.node))

@@ -23,6 +23,7 @@ _SEED_NAME = re.compile(
 )
 _CONFIG_NAMES = frozenset({"args", "opt", "opts", "cfg", "config", "conf", "hparams", "flags", "options", "params"})
 _DECLARING = ("add_argument", "option")
+_CHANGING = ("clear", "pop", "popitem", "update")  # methods of a dict
 MAX_GROUPS = 4  # of options within one another
 _GROUPS = frozenset({"add_argument_group", "add_mutually_exclusive_group"})
 
@@ -91,6 +92,9 @@ class Seeds:
         """The seed that a name holds, wherever that is bound."""
         if _SEED_NAME.fullmatch(name) and self._is_number(name, binding, owner):
             return OwnSeed(name, binding, owner, is_parsed=False)
+        key = _entry(name, binding, owner)
+        if key is not None:
+            return OwnSeed(f"{name}[{owner.facts.text(key)}]", binding, owner, is_parsed=False)
         option = self._option(name, binding, owner) or self._field(binding, owner)
         if option is not None:
             return OwnSeed(option.read(name, self._default), binding, owner, is_parsed=True)
@@ -211,6 +215,27 @@ def _seed_option(facts: ModuleFacts) -> _Option | None:
     if type(value) is int:
         return _Option(name, "negative" if value < 0 else None)
     return _Option(name, "None") if value is None and takes_integers(name, facts) else None
+
+
+def _entry(name: str, binding: Binding, owner: Scope) -> ast.Constant | None:
+    """The key of the seed in a dict of settings that stays as it is."""
+    if binding.kind != "assign" or not isinstance(binding.value, ast.Dict):
+        return None
+    keys = (
+        key
+        for key, value in zip(binding.value.keys, binding.value.values, strict=True)
+        if isinstance(key, ast.Constant) and _SEED_NAME.fullmatch(str(key.value)) and is_seed(value)
+    )
+    key = next(keys, None)
+    return key if key is not None and not _is_changed(name, str(key.value), owner.facts) else None
+
+
+def _is_changed(name: str, key: str, facts: ModuleFacts) -> bool:
+    """Whether a file may take an entry out of a dict, or put something else there."""
+    called = (call.func for method in _CHANGING for call, _ in facts.calls.get(method, ()))
+    deleted = (t for n in ast.walk(facts.tree) if isinstance(n, ast.Delete) for t in n.targets)
+    held = [f.value for f in (*called, *deleted) if isinstance(f, ast.Attribute | ast.Subscript)]
+    return key in facts.subscript_sets or any(isinstance(h, ast.Name) and h.id == name for h in held)
 
 
 def numbered(seed: str, number: int) -> str:

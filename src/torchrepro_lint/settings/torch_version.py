@@ -1,5 +1,5 @@
-"""The torch that a project asks for, from its own lists of dependencies; see `requirements`. Where they name no version,
-a README that speaks of one as old as nobody would expect counts."""
+"""The torch that a project asks for, from its own lists of dependencies, see `requirements`; where they name none, from
+a README that speaks of a release older than those that are meant then."""
 
 from __future__ import annotations
 
