@@ -229,6 +229,8 @@ def _within_width(facts: ModuleFacts, call: ast.Call, edit: Edit, told: int | No
         return edit
     if _stands_apart(facts, call):
         return _one_a_line(facts, call, edit.text.strip(", "))
+    if _is_whole_value(facts, call) and _hangs(facts):
+        return _hanging(facts, call, edit.text.strip(", "), width)
     if own != edit.text:
         return Edit(source.rel, edit.range, f",{source.newline}{indent}{own}")
     if head.endswith(", "):
@@ -268,6 +270,44 @@ def _one_a_line(facts: ModuleFacts, call: ast.Call, new: str) -> Edit:
     comma = source.line(end.line)[end.column - 1 :].find(",") + 1
     between = f",{source.newline}{_argument_indent(facts, call)}"
     return Edit(source.rel, Range(start, Position(end.line, end.column + comma)), f"{between.join(texts)},")
+
+
+def _is_whole_value(facts: ModuleFacts, call: ast.Call) -> bool:
+    """Whether a call on one line is all that its statement assigns, returns or runs, with its arguments right within
+    the parentheses."""
+    parent = facts.parents.get(call)
+    if not isinstance(parent, ast.Assign | ast.AnnAssign | ast.Expr | ast.Return) or parent.value is not call:
+        return False
+    if call.end_lineno != call.lineno:
+        return False
+    first, last = facts.range(_arguments(facts, call)[0]), facts.range(_arguments(facts, call)[-1])
+    line, end = facts.source.line(call.lineno), facts.range(call).end
+    begins = line[facts.range(call.func).end.column - 1 : first.start.column - 1].strip() == "("
+    return begins and line[last.end.column - 1 : end.column - 1].strip() in (")", ",)")
+
+
+def _hangs(facts: ModuleFacts) -> bool:
+    """Whether in most calls of several lines in a file the first argument begins a line."""
+    broken = [call for calls in facts.calls.values() for call, _ in calls if call.lineno != call.end_lineno]
+    first = [facts.range(_arguments(facts, call)[0]).start for call in broken if call.args or call.keywords]
+    return sum(not facts.source.line(place.line)[: place.column - 1].strip() for place in first) * 2 > len(first)
+
+
+def _hanging(facts: ModuleFacts, call: ast.Call, new: str, width: int) -> Edit:
+    """All arguments on a line of their own, or each on one where they are too long for that, as formatters do; the new
+    one last, before `**`."""
+    source, arguments = facts.source, _arguments(facts, call)
+    line = source.line(call.lineno)
+    outer = line[: len(line) - len(line.lstrip())]
+    inner = f"{outer}\t" if outer.endswith("\t") else f"{outer}    "
+    doubled = sum(isinstance(a, ast.keyword) and a.arg is None for a in arguments)
+    texts = [facts.text(a) for a in arguments]
+    texts.insert(len(texts) - doubled, new)
+    together = f"{inner}{', '.join(texts)}"
+    lines = [together] if len(together) <= width else [f"{inner}{text}," for text in texts]
+    start, end = facts.range(call.func).end, facts.range(call).end
+    text = source.newline.join(["(", *lines, f"{outer})"])
+    return Edit(source.rel, Range(start, end), text)
 
 
 def _width(source: SourceFile) -> int:
