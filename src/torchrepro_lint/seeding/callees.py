@@ -114,19 +114,24 @@ class Callees:
 
     def given(self, name: str | None, call: ast.Call, scope: Scope) -> Iterator[Scope]:
         """The functions and classes that the external `name` may run for being given them."""
-        if name in _keeps() or last_name(call.func) == SETS_DEFAULTS:
+        if name in _keeps():
             return
         held = self._program.wrapped(call.func, scope)  # `run = partial(f, 0.1)` and now `run()`
         if held is not None and held.kind != "class":
             yield held
         for keyword, function in self._program.given(call, scope):
-            if keyword in _run_later(last_name(call.func)):
+            if keyword in _run_later(last_name(call.func)) or self._is_kept(keyword, call):
                 continue
             if function.kind != "class" or (name or "").startswith(_REMOTE):
                 yield function
         if isinstance(call.func, ast.Attribute) and call.func.attr == "submit":  # a job for another machine
             methods = (self._program.names.method(c, "__call__") for c in self.classes(call.args[:1], scope))
             yield from (method for method in methods if method is not None)
+
+    def _is_kept(self, keyword: str | None, call: ast.Call) -> bool:
+        """Whether options keep a function until it is called as `args.run()`; `chosen` knows that call."""
+        is_kept = keyword is not None and last_name(call.func) == SETS_DEFAULTS
+        return is_kept and self._program.project.text.containing(f".{keyword}(") != []
 
     def classes(self, values: Iterable[ast.expr], scope: Scope) -> list[Scope]:
         """The project classes that these values are instances of."""
