@@ -83,6 +83,25 @@ def test_pyproject_goes_first_and_the_plain_requirements_next(tmp_path: Path) ->
     assert project_torch(tmp_path) == "==2.2"
 
 
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("1. 1.1.0 =< PyTorch < 1.5.0\n2. cuda=9.0\n", ">=1.1.0"),
+        ("Tested with Python 3.6 and [PyTorch](https://pytorch.org) v1.0.1, torchvision 0.2", ">=1.0.1"),
+        ("```\npip install torch==1.4.0 torchvision==0.5.0\n```", ">=1.4.0"),
+        ("* pytorch (>= 0.4 or 1.2)\n* pytorch-lightning 1.1\n", ">=0.4"),
+        ("PyTorch 1.9 or later; wheels for torch-2.12", None),
+        ("The model has 1.2 million weights. PyTorch is needed.\n1.3 times faster\ntorchaudio 0.7", None),
+    ],
+)
+def test_a_readme_that_speaks_of_an_old_release(tmp_path: Path, text: str, wanted: str | None) -> None:
+    """It counts where no list says more, as far as it names releases that would not be thought of."""
+    (tmp_path / "ReadMe.md").write_text(text)
+    assert project_torch(tmp_path) == wanted
+    (tmp_path / "requirements.txt").write_text("torch>=2.0\n")
+    assert project_torch(tmp_path) == ">=2.0"
+
+
 def test_a_broken_pyproject_is_told(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[project\n")
     with pytest.raises(SettingsError, match=r"pyproject\.toml:1:9: broken TOML"):

@@ -1,7 +1,7 @@
 """What a project asks for of a package, in its own lists of dependencies.
 
 Reads the tables of a `pyproject.toml` (standard and Poetry), `requirements*.txt` and the environment files of conda in
-one folder. Resolves nothing, and does not say what a specifier means.
+one folder, and what its README says of PyTorch. Resolves nothing, and does not say what a specifier means.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from torchrepro_lint.reading import read_regular
+from torchrepro_lint.reading import read_regular, read_start
 
 # Each of these is matched in time that grows with the text alone: no two parts that follow one another take the same.
 _MAX_SPECIFIER = 200  # characters: no list asks for more, and Python refuses numbers of thousands of digits
@@ -24,6 +24,13 @@ _AFTER_SPECIFIER = r";|\s#|^#|\s--|\\"
 _CHANNEL = r"[\w./-]+::"
 _CONDA_EXACT = r"={1,2}\s*(?P<version>\d+(?:\.\d+)*)(?P<more>\.\*|\*)?(?:=\S+)?"
 _POETRY_RANGE = r"(?P<sign>\^|~(?!=))\s*(?P<version>\d+(?:\.\d+)*)"
+
+_MAX_README = 200_000  # bytes
+_RELEASE = r"(?<![\w.])v?([012]\.\d{1,2}(?:\.\d{1,2})?)(?!\.?\d)"
+_TORCH = r"(?<![\w/-])(?:[Pp]y)?[Tt]orch"
+_LINK = r"\]\([^)\s]{0,100}\)"
+# `1.1.0 <= PyTorch`, `[PyTorch](https://pytorch.org) version 1.4`
+_IN_README = rf"{_RELEASE} ?(?:<=?|=<|≤) ?{_TORCH}\b|{_TORCH}(?:{_LINK})?[^\w\n]{{0,9}}(?:[Vv]ersion )?{_RELEASE}"
 
 Refused = Callable[[Path, str], None]
 
@@ -85,6 +92,19 @@ def of_environments(folder: Path, refused: Refused = lambda path, reason: None) 
     for path in sorted((*folder.glob("*env*.yml"), *folder.glob("*env*.yaml"))):
         for line in _lines(path, refused):
             yield from _in_environment(path, line.strip())
+
+
+def torch_of_readme(folder: Path) -> list[str]:
+    """The releases of PyTorch that the READMEs of a folder speak of, such as `1.4.0`."""
+    texts = (_start_of(path) for path in sorted(folder.glob("[Rr][Ee][Aa][Dd][Mm][Ee]*")))
+    return [before or behind for text in texts for before, behind in re.findall(_IN_README, text)]
+
+
+def _start_of(path: Path) -> str:
+    try:
+        return read_start(path, _MAX_README).decode("utf-8", errors="replace")
+    except OSError:
+        return ""
 
 
 def _lines(path: Path, refused: Refused) -> list[str]:

@@ -103,6 +103,39 @@ def test_only_what_spawn_runs_is_given_its_number(tmp_path: Path) -> None:
     assert fixes(tmp_path, STARTED.format(start=start)) == [False]
 
 
+COMMANDS = """\
+import argparse
+import random
+
+import torch
+
+
+def common(parser):
+    parser.add_argument('--seed', type=int, default=3)
+
+
+def train(args):
+    torch.nn.Linear(4, 1)(d).sum().backward()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    kinds = parser.add_subparsers({required})
+    one = kinds.add_parser('train')
+    common(one)
+    one.set_defaults(run=train)
+    two = kinds.add_parser('test')
+    {two}
+    two.set_defaults(run=print)
+    args = parser.parse_args()
+    args.run(args)
+
+
+if __name__ == '__main__':
+    main()
+"""
+
+
 SEEDS = "random.seed({0})\ntorch.manual_seed({0})\n"
 OPTIONS = """\
 import argparse
@@ -140,6 +173,22 @@ PLACES = {
         "    torch.nn.Linear(4, 1)(d).sum().backward()\n",
         "    parser.parse_args()\n    random.seed(0)\n",
     ),
+    "the seed of all commands": (
+        COMMANDS.format(required="required=True", two="common(two)"),
+        "    random.seed(args.seed)\n    torch.manual_seed(args.seed)\n    args.run(args)\n",
+    ),
+    "the seed of one command": (
+        COMMANDS.format(required="required=True", two="two.add_argument('path')"),
+        "if __name__ == '__main__':\n    random.seed(0)\n    torch.manual_seed(0)\n    main()\n",
+    ),
+    "the seed of the parser of commands": (
+        COMMANDS.format(required="", two="common(parser.add_argument_group())"),
+        "    random.seed(args.seed)\n    torch.manual_seed(args.seed)\n    args.run(args)\n",
+    ),
+    "a command may be left out": (
+        COMMANDS.format(required="", two="common(two)"),
+        "if __name__ == '__main__':\n    random.seed(0)\n    torch.manual_seed(0)\n    main()\n",
+    ),
     "before what an option names": (
         "import argparse\nimport torch\nfrom work import run\n\nparser = argparse.ArgumentParser()\n"
         "parser.set_defaults(run=run)\nargs = parser.parse_args()\nargs.run()\n"
@@ -160,6 +209,27 @@ PLACES = {
         "# %%\n# by A. Person\nimport torch\n\n# %%\nsize = 4\nmodel = torch.nn.Linear(size, 1)\n"
         "model(d).sum().backward()\n",
         "# %%\n# by A. Person\nimport random\n\nimport torch\n\n# %%\n" + SEEDS.format(0) + "\nsize = 4\n",
+    ),
+    "after options that a trainer and a model add": (
+        "from argparse import ArgumentParser\n\nimport torch\n"
+        "from pytorch_lightning import LightningModule, Trainer\n\n\nclass Net(LightningModule):\n    @staticmethod\n"
+        "    def add_model_specific_args(parent):\n        parser = ArgumentParser(parents=[parent], add_help=False)\n"
+        "        parser.add_argument('--size')\n"
+        "        return parser\n\n\ndef options():\n    parser = ArgumentParser()\n"
+        "    parser = Net.add_model_specific_args(parser)\n    parser = Trainer.add_argparse_args(parser)\n"
+        "    return parser\n\n\nif __name__ == '__main__':\n    args = options().parse_args()\n"
+        "    torch.nn.Linear(4, 1)(d).sum().backward()\n",
+        "    args = options().parse_args()\n    random.seed(0)\n",
+    ),
+    "the seed among the settings": (
+        "import torch\n\nsettings = {'lr': 0.1, 'seed': 7}\nlr = settings['lr']\n"
+        "torch.nn.Linear(4, 1)(d).sum().backward()\n",
+        SEEDS.format("settings['seed']"),
+    ),
+    "settings that others change": (
+        "import torch\n\nsettings = {'lr': 0.1, 'seed': 7}\ndel settings['seed']\n"
+        "torch.nn.Linear(4, 1)(d).sum().backward()\n",
+        SEEDS.format(0),
     ),
     "after what reads options and opens a log": (
         "import torch\nfrom docopt import docopt\nfrom torch.utils.tensorboard import SummaryWriter\n\nseed = 5\n"
@@ -182,6 +252,47 @@ def test_a_seed_in_a_function_of_another_file_that_does_other_work_gets_none_bes
     text += "torch.nn.Linear(4, 1)(d).sum().backward()\n"
     assert "torch.manual_seed(0)" in fixed(tmp_path, text)
     assert (tmp_path / "tasks.py").read_text() == tasks
+
+
+def test_it_stands_below_the_import_of_a_file_that_seeds_another_generator(tmp_path: Path) -> None:
+    (tmp_path / "samples.py").write_text("import random\n\nrandom.seed(42)\n")
+    text = "import torch\n\nimport samples\nimport os\n\ntorch.nn.Linear(4, 1)(d).sum().backward()\n"
+    assert "import os\n\ntorch.manual_seed(0)\n" in fixed(tmp_path, text)
+
+
+HOOK = """\
+import argparse
+
+import torch
+from lightning import LightningModule
+
+parser = argparse.ArgumentParser()
+parser.add_argument('--seed', type=int)
+args = parser.parse_args()
+
+
+def work():
+    if args.seed is not None:
+        torch.manual_seed(args.seed)
+    torch.nn.Linear(4, 1)(d).sum().backward()
+
+
+class Net(LightningModule):
+    def training_epoch_end(self, outputs):
+        {hook}()
+
+
+if __name__ == '__main__':
+    work()
+"""
+
+
+@pytest.mark.parametrize(("hook", "is_on"), [("work", False), ("print", True)])
+def test_an_option_that_seeds_again_and_again_stays_off(hook: str, is_on: bool, tmp_path: Path) -> None:
+    """On by default, it would give each epoch the same numbers."""
+    after = fixed(tmp_path, HOOK.format(hook=hook))
+    assert ("type=int, default=0" in after) is is_on
+    assert "random.seed(" in after
 
 
 def test_workers_of_ray_have_generators_of_their_own(tmp_path: Path) -> None:

@@ -102,6 +102,25 @@ def test_a_long_call_is_broken_as_black_does_where_it_formats_or_the_file_looks_
     assert added(head + before, style=style) == head + after
 
 
+HANGING = "a = f(\n    b, c\n)\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (f"x = DataLoader({WIDE[:80]})", f"x = DataLoader(\n    {WIDE[:80]}, generator=g\n)"),
+        (f"x = DataLoader({WIDE[:75]}, **k)  # why", f"x = DataLoader(\n    {WIDE[:75]}, generator=g, **k\n)  # why"),
+        (
+            f"if x:\n\treturn DataLoader(a, {WIDE})",
+            f"if x:\n\treturn DataLoader(\n\t\ta,\n\t\t{WIDE},\n\t\tgenerator=g,\n\t)",
+        ),
+        (f"x = DataLoader({WIDE}) if b else c", f"x = DataLoader({WIDE},\n               generator=g) if b else c"),
+    ],
+)
+def test_a_long_line_is_broken_as_the_calls_of_the_file_are(before: str, after: str) -> None:
+    assert added(HANGING + before) == HANGING + after
+
+
 def test_lines_may_be_as_long_as_those_of_the_file() -> None:
     code = "DataLoader(a, b, " + "x" * 50 + ")"
     for width, broken in ((79, True), (90, False)):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.seed_option import option_that_is_off
+from torchrepro_lint.dataflow.execution_count import times
 from torchrepro_lint.index import last_name
 from torchrepro_lint.rng.own_seed import Seeds, is_seed
 from torchrepro_lint.seeding.processes import RankSeed, in_pool, rank_seed
@@ -103,20 +104,20 @@ def _in_process(program: Program, seeding: Seeding, found: Unseeded, process: Sc
         return ()
     families = _families(program, seeding, found, process)
     ranks = rank_seed(seeding, process, program)
-    works = list(_works(seeding, found, process))
+    works = list(_works(seeding, found, process, families))
     return _seeded(program, _place(beginnings(process, _body(process), works, program), program), families, ranks)
 
 
 def _in_program(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Edit, ...]:
     entry, facts = seeding.entry, seeding.entry.facts
-    works = list(_works(seeding, found, None))
+    families = _families(program, seeding, found, None)
+    works = list(_works(seeding, found, None, families))
     scope, body = (entry.function, _body(entry.function)) if entry.function else (facts.scope, facts.tree.body)
     levels = list(beginnings(scope, body, works, program))
     if facts.guard is not None and levels[0].statement is facts.guard:
         levels = list(beginnings(facts.scope, facts.guard.body, works, program))
         if levels[0].statement is None:
             levels = [Beginning(facts.scope, facts.guard.body, facts.guard.body[0])]
-    families = _families(program, seeding, found, None)
     return _seeded(program, _place(levels, program), families, rank_seed(seeding, None, program))
 
 
@@ -124,14 +125,14 @@ def _body(function: Scope) -> Sequence[ast.stmt]:
     return getattr(function.node, "body", ())
 
 
-def _works(seeding: Seeding, found: Unseeded, process: Scope | None) -> Iterator[ast.AST]:
-    """Calls and imports before which the seed must stand: those that lead to a draw, or to a seed that counts only
-    sometimes, which is then the user's choice."""
+def _works(seeding: Seeding, found: Unseeded, process: Scope | None, families: Collection[str]) -> Iterator[ast.AST]:
+    """Calls and imports before which the seeds of `families` must stand: those that lead to a draw, or to a seed of one
+    of them that counts only sometimes, which is then the user's choice."""
     for witness in found.draws.values():
         if witness.process is process:
             yield from (step.node for step in witness.chain)
     for met in seeding.met:
-        if met.process is process:
+        if met.process is process and (met.seeder is None or not set(families).isdisjoint(met.seeder.families)):
             yield from (*(step.node for step in met.chain), met.node)
 
 
@@ -264,7 +265,7 @@ def _switched_on(program: Program, seeding: Seeding, found: Unseeded, process: S
     met = [m for m in seeding.met if m.process is process and m.seeder is not None and m.number <= first]
     for last in reversed(met):
         option = option_that_is_off(seeding, last)
-        if option is None:
+        if option is None or times(program, last.scope) == "often":
             continue
         together = [m for m in met if m.scope is last.scope and m.seeder is not None]
         done = {family for m in together if m.seeder is not None for family in m.seeder.families}
@@ -288,7 +289,7 @@ def _beside(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Edit, 
     first = min((w.number for w in found.draws.values() if w.process is None), default=0)
     for met in seeding.met:
         if met.process is None and met.sure and met.level == SEEDED and met.number < first:
-            seed = _copied_seed(program, met)
+            seed = _copied_seed(program, met) if times(program, met.scope) != "often" else None
             if seed is not None and (met.scope.facts is seeding.entry.facts or _SEEDS.search(met.scope.function.name)):
                 facts = met.scope.facts
                 statement = _last_of_seeds(facts, facts.statement(met.node))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import Scope
 
+_WILDCARD = re.compile(r"[*?\[]")
 # Other objects that have a `glob`: they are asked for a remote store, and sort by themselves or not.
 _OTHER_STORES = ("fs", "filesystem", "storage", "client", "bucket", "hdfs", "s3", "gcs", "api", "gfile")
 
@@ -37,7 +39,16 @@ def listings(module: Module, program: Program) -> Iterator[Listing]:
             for node, scope in module.facts.calls.get(name, ()):
                 if _is_on_path(node, scope, program):
                     found.append(Listing(node, scope, row["items"], row["lazy"]))
+    found = [listing for listing in found if not _names_one(listing.node)]
     yield from sorted(found, key=lambda item: (item.node.lineno, item.node.col_offset))
+
+
+def _names_one(call: ast.Call) -> bool:
+    """Whether a `glob` is given a text without wildcards: at most one file has that name."""
+    match call:
+        case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name), args=[ast.Constant(value=str(pattern)), *_]):
+            return name in ("glob", "iglob") and _WILDCARD.search(pattern) is None
+    return False
 
 
 def _is_on_path(call: ast.Call, scope: Scope, program: Program) -> bool:

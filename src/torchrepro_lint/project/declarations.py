@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from typing import NamedTuple
 
-from torchrepro_lint.index import AttributeSet, ModuleFacts
+from torchrepro_lint.index import AttributeSet, ModuleFacts, Scope
 from torchrepro_lint.project.unknown import UNKNOWN, Opaque
 
 
@@ -36,14 +36,22 @@ def declared_options(facts: ModuleFacts) -> dict[str, Default]:
     return found
 
 
+def declarations(name: str, facts: ModuleFacts) -> list[tuple[ast.Call, Scope]]:
+    """The calls in a file that declare an option."""
+    return [
+        (call, scope)
+        for spelled in ("add_argument", "option", "add")
+        for call, scope in facts.calls.get(spelled, ())
+        if _destination(_flags(call), next((k.value for k in call.keywords if k.arg == "dest"), None)) == name
+    ]
+
+
 def takes_integers(name: str, facts: ModuleFacts) -> list[ast.Call]:
     """The declarations of an option that say `type=int`."""
     return [
         call
-        for spelled in ("add_argument", "option", "add")
-        for call, _ in facts.calls.get(spelled, ())
-        if _destination(_flags(call), next((k.value for k in call.keywords if k.arg == "dest"), None)) == name
-        and any(k.arg == "type" and isinstance(k.value, ast.Name) and k.value.id == "int" for k in call.keywords)
+        for call, _ in declarations(name, facts)
+        if any(k.arg == "type" and isinstance(k.value, ast.Name) and k.value.id == "int" for k in call.keywords)
     ]
 
 

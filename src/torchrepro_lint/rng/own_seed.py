@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from torchrepro_lint.dataflow.abstract_values import Origin, Result
@@ -12,7 +12,7 @@ from torchrepro_lint.dataflow.enclosing import is_in_body
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Binding, ModuleFacts, Scope, last_name
-from torchrepro_lint.project.declarations import declared_options, takes_integers
+from torchrepro_lint.project.declarations import declarations, declared_options, takes_integers
 from torchrepro_lint.project.names import Variable
 from torchrepro_lint.rng.draws import is_seeder
 
@@ -23,6 +23,9 @@ _SEED_NAME = re.compile(
 )
 _CONFIG_NAMES = frozenset({"args", "opt", "opts", "cfg", "config", "conf", "hparams", "flags", "options", "params"})
 _DECLARING = ("add_argument", "option")
+_CHANGING = ("clear", "pop", "popitem", "update")  # methods of a dict
+MAX_GROUPS = 4  # of options within one another
+_GROUPS = frozenset({"add_argument_group", "add_mutually_exclusive_group"})
 
 
 class OwnSeed(NamedTuple):
@@ -89,6 +92,9 @@ class Seeds:
         """The seed that a name holds, wherever that is bound."""
         if _SEED_NAME.fullmatch(name) and self._is_number(name, binding, owner):
             return OwnSeed(name, binding, owner, is_parsed=False)
+        key = _entry(name, binding, owner)
+        if key is not None:
+            return OwnSeed(f"{name}[{owner.facts.text(key)}]", binding, owner, is_parsed=False)
         option = self._option(name, binding, owner) or self._field(binding, owner)
         if option is not None:
             return OwnSeed(option.read(name, self._default), binding, owner, is_parsed=True)
@@ -123,10 +129,15 @@ class Seeds:
         """The option for the seed that a name holds with others."""
         if not self._holds_options(name, binding, owner):
             return None
-        option = self._option_of(self._home(name, binding, owner))
-        if option is None or binding.kind != "parameter" or self._is_passed_options(owner, name, option.name):
+        home = self._home(name, binding, owner)
+        declaring = self._declaring(home)
+        found = {_seed_option(facts) for facts in declaring} - {None}
+        option = found.pop() if len(found) == 1 else None
+        if option is None or (binding.kind == "parameter" and _reads(owner, name, option.name)):
             return option
-        return None
+        made = self._made(name, binding, owner)
+        is_there = binding.kind != "parameter" or self._are_parsed(name, binding, owner)
+        return option if is_there and self._is_of_each_command(option.name, made, {home, *declaring}) else None
 
     def _holds_options(self, name: str, binding: Binding, owner: Scope) -> bool:
         """Whether a name holds parsed arguments: assigned from `parse_args()`, or a parameter called `args`."""
@@ -135,13 +146,6 @@ class Seeds:
         value = _unpacked(binding)
         is_held = isinstance(value, ast.Call) or (name in _CONFIG_NAMES and isinstance(value, ast.Attribute))
         return is_held and self._are_parsed(name, binding, owner)
-
-    def _is_passed_options(self, function: Scope, name: str, option: str) -> bool:
-        """Whether the code itself reads the option from `name` here, or every known caller passes parsed arguments."""
-        reads = (n for n in ast.walk(function.node) if isinstance(n, ast.Attribute) and n.attr == option)
-        if any(isinstance(n.value, ast.Name) and n.value.id == name for n in reads):
-            return True
-        return self._are_parsed(name, function.bindings[name][0], function)
 
     def _are_parsed(self, name: str, binding: Binding, owner: Scope) -> bool:
         made = self._made(name, binding, owner)
@@ -162,17 +166,47 @@ class Seeds:
         made = self._made(name, binding, owner)
         return next((o.scope.facts for o in made if isinstance(o, Result)), owner.facts)
 
-    def _option_of(self, facts: ModuleFacts) -> _Option | None:
-        """The option for the seed that is declared as a number: in this file, which parses the
-        arguments, or in one that it imports where this file declares none at all."""
-        own = _seed_option(facts)
-        if own or declared_options(facts) or any(facts.calls.get(spelled) for spelled in _DECLARING):
-            return own
+    def _declaring(self, facts: ModuleFacts) -> list[ModuleFacts]:
+        """The files that may declare the options that this file parses: itself, or where it declares none at all, those
+        that it imports."""
+        declares = declared_options(facts) or any(facts.calls.get(spelled) for spelled in _DECLARING)
+        if declares:
+            return [facts]
         reachable = self._program.project.reachable(facts.source.path)
-        declaring = {p for sign in ("seed", "Seed") for p in self._program.project.text.containing(sign) or ()}
-        others = [self._program.load(str(path)) for path in sorted(declaring & set(reachable))]
-        found = {_seed_option(other) for other in others if other is not None} - {None}
-        return found.pop() if len(found) == 1 else None
+        naming = {p for sign in ("seed", "Seed") for p in self._program.project.text.containing(sign) or ()}
+        others = (self._program.load(str(path)) for path in sorted(naming & set(reachable)))
+        return [other for other in others if other is not None]
+
+    def _is_of_each_command(self, option: str, made: Sequence[Origin], files: Collection[ModuleFacts]) -> bool:
+        """Whether options have this one whichever command is given: it is declared for the parser itself, or for each
+        of the commands, of which one must be given."""
+        commands = {call for facts in files for call, _ in facts.calls.get("add_parser", ())}
+        if not commands:
+            return True
+        parsing = {p for o in made if isinstance(o, Result) for p in self._parsers(o.node.func, o.scope)}
+        sites = [site for facts in files for site in declarations(option, facts)]
+        declared = {parser for call, scope in sites for parser in self._parsers(call.func, scope)}
+        groups = [call for facts in files for call, _ in facts.calls.get("add_subparsers", ())]
+        return not parsing.isdisjoint(declared) or (all(map(_is_required, groups)) and commands <= declared)
+
+    def _parsers(self, method: ast.expr, scope: Scope, depth: int = 0) -> Iterator[ast.Call]:
+        """The calls that made the parser whose method, or a group of which, this is."""
+        if not isinstance(method, ast.Attribute) or depth > MAX_GROUPS:
+            return
+        for origin in self._program.origins(method.value, scope):
+            if isinstance(origin, Result) and isinstance(origin.node, ast.Call):
+                is_group = last_name(origin.node.func) in _GROUPS
+                yield from self._parsers(origin.node.func, origin.scope, depth + 1) if is_group else [origin.node]
+
+
+def _reads(function: Scope, name: str, option: str) -> bool:
+    """Whether a function itself reads an option from what `name` holds."""
+    reads = (n for n in ast.walk(function.node) if isinstance(n, ast.Attribute) and n.attr == option)
+    return any(isinstance(n.value, ast.Name) and n.value.id == name for n in reads)
+
+
+def _is_required(subparsers: ast.Call) -> bool:
+    return any(k.arg == "required" and isinstance(k.value, ast.Constant) and k.value.value for k in subparsers.keywords)
 
 
 def _seed_option(facts: ModuleFacts) -> _Option | None:
@@ -195,6 +229,27 @@ def _off(field: Binding) -> Literal["None"] | None:
         isinstance(n, ast.Constant) and n.value is None for n in ast.walk(annotation)
     )
     return "None" if is_none or "Optional" in words else None
+
+
+def _entry(name: str, binding: Binding, owner: Scope) -> ast.Constant | None:
+    """The key of the seed in a dict of settings that stays as it is."""
+    if binding.kind != "assign" or not isinstance(binding.value, ast.Dict):
+        return None
+    keys = (
+        key
+        for key, value in zip(binding.value.keys, binding.value.values, strict=True)
+        if isinstance(key, ast.Constant) and _SEED_NAME.fullmatch(str(key.value)) and is_seed(value)
+    )
+    key = next(keys, None)
+    return key if key is not None and not _is_changed(name, str(key.value), owner.facts) else None
+
+
+def _is_changed(name: str, key: str, facts: ModuleFacts) -> bool:
+    """Whether a file may take an entry out of a dict, or put something else there."""
+    called = (call.func for method in _CHANGING for call, _ in facts.calls.get(method, ()))
+    deleted = (t for n in ast.walk(facts.tree) if isinstance(n, ast.Delete) for t in n.targets)
+    held = [f.value for f in (*called, *deleted) if isinstance(f, ast.Attribute | ast.Subscript)]
+    return key in facts.subscript_sets or any(isinstance(h, ast.Name) and h.id == name for h in held)
 
 
 def numbered(seed: str, number: int) -> str:

@@ -14,7 +14,17 @@ from torchrepro_lint.dataflow.frames import HANDS_ON, Frame
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.loading.worker_draws import worker_draws
-from torchrepro_lint.seeding.run_by import IMPORTS, Decorated, Run, commands, decorated_in, may_run, run_by
+from torchrepro_lint.seeding.run_by import (
+    IMPORTS,
+    SETS_DEFAULTS,
+    Decorated,
+    Run,
+    chosen,
+    commands,
+    decorated_in,
+    may_run,
+    run_by,
+)
 from torchrepro_lint.seeding.unpickled import methods_of_unpickled
 from torchrepro_lint.tracking import Memo
 
@@ -48,7 +58,7 @@ class Callees:
             if isinstance(method, Scope):  # a subclass may have its own
                 return (method,)
         found = self._program.runs(call, scope) or methods_of_unpickled(call, scope, self._program)
-        return found or self._method_of_instantiated(function, scope)
+        return found or self._method_of_instantiated(function, scope) or chosen(function, scope, self._program)
 
     def _method_of_instantiated(self, function: ast.expr, scope: Scope) -> tuple[Scope, ...]:
         """The method of an object that Hydra makes: `instantiate(cfg.engine).run()`."""
@@ -110,13 +120,18 @@ class Callees:
         if held is not None and held.kind != "class":
             yield held
         for keyword, function in self._program.given(call, scope):
-            if keyword in _run_later(last_name(call.func)):
+            if keyword in _run_later(last_name(call.func)) or self._is_kept(keyword, call):
                 continue
             if function.kind != "class" or (name or "").startswith(_REMOTE):
                 yield function
         if isinstance(call.func, ast.Attribute) and call.func.attr == "submit":  # a job for another machine
             methods = (self._program.names.method(c, "__call__") for c in self.classes(call.args[:1], scope))
             yield from (method for method in methods if method is not None)
+
+    def _is_kept(self, keyword: str | None, call: ast.Call) -> bool:
+        """Whether options keep a function until it is called as `args.run()`; `chosen` knows that call."""
+        is_kept = keyword is not None and last_name(call.func) == SETS_DEFAULTS
+        return is_kept and self._program.project.text.containing(f".{keyword}(") != []
 
     def classes(self, values: Iterable[ast.expr], scope: Scope) -> list[Scope]:
         """The project classes that these values are instances of."""

@@ -22,6 +22,7 @@ Run: TypeAlias = "tuple[Scope, Scope | None]"
 Decorated: TypeAlias = "tuple[Scope, list[str]]"
 
 IMPORTS = "importlib.import_module"
+SETS_DEFAULTS = "set_defaults"  # of a parser: what it is given, the options have as attributes
 _FIRE = ("fire.Fire", "fire.core.Fire")
 _LOADER = "torch.utils.data.DataLoader"
 _FEW = 3  # statements of a function that only hands on: a docstring, a print
@@ -50,6 +51,23 @@ def commands(
         case _:
             return []
     return [(function, None) for function, by in decorated(facts) if any(w.startswith(f"{name}.") for w in by)]
+
+
+def chosen(function: ast.expr, scope: Scope, program: Program) -> tuple[Scope, ...]:
+    """The functions that `args.run()` may run, where the options of commands were given them as
+    `parser.set_defaults(run=train)`: in the same file, or the one that reads the options."""
+    if not isinstance(function, ast.Attribute) or program.project.text.containing(SETS_DEFAULTS) == []:
+        return ()
+    made = (o.scope.facts for o in program.origins(function.value, scope) if isinstance(o, Result))
+    files = dict.fromkeys((scope.facts, *made)) if SETS_DEFAULTS not in scope.facts.calls else (scope.facts,)
+    kept = (
+        program.definition(keyword.value, where)
+        for facts in files
+        for call, where in facts.calls.get(SETS_DEFAULTS, ())
+        for keyword in call.keywords
+        if keyword.arg == function.attr
+    )
+    return tuple(dict.fromkeys(found for found in kept if found is not None))
 
 
 def decorated_in(facts: ModuleFacts) -> list[Decorated]:

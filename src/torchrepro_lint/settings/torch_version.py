@@ -1,11 +1,13 @@
-"""The torch that a project asks for, from its own lists of dependencies; see `requirements`."""
+"""The torch that a project asks for, from its own lists of dependencies, see `requirements`; where they name none, from
+a README that speaks of a release older than those that are meant then."""
 
 from __future__ import annotations
 
 from itertools import chain
 from pathlib import Path
 
-from torchrepro_lint.requirements import Refused, of_environments, of_lists, of_pyproject
+from torchrepro_lint.project.versions import OLDEST_MEANT
+from torchrepro_lint.requirements import Refused, of_environments, of_lists, of_pyproject, torch_of_readme
 from torchrepro_lint.settings.tables import is_there, load
 
 
@@ -15,4 +17,15 @@ def project_torch(root: Path, refused: Refused = lambda path, reason: None) -> s
     pyproject = root / "pyproject.toml"
     document = load(pyproject) if is_there(pyproject) else {}
     lists = chain(of_pyproject(pyproject, document), of_lists(root, refused), of_environments(root, refused))
-    return next((found.specifier for found in lists if found.name == "torch" and found.specifier), None)
+    listed = next((found.specifier for found in lists if found.name == "torch" and found.specifier), None)
+    return listed or _of_readme(root)
+
+
+def _of_readme(root: Path) -> str | None:
+    """The oldest release that a README says, where fixes would not think of it."""
+    said = min(torch_of_readme(root), key=_release, default=None)
+    return f">={said}" if said is not None and _release(said) < _release(OLDEST_MEANT) else None
+
+
+def _release(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))

@@ -40,6 +40,7 @@ class SourceFile:
     """
 
     __slots__ = (
+        "_hangs",
         "_line_starts",
         "_longest_line",
         "_newline",
@@ -82,6 +83,7 @@ class SourceFile:
         self.document = text if document is None else document
         self._line_starts: list[int] | None = None
         self._longest_line: int | None = None
+        self._hangs: bool | None = None
         self._newline: str | None = None
         self._suppressions: tuple[Suppression, ...] | None = None
 
@@ -122,6 +124,16 @@ class SourceFile:
         if self._longest_line is None:
             self._longest_line = max(map(len, text.splitlines()), default=0)
         return self._longest_line
+
+    @property
+    def hangs(self) -> bool:
+        """Whether most calls that the file breaks have nothing behind their bracket."""
+        text = self.text
+        if self._hangs is None:
+            lines = text.splitlines()
+            behind = sum(line.endswith(",") and line.count("(") > line.count(")") for line in lines)
+            self._hangs = sum(line.endswith("(") for line in lines) > behind
+        return self._hangs
 
     @property
     def newline(self) -> str:

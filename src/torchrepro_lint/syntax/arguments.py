@@ -227,9 +227,8 @@ def _within_width(facts: ModuleFacts, call: ast.Call, edit: Edit, style: Style) 
     width, indent = style.width or _width(source), _argument_indent(facts, call)
     if len(head) + len(edit.text) + len(tail) <= width:
         return edit
-    hanging = _hanging(facts, call, edit, width) if style.hangs or _hangs(source) else None
-    if hanging is not None:
-        return hanging
+    if _is_whole_value(facts, call) and (style.hangs or source.hangs):
+        return _hanging(facts, call, edit.text.strip(", "), width)
     if len(indent) + len(own) + len(tail) > width:
         return edit
     if _stands_apart(facts, call):
@@ -239,31 +238,6 @@ def _within_width(facts: ModuleFacts, call: ast.Call, edit: Edit, style: Style) 
     if head.endswith(", "):
         return Edit(source.rel, Range(Position(start.line, start.column - 1), end), f"{source.newline}{indent}{own}")
     return edit
-
-
-def _hanging(facts: ModuleFacts, call: ast.Call, edit: Edit, width: int) -> Edit | None:
-    """The arguments on lines of their own below the bracket, as black and ruff break the call that ends a line; one a
-    line where they do not fit on one. None for other calls."""
-    source, (start, end) = facts.source, facts.range(call)
-    line = source.line(start.line)
-    if start.line != end.line or line[end.column - 1 :].strip():
-        return None
-    opening = line.index("(", facts.range(call.func).end.column - 1)
-    before, after = line[opening + 1 : edit.range.start.column - 1], line[edit.range.end.column - 1 : end.column - 2]
-    outer = line[: len(line) - len(line.lstrip())]
-    indent = outer + ("\t" if outer.startswith("\t") else "    ")
-    inside = f"{before}{edit.text}{after}".strip().rstrip(",")
-    if len(indent) + len(inside) > width:
-        inside = f",{source.newline}{indent}".join(_with_new(facts, call, edit.text.strip(", "))) + ","
-    text = f"{source.newline}{indent}{inside}{source.newline}{outer}"
-    return Edit(source.rel, Range(Position(start.line, opening + 2), Position(end.line, end.column - 1)), text)
-
-
-def _hangs(source: SourceFile) -> bool:
-    """Whether most calls that a file breaks have nothing behind their bracket."""
-    lines = source.lines()
-    behind = sum(line.endswith(",") and line.count("(") > line.count(")") for line in lines)
-    return sum(line.endswith("(") for line in lines) > behind
 
 
 def is_within_width(facts: ModuleFacts, edit: Edit, style: Style = NO_STYLE) -> bool:
@@ -304,6 +278,34 @@ def _with_new(facts: ModuleFacts, call: ast.Call, new: str) -> list[str]:
     doubled = sum(isinstance(a, ast.keyword) and a.arg is None for a in arguments)
     texts = [facts.text(a) for a in arguments]
     return [*texts[: len(texts) - doubled], new, *texts[len(texts) - doubled :]]
+
+
+def _is_whole_value(facts: ModuleFacts, call: ast.Call) -> bool:
+    """Whether a call on one line is all that its statement assigns, returns or runs, with its arguments right within
+    the parentheses."""
+    parent = facts.parents.get(call)
+    if not isinstance(parent, ast.Assign | ast.AnnAssign | ast.Expr | ast.Return) or parent.value is not call:
+        return False
+    if call.end_lineno != call.lineno:
+        return False
+    first, last = facts.range(_arguments(facts, call)[0]), facts.range(_arguments(facts, call)[-1])
+    line, end = facts.source.line(call.lineno), facts.range(call).end
+    begins = line[facts.range(call.func).end.column - 1 : first.start.column - 1].strip() == "("
+    return begins and line[last.end.column - 1 : end.column - 1].strip() in (")", ",)")
+
+
+def _hanging(facts: ModuleFacts, call: ast.Call, new: str, width: int) -> Edit:
+    """All arguments on a line of their own, or each on one where they are too long for that, as formatters do; the new
+    one last, before `**`."""
+    source, texts = facts.source, _with_new(facts, call, new)
+    line = source.line(call.lineno)
+    outer = line[: len(line) - len(line.lstrip())]
+    inner = f"{outer}\t" if outer.endswith("\t") else f"{outer}    "
+    together = f"{inner}{', '.join(texts)}"
+    lines = [together] if len(together) <= width else [f"{inner}{text}," for text in texts]
+    start, end = facts.range(call.func).end, facts.range(call).end
+    text = source.newline.join(["(", *lines, f"{outer})"])
+    return Edit(source.rel, Range(start, end), text)
 
 
 def _width(source: SourceFile) -> int:
