@@ -70,6 +70,38 @@ def test_ranks_that_shuffle_all_samples_keep_orders_of_their_own(tmp_path: Path)
     assert "torch.manual_seed(0)" in fixed(tmp_path, GROUP.format(before="", shuffle=sharing))
 
 
+UNSEEN = """\
+import torch
+import torch.distributed as dist
+{imports}
+dist.init_process_group("gloo")
+{draw}
+model = {model}
+for batch in loader:
+    model(batch).sum().backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("imports", "draw", "model", "fixed"),
+    [
+        ("", "", "torch.nn.Linear(4, 4)", True),
+        ("from flows import Flow", "", "Flow(torch.nn.Linear(4, 4))", False),  # it may make noise as it is trained
+        ("", "start = torch.rand(5, 2)", "torch.nn.Linear(4, 4)", False),  # its own, or the same in all of them?
+        (
+            "from torch.utils.data import TensorDataset",
+            "data = TensorDataset(torch.rand(64, 4))",
+            "torch.nn.Linear(4, 4)",
+            True,
+        ),
+    ],
+)
+def test_a_person_says_what_ranks_share_where_it_cannot_be_seen(
+    imports: str, draw: str, model: str, fixed: bool, tmp_path: Path
+) -> None:
+    assert fixes(tmp_path, UNSEEN.format(imports=imports, draw=draw, model=model)) == [fixed]
+
+
 def test_a_rank_that_the_program_puts_into_the_environment_itself_is_not_there_yet(tmp_path: Path) -> None:
     text = GROUP.format(before='os.environ["RANK"] = str(find_rank())', shuffle="shuffle=True")
     assert fixes(tmp_path, text) == [False]

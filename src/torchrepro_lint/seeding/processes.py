@@ -24,6 +24,7 @@ from torchrepro_lint.rng.own_seed import added
 from torchrepro_lint.seeding.callees import NUMBERING
 from torchrepro_lint.seeding.seeding import TRAINS, Seeding, Witness
 from torchrepro_lint.seeding.transfer import is_besides
+from torchrepro_lint.seeding.unfollowed import opaque
 
 _SPLITS = frozenset({"random_split", "randperm"})
 _JOIN = "torch.distributed.init_process_group"
@@ -45,6 +46,8 @@ class RankSeed(NamedTuple):
 def rank_seed(seeding: Seeding, process: Scope | None, program: Program) -> RankSeed | None:
     """How the seed of a process depends on its rank; None where a person has to decide."""
     rank = _rank_of_process(seeding, process, program) if process is not None else _rank_in_group(seeding, program)
+    if rank is not None and rank.added and _is_undecided(seeding, program):
+        return None
     if rank is None or not (_draws_apart(seeding, program) or _shuffles_apart(seeding, program)):
         return RankSeed()
     return None if not rank.added or _agrees(seeding, program) else rank
@@ -126,6 +129,18 @@ def _agrees(seeding: Seeding, program: Program) -> bool:
     made_up = any(True for _ in seeding.calls("TensorDataset"))
     return any(
         _is_of_data_set(draw.scope, program) or (made_up and not _is_repeated(draw.node, draw.scope, program))
+        for draw in _samples(seeding, program)
+    )
+
+
+def _is_undecided(seeding: Seeding, program: Program) -> bool:
+    """Whether ranks draw what they may have to share or to keep apart: samples that are drawn once, and of which no
+    data set is made, or what the model that they train draws out of sight."""
+    if any(True for _ in opaque(seeding, program)):
+        return True
+    made_up = any(True for _ in seeding.calls("TensorDataset"))
+    return not made_up and any(
+        not _is_of_data_set(draw.scope, program) and not _is_repeated(draw.node, draw.scope, program)
         for draw in _samples(seeding, program)
     )
 
