@@ -207,6 +207,48 @@ def test_it_is_written_where_an_expert_would(text: str, wanted: str, tmp_path: P
     assert wanted in fixed(tmp_path, text)
 
 
+CONFIGURED = """\
+{imports}
+import torch
+from torch.utils.data import DataLoader
+
+
+def batches(config):
+    return DataLoader(data, shuffle=config["shuffle"])
+
+
+{decorator}def main({parameter}):
+{read}
+    loader = batches(config)
+    for x in loader:
+        torch.nn.Linear(config{rate}, 1)(x).sum().backward()
+
+
+if __name__ == "__main__":
+    main()
+"""
+OPTION = "    parser = argparse.ArgumentParser()\n    parser.add_argument('--path', default='run.yml')\n"
+OPTION += "    args = parser.parse_args()\n"
+FILE = "    with open({path}) as file:\n        config = yaml.safe_load(file)\n"
+
+
+@pytest.mark.parametrize(
+    ("imports", "decorator", "parameter", "read", "rate", "wanted"),
+    [
+        ("import yaml", "", "", FILE.format(path="'run.yml'"), "['rate']", 'torch.manual_seed(config["seed"])'),
+        ("import hydra", "@hydra.main(config_path='run.yml')\n", "config", "", ".rate", "manual_seed(config.seed)"),
+        # another file may have no seed
+        ("import argparse, yaml", "", "", OPTION + FILE.format(path="args.path"), "['rate']", "torch.manual_seed(0)"),
+    ],
+)
+def test_the_seed_in_a_configuration_file_is_the_program_s_own(
+    imports: str, decorator: str, parameter: str, read: str, rate: str, wanted: str, tmp_path: Path
+) -> None:
+    (tmp_path / "run.yml").write_text("rate: 3\nseed: 7\nshuffle: true\n")
+    text = CONFIGURED.format(imports=imports, decorator=decorator, parameter=parameter, read=read, rate=rate)
+    assert wanted in fixed(tmp_path, text)
+
+
 def test_a_seed_in_a_function_of_another_file_that_does_other_work_gets_none_beside_it(tmp_path: Path) -> None:
     tasks = "import random\n\n\ndef make_tasks(all):\n    random.seed(1)\n    random.shuffle(all)\n    return all\n"
     (tmp_path / "tasks.py").write_text(tasks)
