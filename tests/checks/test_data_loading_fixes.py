@@ -62,7 +62,8 @@ SAFE = {
         "def main():\n    with open(sys.argv[1]) as f:\n        cfg = yaml.safe_load(f)\n"
         "    torch.manual_seed(cfg['SEED'])\n    load(cfg)\nmain()\n",
         "import sys, yaml\n" + HEAD + "def load(config):\n"
-        "    return DataLoader(d, config.n, shuffle=True, generator=torch.Generator().manual_seed(config['SEED']))\n"
+        "    return DataLoader(d, config.n, shuffle=True,\n"
+        "                      generator=torch.Generator().manual_seed(config['SEED']))\n"
         "def main():\n    with open(sys.argv[1]) as f:\n        cfg = yaml.safe_load(f)\n"
         "    torch.manual_seed(cfg['SEED'])\n    load(cfg)\nmain()\n",
     ),
