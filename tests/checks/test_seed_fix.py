@@ -183,6 +183,11 @@ PLACES = {
         "    model(d).sum().backward()\n",
         "if __name__ == '__main__':\n    random.seed(0)\n    torch.manual_seed(0)\n    size = 4\n",
     ),
+    "after a drive that is mounted, and a login": (
+        "import torch\nfrom google.colab import drive, userdata\nfrom huggingface_hub import login\n\n"
+        "drive.mount('/content')\nlogin(userdata.get('TOKEN'))\n\ntorch.nn.Linear(4, 1)(d).sum().backward()\n",
+        "login(userdata.get('TOKEN'))\n\n" + SEEDS.format(0) + "torch.nn.Linear",
+    ),
     "apart from an import": (
         "import torch\n\nx = 1\n\nimport jobs\njob = jobs.Job(x)\njob.name = 'a'\n"
         "torch.nn.Linear(4, 1)(d).sum().backward()\n",
