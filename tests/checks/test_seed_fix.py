@@ -242,6 +242,7 @@ FILE = "    with open({path}) as file:\n        config = yaml.safe_load(file)\n"
     [
         ("import yaml", "", "", FILE.format(path="'run.yml'"), "['rate']", 'torch.manual_seed(config["seed"])'),
         ("import hydra", "@hydra.main(config_path='run.yml')\n", "config", "", ".rate", "manual_seed(config.seed)"),
+        ("import yaml", "", "", FILE.format(path="'run.yml'") + "    print(config.items())", "", "manual_seed(0)"),
         # another file may have no seed
         ("import argparse, yaml", "", "", OPTION + FILE.format(path="args.path"), "['rate']", "torch.manual_seed(0)"),
     ],

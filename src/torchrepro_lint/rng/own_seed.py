@@ -120,7 +120,8 @@ class Seeds:
                 case ast.Subscript(value=ast.Name(id=held), slice=ast.Constant(value=str())) if found and held == name:
                     return f'{name}["{min(found)}"]'
                 case ast.Attribute(value=ast.Name(id=held)) if found and held == name:
-                    return f"{name}.{min(found)}"
+                    if getattr(owner.facts.parents.get(node), "func", None) is not node:  # `config.items()` is a dict's
+                        return f"{name}.{min(found)}"
         return None
 
     def _files(self, name: str, binding: Binding, owner: Scope) -> list[set[str]]:
