@@ -87,6 +87,7 @@ for batch in loader:
     [
         ("", "", "torch.nn.Linear(4, 4)", True),
         ("from flows import Flow", "", "Flow(torch.nn.Linear(4, 4))", False),  # it may make noise as it is trained
+        ("import fsspec", "data = fsspec.open('a')", "torch.nn.Linear(4, 4)", True),
         ("", "start = torch.rand(5, 2)", "torch.nn.Linear(4, 4)", False),  # its own, or the same in all of them?
         (
             "from torch.utils.data import TensorDataset",

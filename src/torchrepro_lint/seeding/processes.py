@@ -8,6 +8,7 @@ shuffle the data among themselves must agree on how.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
@@ -27,6 +28,7 @@ from torchrepro_lint.seeding.transfer import is_besides
 from torchrepro_lint.seeding.unfollowed import opaque
 
 _SPLITS = frozenset({"random_split", "randperm"})
+_BUILDS = re.compile(r"^[A-Z]|^$|model|build|create|load|instantiate")
 _JOIN = "torch.distributed.init_process_group"
 
 
@@ -136,13 +138,18 @@ def _agrees(seeding: Seeding, program: Program) -> bool:
 def _is_undecided(seeding: Seeding, program: Program) -> bool:
     """Whether ranks draw what they may have to share or to keep apart: samples that are drawn once, and of which no
     data set is made, or what the model that they train draws out of sight."""
-    if any(True for _ in opaque(seeding, program)):
+    if any(_may_build(step.node) for step in opaque(seeding, program)):
         return True
     made_up = any(True for _ in seeding.calls("TensorDataset"))
     return not made_up and any(
         not _is_of_data_set(draw.scope, program) and not _is_repeated(draw.node, draw.scope, program)
         for draw in _samples(seeding, program)
     )
+
+
+def _may_build(call: ast.AST) -> bool:
+    """Whether a call may give a model, by its name: that of a class, or of what makes or loads one."""
+    return not isinstance(call, ast.Call) or bool(_BUILDS.search(last_name(call.func)))
 
 
 def _is_of_data_set(scope: Scope, program: Program) -> bool:
