@@ -80,6 +80,12 @@ model = {model}
 for batch in loader:
     model(batch).sum().backward()
 """
+LATENTS = UNSEEN.replace("model(batch)", "model(torch.randn(4, 4))")
+
+
+def test_ranks_that_draw_latents_again_and_again_keep_theirs_whatever_they_draw_once(tmp_path: Path) -> None:
+    text = LATENTS.format(imports="", draw="start = torch.randn(5, 4)", model="torch.nn.Linear(4, 4)")
+    assert "torch.manual_seed(rank)" in fixed(tmp_path, text)
 
 
 @pytest.mark.parametrize(

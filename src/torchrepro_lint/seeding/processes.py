@@ -48,10 +48,9 @@ class RankSeed(NamedTuple):
 def rank_seed(seeding: Seeding, process: Scope | None, program: Program) -> RankSeed | None:
     """How the seed of a process depends on its rank; None where a person has to decide."""
     rank = _rank_of_process(seeding, process, program) if process is not None else _rank_in_group(seeding, program)
-    if rank is not None and rank.added and _is_undecided(seeding, program):
-        return None
     if rank is None or not (_draws_apart(seeding, program) or _shuffles_apart(seeding, program)):
-        return RankSeed()
+        is_open = rank is not None and rank.added and _is_undecided(seeding, program)
+        return None if is_open else RankSeed()
     return None if not rank.added or _agrees(seeding, program) else rank
 
 
