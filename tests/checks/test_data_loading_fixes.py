@@ -56,6 +56,27 @@ SAFE = {
         "    DataLoader(d, shuffle=True, generator=torch.Generator().manual_seed(args.seed))\n"
         "f(argparse.ArgumentParser().parse_args())\n",
     ),
+    "seeded where the configuration is read": (
+        "TRP201",
+        "import sys, yaml\n" + HEAD + "def load(config):\n    return DataLoader(d, config.n, shuffle=True)\n"
+        "def main():\n    with open(sys.argv[1]) as f:\n        cfg = yaml.safe_load(f)\n"
+        "    torch.manual_seed(cfg['SEED'])\n    load(cfg)\nmain()\n",
+        "import sys, yaml\n" + HEAD + "def load(config):\n"
+        "    return DataLoader(d, config.n, shuffle=True,\n"
+        "                      generator=torch.Generator().manual_seed(config['SEED']))\n"
+        "def main():\n    with open(sys.argv[1]) as f:\n        cfg = yaml.safe_load(f)\n"
+        "    torch.manual_seed(cfg['SEED'])\n    load(cfg)\nmain()\n",
+    ),
+    "seeded with what is set after the configuration is read": (
+        "TRP201",
+        "import sys, yaml\n" + HEAD + "def load(config):\n    return DataLoader(d, config.n, shuffle=True)\n"
+        "def main():\n    with open(sys.argv[1]) as f:\n        cfg = yaml.safe_load(f)\n"
+        "    load(cfg)\n    cfg['SEED'] = 3\n    torch.manual_seed(cfg['SEED'])\nmain()\n",
+        "import sys, yaml\n" + HEAD + "def load(config):\n"
+        "    return DataLoader(d, config.n, shuffle=True, generator=torch.Generator().manual_seed(0))\n"
+        "def main():\n    with open(sys.argv[1]) as f:\n        cfg = yaml.safe_load(f)\n"
+        "    load(cfg)\n    cfg['SEED'] = 3\n    torch.manual_seed(cfg['SEED'])\nmain()\n",
+    ),
     "options that an object holds": (
         "TRP201",
         "import argparse\n"

@@ -70,6 +70,45 @@ def test_ranks_that_shuffle_all_samples_keep_orders_of_their_own(tmp_path: Path)
     assert "torch.manual_seed(0)" in fixed(tmp_path, GROUP.format(before="", shuffle=sharing))
 
 
+UNSEEN = """\
+import torch
+import torch.distributed as dist
+{imports}
+dist.init_process_group("gloo")
+{draw}
+model = {model}
+for batch in loader:
+    model(batch).sum().backward()
+"""
+LATENTS = UNSEEN.replace("model(batch)", "model(torch.randn(4, 4))")
+
+
+def test_ranks_that_draw_latents_again_and_again_keep_theirs_whatever_they_draw_once(tmp_path: Path) -> None:
+    text = LATENTS.format(imports="", draw="start = torch.randn(5, 4)", model="torch.nn.Linear(4, 4)")
+    assert "torch.manual_seed(rank)" in fixed(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("imports", "draw", "model", "fixed"),
+    [
+        ("", "", "torch.nn.Linear(4, 4)", True),
+        ("from flows import Flow", "", "Flow(torch.nn.Linear(4, 4))", False),  # it may make noise as it is trained
+        ("import fsspec", "data = fsspec.open('a')", "torch.nn.Linear(4, 4)", True),
+        ("", "start = torch.rand(5, 2)", "torch.nn.Linear(4, 4)", False),  # its own, or the same in all of them?
+        (
+            "from torch.utils.data import TensorDataset",
+            "data = TensorDataset(torch.rand(64, 4))",
+            "torch.nn.Linear(4, 4)",
+            True,
+        ),
+    ],
+)
+def test_a_person_says_what_ranks_share_where_it_cannot_be_seen(
+    imports: str, draw: str, model: str, fixed: bool, tmp_path: Path
+) -> None:
+    assert fixes(tmp_path, UNSEEN.format(imports=imports, draw=draw, model=model)) == [fixed]
+
+
 def test_a_rank_that_the_program_puts_into_the_environment_itself_is_not_there_yet(tmp_path: Path) -> None:
     text = GROUP.format(before='os.environ["RANK"] = str(find_rank())', shuffle="shuffle=True")
     assert fixes(tmp_path, text) == [False]
@@ -200,6 +239,11 @@ PLACES = {
         "    model(d).sum().backward()\n",
         "if __name__ == '__main__':\n    random.seed(0)\n    torch.manual_seed(0)\n    size = 4\n",
     ),
+    "after a drive that is mounted, and a login": (
+        "import torch\nfrom google.colab import drive, userdata\nfrom huggingface_hub import login\n\n"
+        "drive.mount('/content')\nlogin(userdata.get('TOKEN'))\n\ntorch.nn.Linear(4, 1)(d).sum().backward()\n",
+        "login(userdata.get('TOKEN'))\n\n" + SEEDS.format(0) + "torch.nn.Linear",
+    ),
     "apart from an import": (
         "import torch\n\nx = 1\n\nimport jobs\njob = jobs.Job(x)\njob.name = 'a'\n"
         "torch.nn.Linear(4, 1)(d).sum().backward()\n",
@@ -242,6 +286,49 @@ PLACES = {
 
 @pytest.mark.parametrize(("text", "wanted"), PLACES.values(), ids=PLACES)
 def test_it_is_written_where_an_expert_would(text: str, wanted: str, tmp_path: Path) -> None:
+    assert wanted in fixed(tmp_path, text)
+
+
+CONFIGURED = """\
+{imports}
+import torch
+from torch.utils.data import DataLoader
+
+
+def batches(config):
+    return DataLoader(data, shuffle=config["shuffle"])
+
+
+{decorator}def main({parameter}):
+{read}
+    loader = batches(config)
+    for x in loader:
+        torch.nn.Linear(config{rate}, 1)(x).sum().backward()
+
+
+if __name__ == "__main__":
+    main()
+"""
+OPTION = "    parser = argparse.ArgumentParser()\n    parser.add_argument('--path', default='run.yml')\n"
+OPTION += "    args = parser.parse_args()\n"
+FILE = "    with open({path}) as file:\n        config = yaml.safe_load(file)\n"
+
+
+@pytest.mark.parametrize(
+    ("imports", "decorator", "parameter", "read", "rate", "wanted"),
+    [
+        ("import yaml", "", "", FILE.format(path="'run.yml'"), "['rate']", 'torch.manual_seed(config["seed"])'),
+        ("import hydra", "@hydra.main(config_path='run.yml')\n", "config", "", ".rate", "manual_seed(config.seed)"),
+        ("import yaml", "", "", FILE.format(path="'run.yml'") + "    print(config.items())", "", "manual_seed(0)"),
+        # another file may have no seed
+        ("import argparse, yaml", "", "", OPTION + FILE.format(path="args.path"), "['rate']", "torch.manual_seed(0)"),
+    ],
+)
+def test_the_seed_in_a_configuration_file_is_the_program_s_own(
+    imports: str, decorator: str, parameter: str, read: str, rate: str, wanted: str, tmp_path: Path
+) -> None:
+    (tmp_path / "run.yml").write_text("rate: 3\nseed: 7\nshuffle: true\n")
+    text = CONFIGURED.format(imports=imports, decorator=decorator, parameter=parameter, read=read, rate=rate)
     assert wanted in fixed(tmp_path, text)
 
 

@@ -66,9 +66,20 @@ class ModuleFinder:
                 continue
             if parts and self.child(base, parts[0]) is not None:
                 found = self._descend(base, parts)
-                if found is not None and found[0] != importer:
-                    return found
+            elif self._is_own_folder(base, parts):
+                found = self._descend(os.path.join(base, parts[0]), parts[1:])
+            else:
+                continue
+            if found is not None and found[0] != importer:
+                return found
         return None
+
+    def _is_own_folder(self, base: str, parts: list[str]) -> bool:
+        """Whether a folder that is called like an installed package holds the module that is asked for: were the
+        package installed, the import would fail."""
+        if len(parts) < 2 or parts[0] not in INSTALLED - _OUTSIDE:
+            return False
+        return self.child(os.path.join(base, parts[0]), parts[1]) is not None
 
     def _on_search_path(self, importer: str) -> tuple[list[str], list[str]]:
         """The folders that a file, and the modules it imports for this, put before and after Python's own."""

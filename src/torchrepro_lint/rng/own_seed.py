@@ -7,8 +7,9 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from torchrepro_lint.dataflow.abstract_values import Origin, Result
+from torchrepro_lint.dataflow.abstract_values import Display, Origin, Result, is_configured
 from torchrepro_lint.dataflow.enclosing import is_in_body
+from torchrepro_lint.dataflow.grafts import written_entries
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Binding, ModuleFacts, Scope, last_name
@@ -69,7 +70,8 @@ class Seeds:
 
     def of_generator(self, scope: Scope, node: ast.AST) -> str:
         """The same for a generator made at `node`: what its function seeds with above comes before a constant."""
-        return self.own(scope, node) or self._given_above(scope, node) or self._default
+        given = self._given_above(scope, node) or self._given_to_maker(scope)
+        return self.own(scope, node) or given or self._default
 
     def own(self, scope: Scope, node: ast.AST) -> str | None:
         """The program's own seed as written at `node`, None where it has none in scope."""
@@ -88,6 +90,20 @@ class Seeds:
         given = _given_first(scope.function, self._program)
         return given.text if given is not None and given.line < getattr(node, "lineno", 0) else None
 
+    def _given_to_maker(self, scope: Scope) -> str | None:
+        """The entry of a configuration with which the function that reads it seeds, where a parameter here holds the
+        same one: `config["seed"]`."""
+        function = scope.function
+        for name, bound in function.bindings.items():
+            if name not in _CONFIG_NAMES or len(bound) != 1 or bound[0].kind != "parameter":
+                continue
+            made = self._made(name, bound[0], function)
+            if len(made) == 1 and isinstance(made[0], Result):
+                entry = _entry_given(made[0], self._program)
+                if entry is not None:
+                    return name + entry
+        return None
+
     def held(self, name: str, binding: Binding, owner: Scope) -> OwnSeed | None:
         """The seed that a name holds, wherever that is bound."""
         if _SEED_NAME.fullmatch(name) and self._is_number(name, binding, owner):
@@ -98,7 +114,31 @@ class Seeds:
         option = self._option(name, binding, owner) or self._field(binding, owner)
         if option is not None:
             return OwnSeed(option.read(name, self._default), binding, owner, is_parsed=True)
+        entry = self._entry(name, binding, owner) if name in _CONFIG_NAMES else None
+        return OwnSeed(entry, binding, owner, is_parsed=False) if entry is not None else None
+
+    def _entry(self, name: str, binding: Binding, owner: Scope) -> str | None:
+        """The entry for the seed of a configuration file that a name holds, written as the others are read: of one
+        that is named in the code, or that Hydra passes."""
+        found = set.intersection(*files) if (files := self._files(name, binding, owner)) else set()
+        for node in ast.walk(owner.node):
+            match node:
+                case ast.Subscript(value=ast.Name(id=held), slice=ast.Constant(value=str())) if found and held == name:
+                    return f'{name}["{min(found)}"]'
+                case ast.Attribute(value=ast.Name(id=held)) if found and held == name:
+                    if getattr(owner.facts.parents.get(node), "func", None) is not node:  # `config.items()` is a dict's
+                        return f"{name}.{min(found)}"
         return None
+
+    def _files(self, name: str, binding: Binding, owner: Scope) -> list[set[str]]:
+        """The seeds in each of the configuration files that a name may hold."""
+        made: Sequence[Origin] = self._made(name, binding, owner) if binding.kind == "assign" else ()
+        if binding.kind == "parameter" and isinstance(owner.node, ast.FunctionDef) and owner.node.decorator_list:
+            read = next((n for n in ast.walk(owner.node) if isinstance(n, ast.Name) and n.id == name), None)
+            defaults = self._program.defaults
+            made = defaults.value(read, owner) if defaults is not None and read is not None else ()
+        files = [_seeds_in(o) for o in made if isinstance(o, Display) and is_configured(o)]
+        return files if len(files) == len(made) else []
 
     def _is_number(self, name: str, binding: Binding, owner: Scope) -> bool:
         """Whether a name is bound to a number, here or in the module that it is imported from."""
@@ -287,6 +327,28 @@ def _visible(scope: Scope, program: Program) -> Iterator[OwnSeed]:
         current, first = current.parent, False
 
 
+def _seeds_in(file: Display) -> set[str]:
+    """The entries of a configuration file that are seeds."""
+    entries = written_entries(file.node, file.scope) if isinstance(file.node, ast.Dict) else ()
+    return {key for key, site in entries if _SEED_NAME.fullmatch(key) and is_seed(site.node)}
+
+
+def _entry_given(made: Result, program: Program) -> str | None:
+    """What of the object that a call makes its function seeds with first: `["seed"]` of `config`."""
+    given = _given_first(made.scope.function, program)
+    held: ast.expr | None = ast.parse(given.text, mode="eval").body if given is not None else None
+    while isinstance(held, ast.Attribute | ast.Subscript):
+        held = held.value
+    if given is None or not isinstance(held, ast.Name) or held.id == given.text:
+        return None
+    bound = made.scope.function.bindings.get(held.id, made.scope.facts.scope.bindings.get(held.id, ()))
+    if len(bound) != 1 or bound[0].value is not made.node:
+        return None
+    nodes = ast.walk(made.scope.function.node)
+    stored = (n for n in nodes if isinstance(n, ast.Attribute | ast.Subscript) and isinstance(n.ctx, ast.Store))
+    return None if any(ast.unparse(n) == given.text for n in stored) else given.text.removeprefix(held.id)
+
+
 class _Given(NamedTuple):
     """What a seeder is given, and the last line on which it or a statement in front of it begins."""
 
@@ -323,7 +385,10 @@ def _bound_before(binding: Binding, owner: Scope, scope: Scope, node: ast.AST) -
     if binding.kind == "parameter":
         return True
     line = getattr(binding.node, "end_lineno", 0)
-    plain = isinstance(binding.node, ast.stmt) and owner.facts.parents.get(binding.node) is owner.node
+    outer = owner.facts.parents.get(binding.node)
+    while isinstance(outer, ast.With):
+        outer = owner.facts.parents.get(outer)
+    plain = isinstance(binding.node, ast.stmt) and outer is owner.node
     if owner.kind == "module" and scope.function is not owner:
         return plain and not _in_guard(owner.facts, binding.node)
     plain = plain or (owner.kind == "module" and _in_guard(owner.facts, binding.node))

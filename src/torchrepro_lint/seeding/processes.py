@@ -8,6 +8,7 @@ shuffle the data among themselves must agree on how.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
@@ -24,8 +25,10 @@ from torchrepro_lint.rng.own_seed import added
 from torchrepro_lint.seeding.callees import NUMBERING
 from torchrepro_lint.seeding.seeding import TRAINS, Seeding, Witness
 from torchrepro_lint.seeding.transfer import is_besides
+from torchrepro_lint.seeding.unfollowed import opaque
 
 _SPLITS = frozenset({"random_split", "randperm"})
+_BUILDS = re.compile(r"^[A-Z]|^$|model|build|create|load|instantiate")
 _JOIN = "torch.distributed.init_process_group"
 
 
@@ -46,7 +49,8 @@ def rank_seed(seeding: Seeding, process: Scope | None, program: Program) -> Rank
     """How the seed of a process depends on its rank; None where a person has to decide."""
     rank = _rank_of_process(seeding, process, program) if process is not None else _rank_in_group(seeding, program)
     if rank is None or not (_draws_apart(seeding, program) or _shuffles_apart(seeding, program)):
-        return RankSeed()
+        is_open = rank is not None and rank.added and _is_undecided(seeding, program)
+        return None if is_open else RankSeed()
     return None if not rank.added or _agrees(seeding, program) else rank
 
 
@@ -128,6 +132,23 @@ def _agrees(seeding: Seeding, program: Program) -> bool:
         _is_of_data_set(draw.scope, program) or (made_up and not _is_repeated(draw.node, draw.scope, program))
         for draw in _samples(seeding, program)
     )
+
+
+def _is_undecided(seeding: Seeding, program: Program) -> bool:
+    """Whether ranks draw what they may have to share or to keep apart: samples that are drawn once, and of which no
+    data set is made, or what the model that they train draws out of sight."""
+    if any(_may_build(step.node) for step in opaque(seeding, program)):
+        return True
+    made_up = any(True for _ in seeding.calls("TensorDataset"))
+    return not made_up and any(
+        not _is_of_data_set(draw.scope, program) and not _is_repeated(draw.node, draw.scope, program)
+        for draw in _samples(seeding, program)
+    )
+
+
+def _may_build(call: ast.AST) -> bool:
+    """Whether a call may give a model, by its name: that of a class, or of what makes or loads one."""
+    return not isinstance(call, ast.Call) or bool(_BUILDS.search(last_name(call.func)))
 
 
 def _is_of_data_set(scope: Scope, program: Program) -> bool:

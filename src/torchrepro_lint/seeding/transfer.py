@@ -20,6 +20,7 @@ from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.rng.draws import Draw, Seeder, draw_of, is_seeder, seeder_of
 from torchrepro_lint.rng.generators import is_own
 from torchrepro_lint.rng.predicates import training_mode
+from torchrepro_lint.seeding.discarded import is_never_read, is_only_looked_at
 from torchrepro_lint.seeding.seeding import MAYBE, SEEDED, UNSEEDED, Late, Seeding, SeedMet, Step, Witness
 from torchrepro_lint.seeding.state import Family, State, seeded
 
@@ -171,10 +172,10 @@ class Effects:
         kind = kind_of(draw)
         if may_be_in_workers:
             kind = "in workers"
-        if kind == "init" and self._overwritten(draw):
+        chain = (*self.chain, Step(draw.node, draw.scope))
+        if kind == "init" and (self._overwritten(chain) or is_only_looked_at(chain, self.program)):
             self.depending += 1
             return state
-        chain = (*self.chain, Step(draw.node, draw.scope))
         if kind == "sample" and _is_stand_in(chain):
             kind = "stand-in"
         elif kind == "sample" and any(known(training_mode, step.node, step.scope) for step in chain):
@@ -232,11 +233,11 @@ class Effects:
                 return False
         return all(family in table and table[family].sure for table in tables)
 
-    def _overwritten(self, draw: Draw) -> bool:
+    def _overwritten(self, chain: Iterable[Step]) -> bool:
         """Initial weights do not matter in a function that loads others over them and does not train."""
         return any(
             _loads_over(step) and not _uses("backward", step.scope.function) and not _uses("step", step.scope.function)
-            for step in (*self.chain, Step(draw.node, draw.scope))
+            for step in chain
             if step.scope.function.kind in ("function", "module")
         )
 
@@ -353,7 +354,7 @@ def _uses(name: str, scope: Scope) -> bool:
 def is_besides(draw: Draw) -> bool:
     """`args.seed = random.randint(...)` picks a seed, it is not drawn after one; a port, an address or the name of a
     run is no result, and runs that share it get into each other's way. Nor is what a kernel is only tried out with."""
-    if _is_in_address(draw) or _is_given_as_seed(draw) or _is_tried_out(draw):
+    if _is_in_address(draw) or _is_given_as_seed(draw) or _is_tried_out(draw) or is_never_read(draw):
         return True
     statement = draw.scope.facts.statement(draw.node)
     targets = statement.targets if isinstance(statement, ast.Assign) else []

@@ -15,7 +15,7 @@ from torchrepro_lint.index import Scope
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.entropy import Entropy
-from torchrepro_lint.seeding.seeding import MAYBE, Seeding, Step, Witness
+from torchrepro_lint.seeding.seeding import MAYBE, UNSEEDED, Seeding, Step, Witness
 from torchrepro_lint.seeding.unfollowed import may_train, may_use_tensors, never_seeds, opaque, uses_tensors
 
 NEVER, BY_OPTION, IN_PROCESS, UNSEEN, SHOWN, KEPT = "never", "by option", "in process", "unseen", "shown", "kept"
@@ -43,7 +43,10 @@ class Unseeded(NamedTuple):
 
 def unseeded(seeding: Seeding, program: Program) -> Unseeded | None:
     """What a program draws without a seed; None where it seeds, or nothing is known that it draws."""
-    found = {family: draw for family in FAMILIES if (draw := seeding.missing(family)) is not None}
+    missing = {family: draw for family in FAMILIES if (draw := seeding.missing(family)) is not None}
+    found = {family: draw for family, draw in missing.items() if not _is_seeded_anew(seeding, family, draw[0])}
+    if missing and not found:
+        return None
     if found:
         return None if _tries_out(seeding, program) else _known(seeding, found)
     if seeding.met or seeding.late or seeding.is_trial or seeding.is_launcher:
@@ -52,6 +55,22 @@ def unseeded(seeding: Seeding, program: Program) -> Unseeded | None:
     if kind is not None:
         return _known(seeding, {f: (w, True) for f, w in seeding.sampled.items()})._replace(kind=kind)
     return _cut_short(seeding, program) if not seeding.complete else _unseen(seeding, program)
+
+
+def _is_seeded_anew(seeding: Seeding, family: str, first: Witness) -> bool:
+    """Whether a seeder that is given no seed runs before the first draw of a family in any case: it is what is wrong,
+    and TRP102 says so."""
+    return any(
+        met.level == UNSEEDED
+        and met.sure
+        and met.process is first.process
+        and met.number < first.number
+        and met.seeder is not None
+        and family in met.seeder.families
+        and not met.node.args
+        and not met.node.keywords
+        for met in seeding.met
+    )
 
 
 def _known(seeding: Seeding, found: dict[str, tuple[Witness, bool]]) -> Unseeded:

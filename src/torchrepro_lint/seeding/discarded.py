@@ -1,0 +1,152 @@
+"""Draws that no result is made of: a number that is never read, and the weights of a model that is only counted,
+printed or asked for its name.
+
+Told by how the value is used in the function that makes it; what leaves that function may be used anywhere.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Collection, Sequence
+
+from torchrepro_lint.dataflow.abstract_values import Result
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.reaching_definitions import reads_of_binding
+from torchrepro_lint.dataflow.references import imported_reads
+from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.index import ModuleFacts, Scope, last_name
+from torchrepro_lint.rng.draws import Draw
+from torchrepro_lint.seeding.seeding import Step
+
+_CONVERT = frozenset({"str", "int", "float", "round"})
+_MOVE = frozenset({"to", "cuda", "cpu", "eval", "train", "half", "float", "double"})  # what a model itself is after
+_DESCRIBE = re.compile(
+    r"(?i)^(?:print|len|str|repr|type|isinstance|hasattr|id)$|^(?:get_|print_|show_)?(?:n|num|number_of|count|model|param)_"
+    r"?(?:trainable_)?(?:param(?:eter)?s?|weights|size|info)(?:_count)?$|summar|^print_(?:net|model)|flops|macs"
+)
+_NAMES = frozenset({"name", "__class__", "__name__", "training", "device", "dtype"})
+_PARTS = frozenset({"parameters", "named_parameters", "buffers", "modules", "named_modules", "children"})
+_MEASURES = frozenset({"numel", "nelement", "element_size", "size", "shape", "requires_grad", "dtype", "__class__"})
+
+
+def is_never_read(draw: Draw) -> bool:
+    """`number = str(random.randint(0, 9))` in a function that does nothing with it."""
+    facts, scope = draw.scope.facts, draw.scope
+    node = _outermost(draw.node, facts)
+    match facts.parents.get(node):
+        case ast.Assign(targets=[ast.Name() as target]) as statement if scope.kind == "function":
+            return not any(_sites(target, statement, scope)) and not _reads_all_names(scope)
+    return False
+
+
+def is_only_looked_at(steps: Sequence[Step], program: Program) -> bool:
+    """Whether one of the calls on the way to a draw gives an object that is only described, which is made there."""
+    return any(
+        isinstance(step.node, ast.Call)
+        and _is_looked_at(step.node, step.scope, program)
+        and _is_made(step.node, step.scope, {s.node for s in steps[number:]}, program)
+        for number, step in enumerate(steps)
+    )
+
+
+def _is_made(call: ast.Call, scope: Scope, calls: Collection[ast.AST], program: Program) -> bool:
+    """Whether one of `calls` is the constructor of all that a call may give."""
+    made = program.origins(call, scope)
+    return bool(made) and all(
+        isinstance(o, Result) and o.node in calls and (isinstance(o.callee, str) or _is_class(o.callee)) for o in made
+    )
+
+
+def _is_class(callee: object) -> bool:
+    return isinstance(callee, Scope) and callee.kind == "class"
+
+
+def _outermost(node: ast.AST, facts: ModuleFacts) -> ast.AST:
+    """The number itself, or the text that is made of it."""
+    for outer in facts.ancestors(node):
+        match outer:
+            case ast.BinOp() | ast.JoinedStr() | ast.FormattedValue():
+                node = outer
+            case ast.Call(func=ast.Name(id=name)) if name in _CONVERT:
+                node = outer
+            case _:
+                break
+    return node
+
+
+def _sites(target: ast.Name, statement: ast.stmt, scope: Scope) -> list[Site]:
+    owner = scope.binding_scope(target.id)
+    return reads_of_binding(target.id, owner, statement) if owner is not None else []
+
+
+def _reads_all_names(scope: Scope) -> bool:
+    found = (site for name in ("locals", "vars", "eval", "exec") for site in scope.facts.calls.get(name, ()))
+    return any(isinstance(call.func, ast.Name) and where.function is scope.function for call, where in found)
+
+
+def _is_looked_at(call: ast.Call, scope: Scope, program: Program) -> bool:
+    """Whether the result of a call is described at once, or held by a name of which all reads only describe it."""
+    facts = scope.facts
+    made: ast.AST = call
+    while _is_moved(made, facts):
+        made = facts.parents[facts.parents[made]]
+    match facts.parents.get(made):
+        case ast.Call(func=func, args=[first, *_]) if first is made:
+            return _describes(func)
+        case ast.Assign(targets=[ast.Name() as target]) as statement if scope.kind in ("function", "module"):
+            owner = scope.binding_scope(target.id)
+            if owner is None or owner is not scope or _reads_all_names(scope):
+                return False
+            if owner.kind == "module" and imported_reads(target.id, owner, program) != []:
+                return False
+            return all(map(_is_description, _sites(target, statement, scope)))
+    return False
+
+
+def _is_moved(node: ast.AST, facts: ModuleFacts) -> bool:
+    """`Net().to(device)`"""
+    parent = facts.parents.get(node)
+    call = facts.parents.get(parent) if isinstance(parent, ast.Attribute) and parent.attr in _MOVE else None
+    return isinstance(call, ast.Call) and call.func is parent
+
+
+def _describes(func: ast.expr) -> bool:
+    return bool(_DESCRIBE.search(last_name(func)))
+
+
+def _is_description(read: Site) -> bool:
+    facts = read.scope.facts
+    parent = facts.parents.get(read.node)
+    match parent:
+        case ast.FormattedValue() | ast.Delete():
+            return True
+        case ast.Call(func=func) if func is not read.node:
+            return _describes(func)
+        case ast.Attribute(attr=attr, ctx=ast.Load()) if attr in _NAMES:
+            return True
+        case ast.Attribute(attr=attr, ctx=ast.Load()):
+            call = facts.parents.get(parent)
+            if not isinstance(call, ast.Call) or call.func is not parent:
+                return False
+            outer = facts.parents.get(call)
+            return isinstance(outer, ast.Expr) if attr in _MOVE else attr in _PARTS and _is_measured(outer, call, facts)
+    return False
+
+
+def _is_measured(outer: ast.AST | None, parts: ast.Call, facts: ModuleFacts) -> bool:
+    """`sum(p.numel() for p in net.parameters())`, and the loop that adds up: of each part, only the size is read."""
+    match outer:
+        case ast.comprehension(target=target) if outer.iter is parts:
+            body: ast.AST | None = facts.parents.get(outer)
+        case ast.For(target=target) if outer.iter is parts:
+            body = outer
+        case _:
+            return False
+    names = {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
+    read = (n for n in ast.walk(body or outer) if isinstance(n, ast.Name) and n.id in names)
+    return all(
+        isinstance(up := facts.parents.get(n), ast.Attribute) and up.attr in _MEASURES
+        for n in read
+        if isinstance(n.ctx, ast.Load)
+    )
