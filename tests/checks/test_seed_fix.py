@@ -263,7 +263,7 @@ PLACES = {
         "    parser = Net.add_model_specific_args(parser)\n    parser = Trainer.add_argparse_args(parser)\n"
         "    return parser\n\n\nif __name__ == '__main__':\n    args = options().parse_args()\n"
         "    torch.nn.Linear(4, 1)(d).sum().backward()\n",
-        "    args = options().parse_args()\n    random.seed(0)\n",
+        "    args = options().parse_args()\n    seed_everything(0)\n",
     ),
     "the seed among the settings": (
         "import torch\n\nsettings = {'lr': 0.1, 'seed': 7}\nlr = settings['lr']\n"
@@ -379,7 +379,7 @@ def test_an_option_that_seeds_again_and_again_stays_off(hook: str, is_on: bool, 
     """On by default, it would give each epoch the same numbers."""
     after = fixed(tmp_path, HOOK.format(hook=hook))
     assert ("type=int, default=0" in after) is is_on
-    assert "random.seed(" in after
+    assert ("random.seed(" if is_on else "seed_everything(args.seed or 0)") in after
 
 
 def test_workers_of_ray_have_generators_of_their_own(tmp_path: Path) -> None:
