@@ -10,20 +10,26 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import forked
 from torchrepro_lint import ISSUES, __version__
+from torchrepro_lint.checks import trp402_cudnn_nondeterministic
+from torchrepro_lint.cli import run
 from torchrepro_lint.source import SourceError, source_from_bytes
 
 GOOD = "import torch\ntorch.backends.cudnn.benchmark = True\n"
 
 
-def lint(*args: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+def lint(*args: str, cwd: Path, before: Callable[[], object] | None = None) -> subprocess.CompletedProcess[str]:
     environment = {k: v for k, v in os.environ.items() if k not in ("PRE_COMMIT", "FORCE_COLOR")}
-    command = [sys.executable, "-m", "torchrepro_lint", *args]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, env=environment)
+    done = forked.lint(*args, cwd=cwd, env=environment, before=before)
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 def reported(folder: Path, *args: str) -> tuple[int, list[tuple[str, str, int, str]]]:
@@ -165,37 +171,35 @@ def test_an_unknown_rule_is_named_with_the_nearest(tmp_path: Path) -> None:
 
 def test_a_crash_of_a_check_is_one_finding_not_the_end(tmp_path: Path) -> None:
     (tmp_path / "good.py").write_text(GOOD)
-    script = (
-        "import sys\n"
-        "from torchrepro_lint.checks import trp402_cudnn_nondeterministic as broken\n"
-        "def check(module, program):\n    raise KeyError('oops')\n    yield\n"
-        "broken.check = check\n"
-        "from torchrepro_lint.cli import main\n"
-        "sys.argv = ['torchrepro-lint', 'check', '.', '--output-format', 'concise']\n"
-        "open('other.py', 'w').write('import torch\\ntorch.backends.cudnn.deterministic = False\\n')\n"
-        "main()\n"
-    )
-    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True)
+    (tmp_path / "other.py").write_text("import torch\ntorch.backends.cudnn.deterministic = False\n")
+
+    def check(module: object, program: object) -> Iterator[object]:
+        raise KeyError("oops")
+        yield
+
+    def broken() -> None:
+        trp402_cudnn_nondeterministic.check = check  # type: ignore[assignment]
+
+    done = lint("check", ".", "--output-format", "concise", cwd=tmp_path, before=broken)
     assert done.returncode == 2
     assert "TRP003" in done.stdout
     assert "TRP402" in done.stdout
     assert "oops" in done.stdout
     assert "good.py:2:1: TRP401" in done.stdout
     (told,) = [line for line in done.stdout.splitlines() if "TRP003" in line and "other.py" in line]
-    assert "(at <string>:4 < engine.py:" in told
+    assert f"(at test_bad_input.py:{check.__code__.co_firstlineno + 1} < engine.py:" in told
     assert f"torchrepro-lint {__version__}, Python 3." in told
     assert f"please report this line at {ISSUES}, with the file" in told
 
 
 def test_a_crash_of_the_command_says_where_to_report_it(tmp_path: Path) -> None:
-    script = (
-        "from torchrepro_lint.cli import run\n"
-        "def broken(options):\n    raise KeyError('oops')\n"
-        "run.run = broken\n"
-        "from torchrepro_lint.cli import main\n"
-        "import sys\nsys.argv = ['torchrepro-lint', 'check', '.']\nmain()\n"
-    )
-    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True)
+    def crashing(options: object) -> int:
+        raise KeyError("oops")
+
+    def broken() -> None:
+        run.run = crashing
+
+    done = lint("check", ".", "--isolated", cwd=tmp_path, before=broken)
     assert done.returncode == 2
     assert "KeyError: 'oops'" in done.stderr
     assert done.stderr.rstrip().endswith(f"at {ISSUES}, with the command and, if you can, the files")
@@ -358,17 +362,7 @@ def test_every_codec_that_python_has_reads_a_file_or_refuses_it(tmp_path: Path) 
 def test_a_pipe_that_the_project_is_asked_for(name: str, tmp_path: Path) -> None:
     special(tmp_path / name, "pipe")
     (tmp_path / "good.py").write_text("import paths\n" + GOOD + "torch.use_deterministic_algorithms(True)\n")
-    command = [
-        sys.executable,
-        "-m",
-        "torchrepro_lint",
-        "good.py",
-        "--output-format",
-        "concise",
-        "--torch-version",
-        "2.4",
-    ]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = lint("good.py", "--output-format", "concise", "--torch-version", "2.4", cwd=tmp_path)
     told = f"torchrepro-lint: {tmp_path / name}: cannot be read: not a regular file\n"
     assert done.stderr == (told if name.startswith("setup") else "")
     assert {"TRP401", "TRP405"} <= {line.split()[1] for line in done.stdout.splitlines() if "good.py" in line}
@@ -380,23 +374,20 @@ def test_a_file_that_takes_too_long_is_named_and_the_others_are_checked(tmp_path
     (tmp_path / "good.py").write_text(GOOD)
     (tmp_path / "slow.py").write_text("import torch\ntorch.backends.cudnn.deterministic = False\n")
     (tmp_path / "torchrepro-lint.toml").write_text("max-file-seconds = 3\n")
-    script = (
-        "import sys\n"
-        "from torchrepro_lint.checks import trp402_cudnn_nondeterministic as slow\n"
-        "check = slow.check\n"
-        "def endless(module, program):\n"
-        "    if 'slow.py' in str(module.facts.source.path):\n"
-        "        try:\n            while True: pass\n"
-        "        except Exception: pass\n"
-        "    return check(module, program)\n"
-        "slow.check = endless\n"
-        "from torchrepro_lint.cli import main\n"
-        "sys.argv = ['torchrepro-lint', *sys.argv[1:]]\n"
-        "main()\n"
-    )
+    check = trp402_cudnn_nondeterministic.check
+
+    def endless(module: Any, program: Any) -> object:
+        if "slow.py" in str(module.facts.source.path):
+            with suppress(Exception):
+                while True:
+                    pass
+        return check(module, program)
+
+    def slowed() -> None:
+        trp402_cudnn_nondeterministic.check = endless  # type: ignore[assignment]
+
     for options in (["--output-format", "concise"], ["--fix"]):
-        command = [sys.executable, "-c", script, "check", ".", *options]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        done = lint("check", ".", *options, cwd=tmp_path, before=slowed)
         told = "slow.py: not checked, since it takes longer than the 3 s that the setting max-file-seconds allows"
         assert done.stderr.splitlines()[0] == f"torchrepro-lint: {told}"
         assert done.returncode == 2

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import forked
 from torchrepro_lint.report.escaping import as_json, github_message, github_property, visible
 
 INJECTED = "::error file=x.py::injected"
@@ -36,9 +37,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no such names t
 
 def lint(*args: str, cwd: Path) -> subprocess.CompletedProcess[bytes]:
     environment = {k: v for k, v in os.environ.items() if k not in ("PRE_COMMIT", "FORCE_COLOR")}
-    return subprocess.run(
-        [sys.executable, "-m", "torchrepro_lint", *args], cwd=cwd, capture_output=True, env=environment
-    )
+    return forked.lint(*args, cwd=cwd, env=environment)
 
 
 @pytest.fixture(scope="module")

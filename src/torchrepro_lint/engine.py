@@ -24,7 +24,7 @@ from torchrepro_lint.cache.encoding import decoded, encoded
 from torchrepro_lint.completion import complete, fill, no_python, tool_finding, unused_suppression
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.store import CUT
+from torchrepro_lint.dataflow.store import COUNTED
 from torchrepro_lint.discover import configuration_files, discover, native_files, project_root, python_files
 from torchrepro_lint.index import ModuleFacts, ParseError, build
 from torchrepro_lint.model import Edit, Finding, Level, Position, Safety
@@ -453,12 +453,13 @@ class Run:
 
         return pool.suitable(files, MIN_FILES)
 
-    def bounds(self) -> dict[str, int]:
-        """How often a bound kept a question from being answered, by what was given up."""
+    def counted(self) -> dict[str, int]:
+        """How often a bound kept a question from being answered, by what was given up, and how often a name alone
+        decided something, by what."""
         if not self.tracker.is_on:
-            return self.program.bounds()
-        cut = (question[1] for question in self.tracker.questions(self.tracker.current) if question[0] == CUT)
-        return dict(sorted(Counter(cut).items()))
+            return self.program.counted()
+        asked = self.tracker.questions(self.tracker.current)
+        return dict(sorted(Counter(COUNTED[q[0]].format(q[1]) for q in asked if q[0] in COUNTED).items()))
 
     def narrowed(self, findings: Sequence[Finding]) -> tuple[Sequence[Finding], dict[str, tuple[Finding, ...]]]:
         """Of sorted findings those to report, and the others by the reason why they are not."""
@@ -653,7 +654,7 @@ def finish(run: Run, findings: Mapping[Path, Sequence[Finding]]) -> Result:
         left_out=left_out,
         suppressed=tuple(_fingerprinted(run.suppressed)) if run.request.keep_suppressed else (),
         programs=run.programs({f.location.path for f in kept}) if run.request.tell_programs else {},
-        statistics=dict(sorted(Counter(f.code for f in kept).items())) | run.bounds(),
+        statistics=dict(sorted(Counter(f.code for f in kept).items())) | run.counted(),
         texts=run.overlay,
         configurations=frozenset(rel for rel in edited if run.path_of(rel) is not None),
     )

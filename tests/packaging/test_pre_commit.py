@@ -66,7 +66,9 @@ def commit_check(request: pytest.FixtureRequest, tool: tuple[Path, str, Path], t
         commit(tmp_path)
         which = ["--files", *files] if files else ["--all-files"]
         command = [sys.executable, "-m", request.param, "run", "--color", "never", *which]
-        env = {**os.environ, "PRE_COMMIT_HOME": str(home / "pre_commit"), "PREK_HOME": str(home / "prek")}
+        homes = {"PRE_COMMIT_HOME": str(home / "pre_commit"), "PREK_HOME": str(home / "prek")}
+        env = {**os.environ, **homes, "PIP_NO_COMPILE": "1"}  # of what is installed, little is imported
+        env.pop("PYTHONDONTWRITEBYTECODE", None)
         return subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
 
     return run

@@ -20,6 +20,11 @@ from made_once import made_once
 from repository import git
 from torchrepro_lint import __version__
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 ROOT = Path(__file__).parents[2]
 PACKAGE = "torchrepro_lint"
 
@@ -27,9 +32,20 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def builder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The interpreter of an environment that has what building requires, and no more: made once for all."""
+
+    def made(folder: Path) -> None:
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+        install(environment(folder), "build", *project["build-system"]["requires"], dependencies=True)
+
+    return made_once(tmp_path_factory, "builder", made) / "bin" / "python"
+
+
+@pytest.fixture(scope="module")
+def wheel(builder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel, built from the sdist, built from this checkout."""
-    build = [sys.executable, "-m", "build", str(ROOT), "--outdir"]
+    build = [builder, "-m", "build", "--no-isolation", str(ROOT), "--outdir"]
     folder = made_once(
         tmp_path_factory, "dist", lambda to: subprocess.run([*build, to], check=True, capture_output=True)
     )
@@ -56,10 +72,11 @@ def environment(folder: Path) -> Path:
     return folder / "bin" / "python"
 
 
-def install(python: Path, *what: str) -> None:
-    """Install into the environment of `python`, without dependencies."""
-    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "-q", "--no-deps"]
-    subprocess.run([*pip, *what], check=True, capture_output=True)
+def install(python: Path, *what: str, dependencies: bool = False) -> None:
+    """Install into the environment of `python`."""
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "-q"]
+    options = [] if dependencies else ["--no-deps"]
+    subprocess.run([*pip, *options, *what], check=True, capture_output=True)
 
 
 def site_packages(python: Path) -> Path:

@@ -1,12 +1,13 @@
-"""Has a process that has imported PyTorch run a program, and ends as the program ends."""
+"""Has a process that has imported PyTorch run a program, and ends as the program ends.
 
+Imports modules of C alone until a process must be started: the others would take longer than all that this does.
+"""
+
+import _signal
+import _socket
 import fcntl
-import json
+import marshal
 import os
-import re
-import signal
-import socket
-import subprocess
 import sys
 import time
 
@@ -15,14 +16,15 @@ FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 def seed():
     """The hash seed of the process to ask: without one, the runs of a rerun take turns, as hash seeds would differ."""
-    run = re.findall(r"/run-(\d+)/", os.environ.get("TORCHREPRO_RERUN", ""))  # a folder above may be called so too
+    folders = os.environ.get("TORCHREPRO_RERUN", "").split("/")[1:-1]
+    run = [name[4:] for name in folders if name.startswith("run-") and name[4:].isdigit()]  # the last is the run's own
     return os.environ.get("PYTHONHASHSEED", "12"[int(run[-1]) % 2] if run else "1")
 
 
 def connected(name):
     """A connection to the process of this name, which is started if it is not there."""
     path = os.path.join(FOLDER, name)
-    connection = socket.socket(socket.AF_UNIX)
+    connection = _socket.socket(_socket.AF_UNIX)
     try:
         connection.connect(path)
         return connection
@@ -42,6 +44,8 @@ def connected(name):
 
 
 def start(name):
+    import subprocess
+
     text = "import sys; exec(compile(open(sys.argv[1]).read(), '<preloaded>', 'exec'))"
     known = {key: value for key, value in os.environ.items() if key in ("PATH", "HOME", "LANG")}
     with open(os.path.join(FOLDER, f"{name}.log"), "wb") as log:
@@ -58,15 +62,21 @@ def main():
     if not known or not seed().isdigit():
         os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
     wanted = {"argv": arguments, "folder": os.getcwd(), "environment": dict(os.environ), "executable": sys.argv[0]}
-    asked = json.dumps(wanted).encode()
-    with connected(seed()) as connection:
-        socket.send_fds(connection, [len(asked).to_bytes(4, "big")], [0, 1, 2])
-        connection.sendall(asked)
-        for number in (signal.SIGTERM, signal.SIGINT):  # for the program
-            signal.signal(number, lambda number, frame: connection.sendall(bytes([number])))
-        status = int(connection.makefile().readline() or "255")
+    asked = marshal.dumps(wanted)
+    connection = connected(seed())
+    streams = b"".join(number.to_bytes(4, sys.byteorder) for number in (0, 1, 2))
+    head = [len(asked).to_bytes(4, "big")]
+    connection.sendmsg(head, [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)])
+    connection.sendall(asked)
+    for number in (_signal.SIGTERM, _signal.SIGINT):  # for the program
+        _signal.signal(number, lambda number, frame: connection.sendall(bytes([number])))
+    told = b""
+    while not told.endswith(b"\n") and (more := connection.recv(64)):
+        told += more
+    status = int(told or b"255")
     if status < 0:
-        signal.signal(-status, signal.SIG_DFL)
+        if -status != _signal.SIGKILL:  # which nobody can handle
+            _signal.signal(-status, _signal.SIG_DFL)
         os.kill(os.getpid(), -status)
     os._exit(status)
 

@@ -179,6 +179,6 @@ def test_a_value_that_is_too_far_away_is_counted(tmp_path: Path) -> None:
     for call in ("op", "sink"):
         node, scope = project.call(call)
         known = program.constants(node.args[0], scope)
-        assert (known, program.bounds()) == (
+        assert (known, program.counted()) == (
             ([1], {}) if call == "op" else (None, {"values not followed to their origin": 1})
         )

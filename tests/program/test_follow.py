@@ -120,7 +120,7 @@ def test_the_bound_is_counted(tmp_path: Path) -> None:
     node, scope = project.call("make")
     policy: Policy[None, str] = Policy("a test", _used)
     assert list(Follow(policy, project.program).found([Use(node, scope, None)])) == []
-    assert project.program.bounds() == {"a test": 1}
+    assert project.program.counted() == {"a test": 1}
 
 
 # -- reaching definitions ----------------------------------------------------------------------------------------

@@ -129,6 +129,11 @@ DECIDES = {
         "class A:\n    def __init__(self):\n        self.x = os.listdir(d)\na = A()\ny = a.x[0]",
         "decides which item is taken",
     ),
+    "attribute that is assigned anew": (
+        "class A:\n    def __init__(self):\n        self.x = os.listdir(d)\n        self.x = keep(self.x)\n"
+        "    def get(self, i):\n        return self.x[i]",
+        "decides which item each index refers to",
+    ),
     "worked off": (
         "x = os.listdir(d)\ny = []\nwhile len(x) > 0:\n    y.append(x.pop())\nz = y[0]",
         "decides which item is taken",
@@ -187,6 +192,10 @@ FREE = {
     "natural": "x = natsorted(os.listdir(d))[0]",
     "sorted below": "x = os.listdir(d)\nx.sort(key=int)\ny = x[0]",
     "sorted anew": "x = os.listdir(d)\nx = sorted(x)\ny = x[0]",
+    "attribute sorted anew": (
+        "class A:\n    def __init__(self):\n        self.x = os.listdir(d)\n        self.x = sorted(self.x)\n"
+        "    def get(self, i):\n        return self.x[i]"
+    ),
     "dict sorted anew": "x = {f: 1 for f in os.listdir(d)}\nx = dict(sorted(x.items()))\ny = list(x)[0]",
     "bound anew": "x = os.listdir(d)\nprint(x)\nx = read()\ny = x[0]",
     "other function": "def f():\n    x = os.listdir(d)\n    return len(x)\ndef g(x):\n    return x[0]",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+
+import forked
 
 from .machines import Broken, Machine
 from .program import Program
@@ -55,8 +55,7 @@ def prove(program: Program, machines: list[Machine]) -> Proof:
 
 def findings(folder: Path, *options: str) -> Counter[str]:
     """How often each rule has something to say about the program, after the fixes if there are options for them."""
-    command = [sys.executable, "-m", "torchrepro_lint", "check", ".", "--output-format", "json", *options]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    done = forked.lint("check", ".", "--output-format", "json", *options, cwd=folder)
     if done.returncode not in (0, 1):
-        raise Broken(done.stdout + done.stderr)
+        raise Broken((done.stdout + done.stderr).decode())
     return Counter(finding["code"] for finding in json.loads(done.stdout))

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+import forked
+
 from .machines import Machine
 
 pytest.importorskip("torch", reason="the example is a PyTorch program")
@@ -51,11 +53,10 @@ def two_runs(program: Path, data: Path, machines: list[Machine], *options: str) 
 
 def lint(program: Path, *options: str) -> str:
     """What the linter says of the program; it must have done its work, with or without findings."""
-    command = [sys.executable, "-m", "torchrepro_lint", "check", ".", "--output-format", "concise", *options]
-    done = subprocess.run(command, cwd=program, capture_output=True, text=True, check=False)
+    done = forked.lint("check", ".", "--output-format", "concise", *options, cwd=program)
     assert done.returncode in (0, 1), done.stdout + done.stderr
-    assert "Traceback" not in done.stderr, done.stderr
-    return done.stdout
+    assert b"Traceback" not in done.stderr, done.stderr
+    return done.stdout.decode()
 
 
 def causes(program: Path) -> list[str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from torchrepro_lint.cache.states import States
-from torchrepro_lint.dataflow.store import CUT
+from torchrepro_lint.dataflow.store import COUNTED
 from torchrepro_lint.project import disk, text
 from torchrepro_lint.project.configurations import LISTED
 from torchrepro_lint.project.files import CODE, MATCHES, OUTLINE, SEARCH_PATH, TEXT
@@ -83,7 +83,7 @@ class Validity:
 
     def _holds(self, question: Question, answer: Any) -> bool:
         kind, *about = question
-        if kind == CUT:
+        if kind in COUNTED:
             return True
         if kind == TEXT:
             return bool(self._listing.states.of(about[0]).digest == answer)

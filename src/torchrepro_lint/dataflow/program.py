@@ -16,7 +16,7 @@ from torchrepro_lint.dataflow.call_graph import Callers
 from torchrepro_lint.dataflow.domain import Domain
 from torchrepro_lint.dataflow.evaluate import Evaluation, Values
 from torchrepro_lint.dataflow.sites import CallSite
-from torchrepro_lint.dataflow.store import Store
+from torchrepro_lint.dataflow.store import COUNTED, CUT, NAMED, Store
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.project.names import Target, Variable
 from torchrepro_lint.project.project import Project
@@ -73,9 +73,12 @@ class Program:
         self.callers.forget()
         self.store.forget()
 
-    def bounds(self) -> dict[str, int]:
-        """How often a bound kept a question from being answered, by what was given up."""
-        return {what: len(places) for what, places in sorted(self.store.cuts.items())}
+    def counted(self) -> dict[str, int]:
+        """How often a bound kept a question from being answered, by what was given up, and how often a name alone
+        decided something, by what."""
+        found = {CUT: self.store.cuts, NAMED: self.store.names}
+        told = {COUNTED[kind].format(what): len(at) for kind, rows in found.items() for what, at in rows.items()}
+        return dict(sorted(told.items()))
 
     # -- names and values ---------------------------------------------------------------------------------------
     def resolve(self, expr: ast.expr, scope: Scope) -> Target | None:

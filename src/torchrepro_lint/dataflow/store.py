@@ -12,7 +12,9 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 from torchrepro_lint.tracking import Memo, Tracker
 
-CUT = "cut"  # the kind under which a bound that was hit is noted, which nothing can change
+# The kinds under which a bound that was hit, and what a name decided, are noted: nothing can change either.
+CUT, NAMED = "cut", "named"
+COUNTED = {CUT: "{}", NAMED: "decided by a name alone, {}"}  # and how each is told
 Question = ParamSpec("Question")
 Answer = TypeVar("Answer")
 
@@ -57,6 +59,7 @@ class Store:
     def decided_by_name(self, what: str, where: Hashable) -> None:
         """An answer rests on what something is called, and on nothing that is known of it; `where` is counted once."""
         self.names.setdefault(what, set()).add(where)
+        self.tracker.note((NAMED, what, repr(where)), None)
 
 
 def remembered(ask: Callable[Question, Answer]) -> Callable[Question, Answer]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
@@ -20,11 +21,6 @@ from torchrepro_lint.seeding.unfollowed import may_train, may_use_tensors, never
 
 NEVER, BY_OPTION, IN_PROCESS, UNSEEN, SHOWN, KEPT = "never", "by option", "in process", "unseen", "shown", "kept"
 MAX_SHOWN = 3
-_KEEPS = re.compile(
-    r"(?:im|wav)?(?:save|write|dump|show|plot|export|play|display|render|send)|log_|add_(?:image|audio|figure)|generat"
-    r"|(?:.*_)?samples?(?:_|$)|to_(?:csv|json|pil)|step$",
-    re.IGNORECASE,
-)
 _DESCRIBE = frozenset({"shape", "size", "dtype", "device", "ndim", "numel"})
 
 
@@ -107,15 +103,27 @@ def _put_out(seeding: Seeding, program: Program) -> str | None:
 def _tries_out(seeding: Seeding, program: Program) -> bool:
     """Whether this is the guard of a module that runs a model on made-up input to see what shape comes out: it does not
     train, keeps nothing and prints no values."""
-    if seeding.trains or not seeding.entry.is_guarded or any(_KEEPS.match(name) for name in seeding.reached):
+    if seeding.trains or not seeding.entry.is_guarded:
         return False
     printed, top = list(_printed(seeding)), seeding.entry.facts.scope
     ours = [site for site in printed if site.scope.function is top]
-    return (
+    if not (
         any(map(_is_described, ours))
         and all(isinstance(s.node, ast.Constant) or _is_described(s) or _is_object(s, program) for s in ours)
         and not any(_is_drawn(*site, program) for site in printed)
-    )
+    ):
+        return False
+    keeping = sorted(filter(_keeps().match, seeding.reached))
+    if keeping:
+        where = (seeding.entry.facts.source.rel, keeping[0])
+        program.store.decided_by_name("that a program keeps what it computes", where)
+    return not keeping
+
+
+@cache
+def _keeps() -> re.Pattern[str]:
+    """The beginnings of names of functions that keep or show something."""
+    return re.compile("|".join(catalogue.table("rng")["kept"]["names"]), re.IGNORECASE)
 
 
 def _is_described(site: Site) -> bool:

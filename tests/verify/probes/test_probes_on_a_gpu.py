@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import pytest
@@ -36,6 +37,15 @@ def size(value: object) -> float:
     return sum(t.numel() * t.element_size() for t in tensors(value)) / MIB
 
 
+@cache
+def plan(name: str) -> list[dict[str, Any]] | str:
+    """What is planned for a probe on a GPU, or why nothing is."""
+    try:
+        return list(planned(PROBES[name], torch.device("cuda"), Given({}), 20))
+    except (Unsupported, Missing) as reason:
+        return str(reason)
+
+
 @pytest.fixture
 def no_generator(monkeypatch: pytest.MonkeyPatch) -> None:
     """For devices that cannot draw."""
@@ -51,10 +61,9 @@ def no_generator(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_shapes_and_sizes(name: str) -> None:
     """As a plan asks for them, which needs no GPU, nor a PyTorch that could use one."""
-    try:
-        found = list(planned(PROBES[name], torch.device("cuda"), Given({}), 20))
-    except (Unsupported, Missing) as reason:
-        pytest.skip(str(reason))
+    found = plan(name)
+    if isinstance(found, str):
+        pytest.skip(found)
     assert found
     assert max(item["bytes"] for item in found) < 1024 * MIB
     told = " ".join(item["summary"] for item in found)
@@ -64,9 +73,8 @@ def test_shapes_and_sizes(name: str) -> None:
 def test_the_whole_table_takes_seven_minutes_at_most() -> None:
     seconds = compiled = 0.0
     for name in NAMES:
-        try:
-            found = list(planned(PROBES[name], torch.device("cuda"), Given({}), 20))
-        except (Unsupported, Missing):
+        found = plan(name)
+        if isinstance(found, str):
             continue
         seconds += sum(item["seconds"] for item in found)
         compiled += sum(item["compiles"] for item in found)
