@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 PHONE, DESK = 390, 1280  # widths in pixels
+HANGS = 600_000  # milliseconds, after which the browser is not only slow
 
 
 @contextmanager
@@ -26,8 +27,9 @@ def opened() -> Iterator[Page]:
     sync_api = pytest.importorskip("playwright.sync_api")
     flags = ["--disable-background-networking", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags, timeout=HANGS)
         page = browser.new_page(viewport={"width": PHONE, "height": 800})
+        page.set_default_timeout(HANGS)
         told: list[str] = []
         page.on("console", lambda message: told.append(message.text))
         page.on("pageerror", lambda error: told.append(str(error)))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import changes
 import entry_points
 import generated
 import measuring
@@ -123,3 +124,17 @@ def test_generated_programs_are_followed_into_their_library(tmp_path: Path) -> N
     found = {finding["path"]: {r["path"] for r in finding["related"]} for finding in json.loads(done.stdout)}
     assert sorted(found) == ["examples/train_1.py", "examples/train_3.py"]
     assert all(any(path.startswith("library/") for path in related) for related in found.values())
+
+
+def test_a_change_is_told_once_for_each_program_that_it_breaks(tmp_path: Path) -> None:
+    checkout = tmp_path / "programs" / "owner__name"
+    checkout.mkdir(parents=True)
+    train = "import torch\nimport seeds\n\n\ndef one():\n    torch.seed()\n\n\ndef two():\n    one()\n\n\n"
+    guard = 'if __name__ == "__main__":\n    seeds.fix()\n    torch.rand(2, requires_grad=True).sum().backward()\n'
+    for name in ("one.py", "two.py"):
+        (checkout / name).write_text(train + guard)
+    (checkout / "seeds.py").write_text("import torch\n\n\ndef fix():\n    torch.manual_seed(0)\n")
+    change = changes.Change("seeds.py", r"torch\.manual_seed\(0\)", "pass", ("one.py TRP101", "three.py TRP101"))
+    case = changes.Case(programs.Repository("owner/name", "0" * 40), {"seeds": "beginning", "two": "second"}, change)
+    assert changes.wrong(case, checkout) == ["missed: three.py TRP101", "too many: two.py TRP101"]
+    assert (checkout / "seeds.py").read_text().endswith("torch.manual_seed(0)\n")

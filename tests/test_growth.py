@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -112,6 +113,21 @@ SEARCHES = {
 def test_a_search_is_not_done_anew_for_each_finding(name: str, tmp_path: Path) -> None:
     text, n = SEARCHES[name]
     assert growth(tmp_path, text, n) < LIMIT
+
+
+@pytest.mark.parametrize("output_format", ["github", "gitlab", "rdjson", "sarif"])
+def test_a_notebook_is_not_read_anew_for_each_of_its_findings(output_format: str, tmp_path: Path) -> None:
+    def reported(cells: int) -> int:
+        rows = [{"cell_type": "code", "source": ["import torch\n", "torch.seed()"]}] * cells
+        (tmp_path / "a.ipynb").write_text(json.dumps({"cells": rows, "nbformat": 4}, indent=1))
+        result = check(Request((tmp_path / "a.ipynb",), SettingsResolver(cards.codes(), isolated=True), root=tmp_path))
+        assert len(result.findings) >= cells
+        with metered() as meter:
+            "".join(renderer(output_format)(result, Context(False, 120, tmp_path, False)))
+        return meter.lines
+
+    reported(2)
+    assert reported(120) / reported(60) < LIMIT
 
 
 MUTUAL = """\

@@ -6,12 +6,15 @@ import json
 import re
 import shlex
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
 from torchrepro_lint import cards, check
+from torchrepro_lint.cli import COMMANDS
 from torchrepro_lint.cli.program import program
 
 ROOT = Path(__file__).parents[1]
@@ -53,6 +56,29 @@ def test_every_command_option_and_rule_that_is_named_exists() -> None:
         text = re.sub("--(nproc-per-node|seed)", "", page(name))  # of torchrun, and of the tutorial's program
         assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text)) <= known, name
         assert set(re.findall(r"TRP\d{3}", text)) <= set(cards.codes()), name
+
+
+def written_commands(text: str) -> Iterator[list[str]]:
+    """The words of each command line of ours in a page: a line of a block, a code span, an example of a help."""
+    for found in re.finditer(r"^ *(?:- )?torchrepro-lint (.+)$|`torchrepro-lint ([^`\n]+)`", text, re.M):
+        line = re.split(r" {2,}| [|<#] | \\\| |\s#", found[1] or found[2])[0]
+        yield shlex.split(line.replace("$CI_DEFAULT_BRANCH", "main"))
+
+
+@pytest.mark.parametrize("where", [ROOT / "README.md", *sorted(DOCS.glob("*.md")), *COMMANDS], ids=str)
+def test_every_command_that_is_written_has_options_and_values_that_exist(where: Path | str) -> None:
+    text = where.read_text(encoding="utf-8") if isinstance(where, Path) else lint(where, "--help").stdout
+    for words in written_commands(text):
+        name, rest = (words[0], words[1:]) if words[0] in COMMANDS else ("check", words)
+        command = program.get_command(click.Context(program), name)
+        assert command is not None
+        try:
+            command.make_context(name, rest).close()
+        except click.exceptions.Exit:
+            continue  # --help
+        except click.UsageError as error:
+            is_absent = re.search("does not exist|No such file", error.format_message())
+            assert is_absent, f"torchrepro-lint {shlex.join(words)}: {error.format_message()}"
 
 
 def test_the_problem_matcher_reads_what_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,7 +39,7 @@ def complete(code: str, draft: Draft, facts: ModuleFacts) -> Finding:
         fill(template, draft.values) + (f"; this depends on whether {listed(draft.depends)}" if draft.depends else ""),
         facts.source.location(shown),
         {**draft.properties, **({"depends_on": list(draft.depends)} if draft.depends else {})},
-        tuple(map(_related, related)),
+        tuple(dict.fromkeys(map(_related, related))),
         _fix(card, draft),
         statement=statement_at(facts.source, facts, shown.start.line),
         help=fill(card.help_for.get(draft.message or "", card.help), draft.values),

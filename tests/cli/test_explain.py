@@ -156,6 +156,25 @@ def test_a_seed_that_comes_too_late(run: Run, program: Path) -> None:
     assert told["kind"] == "script"
 
 
+def test_a_draw_under_a_condition_is_not_told_as_a_seed_under_one(run: Run, program: Path) -> None:
+    (program / "some.py").write_text(
+        "import sys\n\nimport torch\n\nif sys.argv[1:]:\n    torch.rand(1, requires_grad=True).backward()\n"
+    )
+    (told,) = explained(run, "some.py")["programs"]
+    assert (told["seeds"], told["families"]["torch"]["state"]) == ([], "perhaps unseeded")
+    assert "torch: perhaps drawn from, under a condition, and not seeded before" in run("explain", "some.py").stdout
+
+
+def test_a_spawned_process_that_draws_without_its_own_seed(run: Run, program: Path) -> None:
+    (program / "spawned.py").write_text(
+        "import torch\nimport torch.multiprocessing as mp\n\n\ndef work(rank):\n"
+        "    torch.rand(1, requires_grad=True).backward()\n\n\n"
+        'if __name__ == "__main__":\n    torch.manual_seed(0)\n    mp.spawn(work, nprocs=2)\n'
+    )
+    (told,) = explained(run, "spawned.py")["programs"]
+    assert told["families"]["torch"]["state"] == "unseeded in a process"
+
+
 def test_a_seed_that_does_not_count_says_why(run: Run, program: Path) -> None:
     (program / "none.py").write_text("import numpy as np\n\nnp.random.seed(None)\nnp.random.shuffle([1, 2])\n")
     (told,) = explained(run, "none.py")["programs"]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from small_project import SmallProject
 
+from torchrepro_lint import check
 from torchrepro_lint.kernels.verdicts import Verdict, verdicts
 
 HEAD = """
@@ -583,3 +584,21 @@ def test_a_default_that_a_class_of_settings_declares(tmp_path: Path) -> None:
             self.up = nn.Upsample(scale_factor=2, mode=settings.mode)
     """
     assert judged_in(tmp_path, "body", text, body) == [("interpolate-bicubic", "raises")]
+
+
+def test_a_call_on_which_two_conditions_rest_is_told_once() -> None:
+    text = """
+net = nn.Conv2d(3, 4, 3).cuda()
+criterion = nn.CrossEntropyLoss()
+for images, masks in load():
+    masks = masks.to("cuda", dtype=torch.long)
+    logits = net(images)
+    if flat:
+        loss = criterion(logits.squeeze(1), masks.float())
+    else:
+        loss = criterion(logits, masks)
+    loss.backward()
+"""
+    (finding,) = check("train.py", text=HEAD + text, select=["TRP501"], isolated=True).findings
+    lines = [item.location.range.start.line for item in finding.related]
+    assert len(lines) == len(set(lines)) == 2

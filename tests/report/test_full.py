@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 
 from findings_by_hand import MESSAGE, around, finding, fix, related, rendered, result, span
@@ -272,6 +273,13 @@ def test_a_notebook_is_shown_by_cell() -> None:
     report = rendered("full", result(made, files={"nb.ipynb": NOTEBOOK}))
     assert " --> nb.ipynb:cell 3:2:5\n  |\n2 | y = torch.randn(2)\n  |     ^^^^^^^^^^^^^^\n" in report
     assert " ::: nb.ipynb:cell 1:2:1\n  |\n2 | torch.manual_seed(0)\n  | ---" in report
+
+
+def test_a_finding_about_a_whole_notebook_shows_no_source() -> None:
+    made = finding(span(1, 1, 1, 2), path="nb.ipynb", code="TRP004", name="no-python-in-notebook", level=Level.NOTE)
+    in_r = json.dumps({"cells": [{"cell_type": "code", "source": "x <- 1"}], "metadata": {"language": "R"}})
+    report = rendered("full", result(made, files={"nb.ipynb": in_r}))
+    assert " --> nb.ipynb:1:1\n  = note: `torchrepro-lint rule TRP004` explains no-python-in-notebook\n" in report
 
 
 def test_colors_are_only_escape_codes_around_the_same_text() -> None:

@@ -103,7 +103,7 @@ class _Check(Command):
 @_output(
     "--watch",
     is_flag=True,
-    help="Report again whenever a change makes it another report, until Ctrl-C. Needs watchfiles.",
+    help="Keep running until Ctrl-C, and report again when a change to the code changes the report. Needs watchfiles.",
 )
 @color("Output")
 @_known(

@@ -18,7 +18,9 @@ Exit codes:
 """
 
 
-@click.command("completion", cls=Command, epilog=_EPILOG, short_help="Print what makes a shell complete this command.")
+@click.command(
+    "completion", cls=Command, epilog=_EPILOG, short_help="Print a script that completes this command in a shell."
+)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> int:
     """Print the script that makes a shell complete commands, options, files, rules and operations."""

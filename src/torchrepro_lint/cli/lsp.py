@@ -7,7 +7,8 @@ import click
 from torchrepro_lint.cli.help import Command
 
 _EPILOG = """\
-An editor starts this command; see docs/editors.md for VS Code, Neovim and PyCharm.
+An editor starts this command. For VS Code, Neovim and PyCharm:
+https://torchrepro.github.io/torchrepro-lint/editors/
 
 Exit codes:
   0  the editor has ended it
@@ -15,11 +16,11 @@ Exit codes:
 """
 
 
-@click.command("lsp", cls=Command, epilog=_EPILOG, short_help="Be a language server, for an editor.")
+@click.command("lsp", cls=Command, epilog=_EPILOG, short_help="Run as a language server, for an editor.")
 def lsp() -> int:
     """Speak the Language Server Protocol on the standard input and output.
 
-    Findings are shown as one types, of the whole program, with the texts of open files in place of what is on the disk.
+    The editor shows findings of the whole program while you type; the texts of open files stand in for those on disk.
     """
     import gc
 

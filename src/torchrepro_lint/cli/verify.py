@@ -137,7 +137,7 @@ _output = partial(_option, section="Output")
     "--against",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Say which verdicts and slowdowns are others than in this evidence: of another GPU, driver or release.",
+    help="Say which verdicts and slowdowns differ from this evidence, recorded with another GPU, driver or release.",
 )
 @_output(
     "--reproducer",

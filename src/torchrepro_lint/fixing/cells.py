@@ -28,18 +28,23 @@ def in_one_cell(source: SourceFile, start: int, end: int) -> bool:
     return first <= start and end <= last
 
 
-def document_line(source: SourceFile, cell: int, line: int) -> int:
-    """The line of the notebook's JSON that holds a line of a cell; cells are counted from 1, as lines are."""
+def document_lines(source: SourceFile) -> Sequence[Sequence[int]]:
+    """For each cell of the notebook, the lines of its JSON that hold the lines of the cell: one for all of them where
+    the cell is one string."""
     document = source.document
-    at = _sources(document)[cell - 1]
-    if document[at] == "[":
-        passed = 0
-        for start, _ in _items(document, at):
-            at = start
-            passed += str(_decode(document, start)[0]).count("\n")
-            if passed >= line:
-                break
-    return len(_NEWLINE.findall(document, 0, at)) + 1
+    ends = [newline.end() for newline in _NEWLINE.finditer(document)]
+    return [[bisect_right(ends, at) + 1 for at in _lines_of(document, start)] for start in _sources(document)]
+
+
+def _lines_of(document: str, at: int) -> Iterator[int]:
+    """Where each line of the cell whose source begins at `at` is written."""
+    if at < 0 or document[at] != "[":
+        yield at
+        return
+    start = at
+    for start, _ in _items(document, at):
+        yield from [start] * str(_decode(document, start)[0]).count("\n")
+    yield start
 
 
 def rewrite_cells(source: SourceFile, patches: Iterable[tuple[int, int, str]]) -> str:

@@ -20,6 +20,8 @@ _STATES = {
     "seeded": "seeded before it is first drawn from",
     "late": "seeded only after it was drawn from",
     "conditional": "drawn from, and seeded before only under a condition",
+    "perhaps unseeded": "perhaps drawn from, under a condition, and not seeded before",
+    "unseeded in a process": "drawn from in a process of its own, which is not seeded there",
     "unseeded": "drawn from, and not seeded before",
     "unseen": "not seeded in any file of the project; what could not be followed is believed to draw from it",
     "ignored": "drawn from without a seed; not reported, because the program does not train, and no result is known to "

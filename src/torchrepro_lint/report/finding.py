@@ -109,9 +109,9 @@ def _gutter(finding: Finding) -> int:
 
 
 def _lines(result: Result, part: _Part) -> Sequence[str]:
-    """The lines of the file, or of its cell; none where the source cannot be read."""
+    """The lines of the file, or of its cell; none where the source cannot be read, and of a notebook as a whole."""
     source = result.source(part[0])
-    if source is None:
+    if source is None or (source.kind == "notebook" and part[1] is None):
         return ()
     first, last = 1, len(source.line_starts)
     if part[1] is not None:

@@ -6,7 +6,7 @@ Knows no format and no finding.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -34,6 +34,7 @@ class Files:
     def __init__(self, result: Result) -> None:
         self.root = result.root
         self.source: Callable[[str], SourceFile | None] = lru_cache(maxsize=8)(result.source)
+        self._cells: Callable[[str], Sequence[Sequence[int]]] = lru_cache(maxsize=8)(self._lines_of_cells)
 
     def lines(self, location: Location) -> Lines:
         """Where a place is in the file on disk."""
@@ -41,13 +42,18 @@ class Files:
         if location.cell is None:
             last = end.line - 1 if end.column == 1 and end.line > start.line else end.line
             return Lines(start.line, last, (start.column, end.column))
-        source = self.source(location.path)
-        if source is None or source.kind != "notebook":
-            return Lines(1, 1, None)
-        from torchrepro_lint.fixing.cells import document_line
-
-        first, last = (document_line(source, location.cell, line) for line in (start.line, end.line))
+        lines = self._cells(location.path)[location.cell - 1 : location.cell] or ((1,),)
+        first, last = (lines[0][min(line, len(lines[0])) - 1] for line in (start.line, end.line))
         return Lines(first, max(first, last), None)
+
+    def _lines_of_cells(self, path: str) -> Sequence[Sequence[int]]:
+        """For each cell of a notebook, the lines of its JSON that hold its lines."""
+        source = self.source(path)
+        if source is None or source.kind != "notebook":
+            return ()
+        from torchrepro_lint.fixing.cells import document_lines
+
+        return document_lines(source)
 
     def byte_column(self, location: Location, line: int, column: int) -> int:
         """A 1-based column in UTF-8 bytes."""

@@ -7,7 +7,7 @@ Words a `Seeding` for a person; decides nothing that a rule decides.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,12 +20,18 @@ from torchrepro_lint.project.entries import Entry
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.seeding.seeding import MAYBE, SEEDED, UNSEEDED, Seeding, SeedMet, Step, Witness
 from torchrepro_lint.seeding.unfollowed import unfollowed
-from torchrepro_lint.seeding.unseeded import Unseeded, unseeded
+from torchrepro_lint.seeding.unseeded import BY_OPTION, IN_PROCESS, NEVER, Unseeded, kind_of, unseeded
 
 MAX_UNFOLLOWED = 10
 Certainty = Literal["certain", "conditional", "none"]
 Kind = Literal["main guard", "console script", "notebook", "script"]
-State = Literal["not drawn", "seeded", "late", "conditional", "unseeded", "unseen", "ignored", "unknown"]
+State = Literal[
+    "not drawn", "seeded", "late", "conditional", "perhaps unseeded", "unseeded in a process", "unseeded", "unseen",
+    "ignored", "unknown",
+]  # fmt: skip
+_UNSURE: Mapping[str, State] = {
+    NEVER: "perhaps unseeded", BY_OPTION: "conditional", IN_PROCESS: "unseeded in a process",
+}  # fmt: skip
 
 _BOUNDS = {
     "calls": "more calls than are followed",
@@ -186,8 +192,12 @@ def _family(seeding: Seeding, family: str, verdict: Unseeded | None) -> FamilyBe
     if verdict is not None and (family in verdict.draws or family in verdict.named):
         missing = seeding.missing(family)
         first = verdict.draws.get(family)
-        is_sure = missing is not None and missing[1]
-        state, rule = "unseen" if first is None else "unseeded" if is_sure else "conditional", "TRP101"
+        is_sure = missing[1] if missing is not None else first is not None and first.sure
+        rule = "TRP101"
+        if first is None or is_sure:
+            state = "unseen" if first is None else "unseeded"
+        else:
+            state = _UNSURE[kind_of(seeding, first, False)]
     elif late is not None:
         first, late_seed = late.witness, _call(late.seeder.node, late.seeder.scope)
         state, rule = "late", "TRP103" if seeding.seeded_late(family) else None

@@ -71,7 +71,7 @@ def _is_seeded_anew(seeding: Seeding, family: str, first: Witness) -> bool:
 
 def _known(seeding: Seeding, found: dict[str, tuple[Witness, bool]]) -> Unseeded:
     """The generators that are never seeded are named before those that are if an option is given."""
-    kinds = {family: _kind(seeding, *draw) for family, draw in found.items()}
+    kinds = {family: kind_of(seeding, *draw) for family, draw in found.items()}
     kind = next(k for k in (NEVER, BY_OPTION, IN_PROCESS) if k in kinds.values())
     named = tuple(f for f in found if kinds[f] == kind)
     first = min((found[f][0] for f in named), key=lambda witness: witness.number)
@@ -79,7 +79,8 @@ def _known(seeding: Seeding, found: dict[str, tuple[Witness, bool]]) -> Unseeded
     return Unseeded(kind, named, first, draws, any(found[f][1] for f in named))
 
 
-def _kind(seeding: Seeding, witness: Witness, certain: bool) -> str:
+def kind_of(seeding: Seeding, witness: Witness, certain: bool) -> str:
+    """What is missing at a draw without a seed: any seed, an option that is given, or one in its process."""
     if certain:
         return NEVER
     if witness.process is not None:
