@@ -131,7 +131,7 @@ class Callees:
     def _is_kept(self, keyword: str | None, call: ast.Call) -> bool:
         """Whether options keep a function until it is called as `args.run()`; `chosen` knows that call."""
         is_kept = keyword is not None and last_name(call.func) == SETS_DEFAULTS
-        return is_kept and self._program.project.text.containing(f".{keyword}(") != []
+        return is_kept and bool(self._program.project.text.containing(f".{keyword}("))
 
     def classes(self, values: Iterable[ast.expr], scope: Scope) -> list[Scope]:
         """The project classes that these values are instances of."""

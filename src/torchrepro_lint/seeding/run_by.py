@@ -55,14 +55,18 @@ def commands(
 
 def chosen(function: ast.expr, scope: Scope, program: Program) -> tuple[Scope, ...]:
     """The functions that `args.run()` may run, where the options of commands were given them as
-    `parser.set_defaults(run=train)`: in the same file, or the one that reads the options."""
-    if not isinstance(function, ast.Attribute) or program.project.text.containing(SETS_DEFAULTS) == []:
+    `parser.set_defaults(run=train)`: in the same file, or in those that it imports."""
+    setting = program.project.text.containing(SETS_DEFAULTS)
+    if not isinstance(function, ast.Attribute) or not setting:
         return ()
-    made = (o.scope.facts for o in program.origins(function.value, scope) if isinstance(o, Result))
-    files = dict.fromkeys((scope.facts, *made)) if SETS_DEFAULTS not in scope.facts.calls else (scope.facts,)
+    files: list[ModuleFacts | None] = [scope.facts]
+    if SETS_DEFAULTS not in scope.facts.calls:
+        reachable = program.project.reachable(scope.facts.source.path)
+        files = [program.load(str(path)) for path in setting if path in reachable]
     kept = (
         program.definition(keyword.value, where)
         for facts in files
+        if facts is not None
         for call, where in facts.calls.get(SETS_DEFAULTS, ())
         for keyword in call.keywords
         if keyword.arg == function.attr
