@@ -82,7 +82,12 @@ def _sites(target: ast.Name, statement: ast.stmt, scope: Scope) -> list[Site]:
 
 def _reads_all_names(scope: Scope) -> bool:
     found = (site for name in ("locals", "vars", "eval", "exec") for site in scope.facts.calls.get(name, ()))
-    return any(isinstance(call.func, ast.Name) and where.function is scope.function for call, where in found)
+    return any(
+        isinstance(call.func, ast.Name)
+        and where.function is scope.function
+        and (call.func.id != "vars" or not call.args)  # `vars(options)` has the names of an object
+        for call, where in found
+    )
 
 
 def _is_looked_at(call: ast.Call, scope: Scope, program: Program) -> bool:
