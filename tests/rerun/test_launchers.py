@@ -199,7 +199,7 @@ def test_ranks_of_two_nodes_write_to_one_folder_and_are_compared_rank_by_rank(tm
             free.bind(("127.0.0.1", 0))
             port = str(free.getsockname()[1])
         command = [str(launcher), port, sys.executable, "train.py", noise]
-        done = launching.run(command, tmp_path, tmp_path / "shared" / noise, {"mode": "plain"}, 300)
+        done = launching.run(command, tmp_path, tmp_path / "shared" / noise, {"mode": "plain"}, 900)
         assert done.status == 0, done.tail()
         assert {path.name for path in tmp_path.glob(f"*.run{noise}")} == {
             f"node0.rank0.run{noise}", f"node1.rank1.run{noise}",
