@@ -58,7 +58,7 @@ def start(project: Path, text: str, *options: str) -> subprocess.CompletedProces
     """As a user does: the command, and each run of the program, is a new interpreter."""
     (project / "program.py").write_text(text)
     command = [PYTHON, "-m", "torchrepro_lint", "rerun", "--output-format", "json", *options, "program.py"]
-    return subprocess.run(command, cwd=project, capture_output=True, text=True, check=False, env=PLAIN, timeout=300)
+    return subprocess.run(command, cwd=project, capture_output=True, text=True, check=False, env=PLAIN, timeout=900)
 
 
 @pytest.fixture
@@ -93,6 +93,17 @@ def test_a_seeded_program_is_identical_whatever_else_it_does(rerun: Run, habit: 
 
 
 @pytest.mark.slow
+def test_a_program_that_asks_for_a_line_of_input_is_told_how_to_get_one(rerun: Run, project: Path) -> None:
+    done = rerun("import torch\nname = input('name? ')\n")
+    assert done.exit_code == 4
+    reason = json.loads(done.stdout)["reason"]
+    assert reason.splitlines()[0] == (
+        "the program ended with exit status 1; its standard input is empty: "
+        "let a shell give it a file, -- sh -c 'python train.py < answers.txt'"
+    )
+
+
+@pytest.mark.slow
 def test_copies_are_the_same_program_however_their_folder_is_written(rerun: Run, project: Path) -> None:
     (project / "data").mkdir()
     done = rerun(MODEL + "step()\n", "--copy", "--folder", "data/../kept")
@@ -123,11 +134,11 @@ def test_no_process_is_left_when_the_command_itself_is_ended(project: Path) -> N
     folder = project / "kept"
     command = [sys.executable, "-m", "torchrepro_lint", "rerun", "--folder", str(folder), "program.py"]
     process = subprocess.Popen(command, cwd=project, env=PLAIN, stderr=subprocess.PIPE)
-    log, deadline = folder / "run-1" / "output.txt", time.monotonic() + 120
+    log, deadline = folder / "run-1" / "output.txt", time.monotonic() + 600
     while not (log.is_file() and b"ready" in log.read_bytes()) and time.monotonic() < deadline:
         time.sleep(0.2)
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=60)
+    process.communicate(timeout=600)
     assert process.returncode == 130
     assert running(project) == []
     (stream,) = (folder / "run-1" / "streams").glob("*.jsonl")

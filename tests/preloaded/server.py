@@ -22,6 +22,7 @@ from types import ModuleType
 import numpy
 import torch
 import torch._dynamo
+import torch._inductor.compile_fx
 import torch.distributed.run
 import torch.utils.data
 

@@ -3,6 +3,7 @@ operation the cause. Each test has beside it the difference that must still be s
 
 from __future__ import annotations
 
+import copy
 import subprocess
 import sys
 from pathlib import Path
@@ -65,6 +66,29 @@ def test_a_view_of_a_foreign_tensor_is_as_foreign(tmp_path: Path) -> None:
     assert (parting.what, parting.flag) == (What.INPUT, "x")
 
 
+def test_what_lies_in_a_storage_is_no_result_of_the_operation_that_makes_a_tensor_of_it(tmp_path: Path) -> None:
+    """As in each copy.deepcopy of a tensor, of memory that nobody has written yet, and in torch.load, of a file."""
+
+    def written_over(number: int) -> None:
+        torch.empty(0).set_(storages[number], 0, (4,)).copy_(torch.ones(4))
+
+    def read(number: int) -> None:
+        torch.empty(0).set_(storages[number], 0, (4,)).add(1)
+
+    storages = [torch.full((4,), float(number)).untyped_storage() for number in (7, 8)]
+    parting = compared(tmp_path / "read", read)
+    assert parting is not None
+    assert (parting.what, parting.flag, parting.event.data[2]) == (What.INPUT, "x", "aten::add")
+    assert compared(tmp_path / "written", written_over) is None
+
+
+def test_a_deep_copy_is_of_the_programs_own_making(tmp_path: Path) -> None:
+    with traced(tmp_path):
+        copy.deepcopy(torch.ones(64)).add(1)
+    (flags,) = [e.data[5] for e in events(tmp_path) if e.kind == "o" and e.data[2] == "aten::add"]
+    assert flags == "."
+
+
 def test_a_number_among_the_arguments_is_an_input_and_its_effect_no_operation_that_varies(tmp_path: Path) -> None:
     def body(number: int) -> None:
         torch.ones(4).mul(1.5 + number)
@@ -101,7 +125,7 @@ def test_tensors_that_workers_send_may_arrive_in_any_order(tmp_path: Path) -> No
     both = []
     for which in ("even", "odd"):
         folder = tmp_path / which
-        done = run([sys.executable, "loader.py", which], tmp_path, folder, {"mode": "traced"}, 120)
+        done = run([sys.executable, "loader.py", which], tmp_path, folder, {"mode": "traced"}, 900)
         assert done.status == 0, done.tail()
         both.append(Streams(done.streams, tmp_path))
     assert partings(*both) == []
@@ -130,7 +154,7 @@ def test_the_result_of_a_collective_is_looked_at_when_it_is_there(tmp_path: Path
     command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "ranks.py"]
     both = []
     for number in range(2):
-        done = run(command, tmp_path, tmp_path / str(number), {"mode": "traced"}, 240)
+        done = run(command, tmp_path, tmp_path / str(number), {"mode": "traced"}, 900)
         assert done.status == 0, done.tail()
         both.append(Streams(done.streams, tmp_path))
     assert partings(*both) == []
@@ -185,7 +209,7 @@ def test_an_error_in_the_program_shows_no_frame_of_ours(tmp_path: Path) -> None:
 
     (tmp_path / "wrong.py").write_text("import torch\ntorch.ones(2).requires_grad_().backward()\n")
     for mode in ("plain", "traced"):
-        done = run([sys.executable, "wrong.py"], tmp_path, tmp_path / mode, {"mode": mode}, 120)
+        done = run([sys.executable, "wrong.py"], tmp_path, tmp_path / mode, {"mode": mode}, 900)
         assert done.status == 1
         assert "wrong.py" in done.tail()
         assert "torchrepro" not in done.tail()

@@ -35,6 +35,16 @@ torch.manual_seed(0)
 rng = np.random.RandomState()
 x = torch.tensor(rng.rand(3))
 """
+ONE_RANK = """\
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+if dist.get_rank() == 0:
+    torch.manual_seed(0)
+model = torch.nn.Linear(8, 1)
+model(torch.randn(4, 8)).sum().backward()
+"""
 CELL = "loader = DataLoader(data, shuffle=True)\nfor batch in loader:\n    train(batch)"
 
 
@@ -59,6 +69,13 @@ def test_what_a_library_draws_is_seen_only_where_it_comes_in(tmp_path: Path) -> 
     assert predicted(tmp_path / "train.py", at(place, Kind.UNSEEDED, generator="numpy", shown_by="numpy")) == ["TRP111"]
     assert predicted(tmp_path / "train.py", at(place, Kind.UNSEEDED, generator="python", shown_by="python")) == []
     assert predicted(tmp_path / "train.py", at(place, Kind.OPERATION)) == []
+
+
+def test_a_seed_on_one_rank_is_missed_wherever_another_rank_draws(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(ONE_RANK)
+    place = Place("train.py", 7)
+    assert predicted(tmp_path / "train.py", at(place, Kind.UNSEEDED, generator="torch", shown_by="torch")) == ["TRP106"]
+    assert predicted(tmp_path / "train.py", at(place, Kind.UNSEEDED, generator="numpy", shown_by="numpy")) == []
 
 
 def test_a_generator_without_a_seed_takes_one_from_the_systems_entropy(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from torchrepro_lint.rerun.comparing import partings
 from torchrepro_lint.rerun.results import Verdict
 from torchrepro_lint.rerun.streams import Streams
 
+PYTHON = sys.executable  # a new interpreter, where `forks` replaces it
 PROGRAM = """\
 import sys
 import torch
@@ -55,7 +56,8 @@ def steps(project: Path) -> dict[str, list[tuple[str, int | None, int]]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("words", [("-m", "pkg.train", "2"), ("--", sys.executable, "-m", "pkg.train", "2")])
+@pytest.mark.usefixtures("forks")
+@pytest.mark.parametrize("words", [("-m", "pkg.train", "2"), ("--", PYTHON, "-m", "pkg.train", "2")])
 def test_a_module(tmp_path: Path, words: tuple[str, ...]) -> None:
     (tmp_path / "pkg").mkdir()
     (tmp_path / "pkg" / "train.py").write_text(PROGRAM)
@@ -136,11 +138,12 @@ def test_a_rank_that_dies_ends_the_run_with_what_it_printed(tmp_path: Path) -> N
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("forks")
 def test_a_stream_that_ends_too_early_is_no_proof_of_equal_runs(tmp_path: Path) -> None:
-    """As on a full disk: no file may grow beyond two blocks. The program itself goes on to its end."""
-    (tmp_path / "train.py").write_text(PROGRAM + "print('the last line')\n")
-    limited = f"ulimit -f 8; exec {sys.executable} train.py 60"
-    found = outcome(tmp_path, "bash", "-c", limited)
+    """As on a full disk: no file may grow beyond 8 KiB. The program itself goes on to its end."""
+    limited = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))\n"
+    (tmp_path / "train.py").write_text(limited + PROGRAM + "print('the last line')\n")
+    found = outcome(tmp_path, sys.executable, "train.py", "60")
     assert (found.verdict, found.runs) == (Verdict.INCONCLUSIVE, 1)
     assert "the stream of main ends before the process did" in (found.reason or "")
     printed = (tmp_path / "kept" / "run-1" / "output.txt").read_text()
@@ -199,7 +202,7 @@ def test_ranks_of_two_nodes_write_to_one_folder_and_are_compared_rank_by_rank(tm
             free.bind(("127.0.0.1", 0))
             port = str(free.getsockname()[1])
         command = [str(launcher), port, sys.executable, "train.py", noise]
-        done = launching.run(command, tmp_path, tmp_path / "shared" / noise, {"mode": "plain"}, 300)
+        done = launching.run(command, tmp_path, tmp_path / "shared" / noise, {"mode": "plain"}, 900)
         assert done.status == 0, done.tail()
         assert {path.name for path in tmp_path.glob(f"*.run{noise}")} == {
             f"node0.rank0.run{noise}", f"node1.rank1.run{noise}",

@@ -84,7 +84,7 @@ def test_a_whole_program_is_observed_by_way_of_the_buffer(tmp_path: Path) -> Non
     both = []
     for number in range(2):
         settings = {"mode": "traced", "digest": "multilinear"}
-        done = run([sys.executable, "train.py"], tmp_path, tmp_path / str(number), settings, 300)
+        done = run([sys.executable, "train.py"], tmp_path, tmp_path / str(number), settings, 900)
         assert done.status == 0, done.tail()
         both.append(Streams(done.streams, tmp_path))
     assert {event.kind for event in both[0].events("main")} >= {"batch", "loss", "step", "o", "end"}

@@ -58,7 +58,7 @@ def test_what_ipython_draws_before_the_first_cell_is_not_the_notebooks(tmp_path:
     printed = []
     for times in ("1", "2"):
         settings = {"mode": "plain", "pins": ["python"]}
-        done = launching.run([sys.executable, "kernel.py", times], tmp_path, tmp_path / times, settings, 300)
+        done = launching.run([sys.executable, "kernel.py", times], tmp_path, tmp_path / times, settings, 900)
         printed.append(re.findall(r"^drawn .*", done.tail(), re.M))
     assert printed[0] == printed[1]
     assert len(set(printed[0])) == 2

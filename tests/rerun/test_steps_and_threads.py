@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import textwrap
 from pathlib import Path
@@ -50,11 +51,53 @@ for thread in (Reader(name="reader"), threading.Thread(target=read, name="helper
     thread.join()
 """
 
+CONTEXTS = """
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from torchrepro_lint.rerun.inside import tracebacks
+from torchrepro_lint.rerun.inside.threads import run_inside
+
+here = threading.local()
+
+@contextmanager
+def context():
+    here.depth = getattr(here, "depth", 0) + 1
+    yield
+    here.depth -= 1
+
+def told(name):
+    print(name, getattr(here, "depth", 0))
+
+class Own(threading.Thread):
+    def run(self):
+        told("class")
+
+tracebacks.leave_out_our_frames()
+run_inside(context)
+function, own, given = threading.Thread(target=told, args=("function",)), Own(), threading.Thread()
+given.run = lambda: told("thread")
+for thread in (function, own, given, threading.Timer(0, told, ["timer"])):
+    thread.start()
+    thread.join()
+print([name for name in ("function", "own", "given") if "run" in vars(globals()[name])])
+with ThreadPoolExecutor(1) as pool:
+    pool.submit(told, "pool").result()
+try:
+    own.start()
+except RuntimeError as error:
+    print(error, "run" in vars(own))
+wrong = threading.Thread(target=lambda: 1 / 0)
+wrong.start()
+wrong.join()
+told("main")
+"""
+
 
 def streams(folder: Path, text: str, argument: str, **settings: Any) -> Streams:
     (folder / "train.py").write_text(text)
     kept = folder / f"run-{len(list(folder.glob('run-*')))}"
-    done = run([sys.executable, "train.py", argument], folder, kept, {"mode": "plain", **settings}, 300)
+    done = run([sys.executable, "train.py", argument], folder, kept, {"mode": "plain", **settings}, 900)
     assert done.status == 0, done.tail()
     return Streams(done.streams, folder)
 
@@ -82,7 +125,7 @@ def test_what_is_killed_after_its_steps_has_told_that_it_came_to_its_end(tmp_pat
     )
     (tmp_path / "train.py").write_text(killed)
     settings = {"mode": "plain", "steps": 2}
-    found = Streams(run([sys.executable, "train.py", "0"], tmp_path, tmp_path / "run", settings, 300).streams, tmp_path)
+    found = Streams(run([sys.executable, "train.py", "0"], tmp_path, tmp_path / "run", settings, 900).streams, tmp_path)
     assert len(parameters(found)) == 2
     assert found.has_stopped()
     assert found.ended("main")
@@ -104,3 +147,14 @@ def test_operations_of_all_threads_are_recorded_with_their_line(tmp_path: Path) 
     lines = {line.rpartition("# a ")[2]: number for number, line in enumerate(THREADS.splitlines(), 1)}
     found = {(p.thread, p.what, p.place.line if p.place else 0) for p in partings(one, other)}
     assert found == {("reader", What.SCALAR, lines["class"]), ("helper", What.SCALAR, lines["function"])}
+
+
+def test_whatever_a_thread_runs_is_inside_the_context_and_the_thread_is_left_as_it_was() -> None:
+    """Of Python's own module, which differs from version to version, and in a process of its own: it is for good."""
+    done = subprocess.run([sys.executable, "-c", CONTEXTS], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [
+        "function 1", "class 1", "thread 1", "timer 1", "['given']", "pool 1",
+        "threads can only be started once False", "main 0",
+    ]  # fmt: skip
+    assert "ZeroDivisionError" in done.stderr
+    assert "torchrepro_lint" not in done.stderr

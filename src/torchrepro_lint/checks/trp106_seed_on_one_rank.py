@@ -31,6 +31,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             yield Draft(
                 seeding.node,
                 {"call": seeding.written, "test": guard.text},
+                properties={"families": sorted(seeding.families)},
                 related=(Place(module.facts, guard.node, "only the first process runs this"),),
             )
 

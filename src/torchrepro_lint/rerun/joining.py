@@ -35,7 +35,8 @@ _OF_SOURCE = {
     "entropy": ("TRP102", "TRP104", "TRP105"),
 }
 _WHOLE_PROGRAM = ("TRP101", "TRP103", "TRP110", "TRP601", "TRP602", "TRP603")
-_OF_A_GENERATOR = (*_WHOLE_PROGRAM, "TRP111")  # a library draws: all that is seen is where its result comes in
+# A library draws, and all that is seen is where its result comes in; a seed that other ranks lack is missed anywhere.
+_OF_A_GENERATOR = (*_WHOLE_PROGRAM, "TRP106", "TRP111")
 Part = tuple[Path, int | None]  # a file, or one cell of it
 Lines = Mapping[Part, frozenset[int] | None]
 """The user's files that ran, each with the lines that ran; None where only the file is known."""

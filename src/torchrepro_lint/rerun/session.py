@@ -71,7 +71,7 @@ class Session:
             raise ProgramFailed(f"the program did not end within {self.plan.timeout:g} seconds\n{found.tail()}")
         if found.status != 0 and not self.streams[-1].has_stopped():
             ended = f"exit status {found.status}" if found.status > 0 else f"signal {-found.status}"
-            raise ProgramFailed(f"the program ended with {ended}\n{found.tail()}")
+            raise ProgramFailed(f"the program ended with {ended}{_hint(found)}\n{found.tail()}")
         return found
 
     def traced(self, arm: _Arm, why: str) -> tuple[Pair, list[Parting]]:
@@ -97,6 +97,14 @@ class Session:
         if not self.plan.copy:
             return self.plan.root
         return launching.copied(self.plan.root, folder / "copy")
+
+
+_NO_INPUT = "; its standard input is empty: let a shell give it a file, -- sh -c 'python train.py < answers.txt'"
+
+
+def _hint(found: Run) -> str:
+    """What the user may do about a failure that comes of how the program is run."""
+    return _NO_INPUT if "EOFError: EOF when reading a line" in found.tail() else ""
 
 
 @dataclass

@@ -37,7 +37,7 @@ class Operation:
     writes: tuple[bool, ...]
     unread: frozenset[str]  # keyword arguments that are only written, such as out=
     written: frozenset[str]
-    is_view: bool  # its result shares memory with an argument, and nothing is written
+    is_view: bool  # its result shares memory with an argument, or a storage, and nothing is written
     draws: bool
     uninitialised: bool
     collective: bool
@@ -65,7 +65,7 @@ def operation(overload: Any) -> Operation:
         writes=tuple(writes),
         unread=frozenset(unread),
         written=frozenset(a.name for a, written in zip(arguments, writes, strict=True) if written),
-        is_view=aliases and not any(writes),
+        is_view=base == "set_" or (aliases and not any(writes)),
         draws=torch.Tag.nondeterministic_seeded in overload.tags,
         uninitialised=base in _UNINITIALISED,
         collective=namespace in _COLLECTIVE,

@@ -124,7 +124,7 @@ def process_name(forks: int = 0) -> str:
 
 
 def _dumps(record: Any) -> str:
-    return json.dumps(record, separators=(",", ":"), default=_late, ensure_ascii=False) + "\n"
+    return _ENCODER.encode(record) + "\n"
 
 
 class _NotYet(Exception):
@@ -135,3 +135,6 @@ def _late(value: Any) -> Any:
     if value.text is None:
         raise _NotYet
     return value.text
+
+
+_ENCODER = json.JSONEncoder(separators=(",", ":"), default=_late, ensure_ascii=False)

@@ -19,6 +19,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torchrepro_lint.rerun.inside.operations import Operation, operation
 from torchrepro_lint.rerun.inside.recorder import Recorder, wrap
 from torchrepro_lint.rerun.inside.streams import process_name
+from torchrepro_lint.rerun.inside.threads import run_inside
 
 _MADE_OF_NUMBERS = torch.ops.aten.lift_fresh.default  # what torch.tensor leaves of itself
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
@@ -35,12 +36,7 @@ def install(recorder: Recorder) -> None:
     storages = Storages()
     mode = Tracer(recorder, storages)
     mode.__enter__()
-
-    def start(original: Any, thread: Any) -> Any:
-        with Tracer(recorder, storages):
-            return original(thread)
-
-    wrap(threading.Thread, "_bootstrap_inner", start)  # its `run` may be a subclass's own
+    run_inside(lambda: Tracer(recorder, storages))
     for name in ("from_numpy", "as_tensor", "frombuffer"):
         wrap(torch, name, _arrivals(recorder, name))
 
