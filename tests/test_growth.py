@@ -51,9 +51,9 @@ LINEAR = {
     "harmless": lines("l{i} = foo(ds, shuffle=True, num_workers={i})"),
     "unused noqa": lines("x{i} = {i}  # noqa: TRP201"),
     "plain noqa": lines("x{i} = {i}  # noqa"),
-    "used noqa": lines("x{i} = torch.Generator()  # noqa: TRP104"),
-    "findings": lines("x{i} = torch.Generator()"),
-    "ignore-file and findings": lines("x{i} = torch.Generator()  # torchrepro: ignore-file[TRP104]"),
+    "used noqa": lines("torch.rand(2, generator=torch.Generator())  # noqa: TRP104"),
+    "findings": lines("torch.rand(2, generator=torch.Generator())"),
+    "ignore-file and findings": lines("torch.rand(2, generator=torch.Generator())  # torchrepro: ignore-file[TRP104]"),
     "noqa on one line": lambda n: HEAD + "x = 1 " + "#noqa" * n + "\n",
     "ignore on one line": lambda n: HEAD + "x = 1 " + "#torchrepro:ignore[a-b" * n + "\n",
     "the same code": lambda n: HEAD + "x = 1  # noqa: " + ",".join(["TRP201"] * n) + "\n",
@@ -76,6 +76,15 @@ SEARCHES = {
     "saved switches": (lines("torch.backends.cudnn.benchmark = b; b = torch.backends.cudnn.benchmark"), 40),
     "loaders": (lines("l{i} = DataLoader(ds, shuffle=True, num_workers=2)"), 60),
     "loaders under tests": (lines("if a{i}: l{i} = DataLoader(ds, shuffle=True, num_workers=2)"), 60),
+    "loaders before seeds": (
+        lambda n: HEAD + "DataLoader(ds, shuffle=True)\n" * n + "torch.manual_seed(0)\n" * n,
+        160,
+    ),
+    "loaders in one statement": (lambda n: HEAD + "x = [\n" + "    DataLoader(ds, shuffle=True),\n" * n + "]\n", 60),
+    "numbers of generators": (
+        lambda n: HEAD + "import numpy as np\n" + "r = np.random.default_rng(np.random.randint(9)); f()\n" * n,
+        60,
+    ),
     "silenced loaders": (lines("l{i} = DataLoader(ds, shuffle=True, num_workers=2)  # noqa: TRP201"), 60),
     "a tensor that is scattered to": (
         lambda n: HEAD + "def f(x, i, s):\n" + "    x = x.scatter_add_(0, i, s)\n" * n + "    return x\n",

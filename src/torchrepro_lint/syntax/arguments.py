@@ -224,9 +224,10 @@ def _within_width(facts: ModuleFacts, call: ast.Call, edit: Edit, told: int | No
     line = source.line(start.line)
     head, tail = line[: start.column - 1], line[start.column - 1 :]
     own = edit.text.removeprefix(", ")
-    width, indent = told or _width(source), _argument_indent(facts, call)
-    if len(head) + len(edit.text) + len(tail) <= width or len(indent) + len(own) + len(tail) > width:
+    width, before = told or _width(source), _before_argument(facts, call)
+    if len(head) + len(edit.text) + len(tail) <= width or len(before) + len(own) + len(tail) > width:
         return edit
+    indent = _as_blanks(before)
     if _stands_apart(facts, call):
         return _one_a_line(facts, call, edit.text.strip(", "))
     if own != edit.text:
@@ -266,7 +267,7 @@ def _one_a_line(facts: ModuleFacts, call: ast.Call, new: str) -> Edit:
     texts.insert(len(texts) - doubled, new)
     start, end = facts.range(arguments[0]).start, facts.range(arguments[-1]).end
     comma = source.line(end.line)[end.column - 1 :].find(",") + 1
-    between = f",{source.newline}{_argument_indent(facts, call)}"
+    between = f",{source.newline}{_as_blanks(_before_argument(facts, call))}"
     return Edit(source.rel, Range(start, Position(end.line, end.column + comma)), f"{between.join(texts)},")
 
 
@@ -283,8 +284,12 @@ def _is_on_one_line(facts: ModuleFacts, call: ast.Call) -> bool:
     return any(isinstance(a, ast.JoinedStr) for a in facts.ancestors(call))
 
 
-def _argument_indent(facts: ModuleFacts, call: ast.Call) -> str:
-    """What is before the last argument that begins a line; where none does, what is before the first, as blanks."""
+def _before_argument(facts: ModuleFacts, call: ast.Call) -> str:
+    """What is before the last argument that begins a line; where none does, before the first."""
     places = [facts.range(argument).start for argument in _arguments(facts, call)]
     before = [facts.source.line(place.line)[: place.column - 1] for place in places]
-    return next((text for text in reversed(before) if not text.strip()), re.sub(r"\S", " ", before[0]))
+    return next((text for text in reversed(before) if not text.strip()), before[0])
+
+
+def _as_blanks(text: str) -> str:
+    return re.sub(r"\S", " ", text)
