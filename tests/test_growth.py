@@ -81,7 +81,23 @@ SEARCHES = {
         160,
     ),
     "loaders in one statement": (lambda n: HEAD + "x = [\n" + "    DataLoader(ds, shuffle=True),\n" * n + "]\n", 60),
-    "numbers of generators": (
+    "generators without a seed": (
+        lambda n: HEAD + "import numpy as np\n" + "np.random.default_rng().random()\n" * n,
+        120,
+    ),
+    "data sets with generators": (
+        lambda n: (
+            HEAD
+            + "import numpy as np\nfrom torch.utils.data import Dataset\n"
+            + "".join(
+                f"class D{i}(Dataset):\n    def __init__(self): self.r{i} = np.random.default_rng(0)\n"
+                f"    def __getitem__(self, i): return self.r{i}.random()\nDataLoader(D{i}(), num_workers=2)\n"
+                for i in range(n)
+            )
+        ),
+        25,
+    ),
+    "generators seeded by draws": (
         lambda n: HEAD + "import numpy as np\n" + "r = np.random.default_rng(np.random.randint(9)); f()\n" * n,
         60,
     ),
