@@ -90,8 +90,8 @@ SEARCHES = {
             HEAD
             + "import numpy as np\nfrom torch.utils.data import Dataset\n"
             + "".join(
-                f"class D{i}(Dataset):\n    def __init__(self): self.r{i} = np.random.default_rng(0)\n"
-                f"    def __getitem__(self, i): return self.r{i}.random()\nDataLoader(D{i}(), num_workers=2)\n"
+                f"class D{i}(Dataset):\n    def __init__(self): self.r = np.random.default_rng(0)\n"
+                f"    def __getitem__(self, i): return self.r.random()\nDataLoader(D{i}(), num_workers=2)\n"
                 for i in range(n)
             )
         ),
