@@ -129,6 +129,14 @@ SEARCHES = {
         lambda n: HEAD + "kw = {}\n" + "kw.update(a=1)\n" * n + "DataLoader(ds, **kw)\n" * n,
         80,
     ),
+    "functions that are spawned": (
+        lambda n: (
+            HEAD
+            + "import torch.multiprocessing as mp\n"
+            + "".join(f"def f{i}(r):\n    DataLoader(ds, shuffle=True)\nmp.spawn(f{i})\n" for i in range(n))
+        ),
+        60,
+    ),
     "entries": (lambda n: HEAD + "kw = {}\n" + "kw['a'] = 1\n" * n + "DataLoader(ds, **kw)\n" * n, 200),
 }
 
