@@ -231,10 +231,12 @@ class ModuleFacts:
         """The exact place of an expression, statement, keyword, argument or import alias."""
         while self.f_strings:
             repair_positions(self.f_strings.pop(), self.source)
+        at: Any = node
+        first, start, last, end = at.lineno, at.col_offset, at.end_lineno, at.end_col_offset
+        if self.source.text.isascii():
+            return Range(Position(first, start + 1), Position(last, end + 1))
         column = self.source.column
-        first, last = node.lineno, node.end_lineno  # type: ignore[attr-defined]
-        start = Position(first, column(first, node.col_offset))  # type: ignore[attr-defined]
-        return Range(start, Position(last, column(last, node.end_col_offset)))  # type: ignore[attr-defined]
+        return Range(Position(first, column(first, start)), Position(last, column(last, end)))
 
     def text(self, node: ast.AST) -> str:
         """The source of `node`, as written."""

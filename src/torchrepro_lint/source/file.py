@@ -184,9 +184,6 @@ class SourceFile:
 
     def column(self, line: int, byte: int) -> int:
         """The column of the character at a byte of a line's UTF-8, which is what `ast` counts."""
-        text = self.text
-        if text.isascii():
-            return byte + 1
         if line not in self._wide:
             self._wide[line] = [found.start() for found in _CONTINUING.finditer(self.line(line).encode())]
         wide = self._wide[line]

@@ -224,8 +224,11 @@ def _within_width(facts: ModuleFacts, call: ast.Call, edit: Edit, told: int | No
     line = source.line(start.line)
     head, tail = line[: start.column - 1], line[start.column - 1 :]
     own = edit.text.removeprefix(", ")
-    width, before = told or _width(source), _before_argument(facts, call)
-    if len(head) + len(edit.text) + len(tail) <= width or len(before) + len(own) + len(tail) > width:
+    width = told or _width(source)
+    if len(head) + len(edit.text) + len(tail) <= width:
+        return edit
+    before = _before_argument(facts, call)
+    if len(before) + len(own) + len(tail) > width:
         return edit
     indent = _as_blanks(before)
     if _stands_apart(facts, call):
@@ -254,9 +257,11 @@ def _stands_apart(facts: ModuleFacts, call: ast.Call) -> bool:
     return alone and end.line == last.line + 1 and facts.range(call.func).end.line < first.line
 
 
-def _arguments(facts: ModuleFacts, call: ast.Call) -> list[ast.AST]:
+def _arguments(facts: ModuleFacts, call: ast.Call) -> list[ast.expr | ast.keyword]:
     """All arguments as written, in order."""
-    return sorted([*call.args, *call.keywords], key=lambda a: facts.range(a).start)
+    facts.range(call)  # which puts places right
+    arguments: list[ast.expr | ast.keyword] = [*call.args, *call.keywords]
+    return sorted(arguments, key=lambda a: (a.lineno, a.col_offset))
 
 
 def _one_a_line(facts: ModuleFacts, call: ast.Call, new: str) -> Edit:
