@@ -52,9 +52,9 @@ LINEAR = {
     "harmless": lines("l{i} = foo(ds, shuffle=True, num_workers={i})"),
     "unused noqa": lines("x{i} = {i}  # noqa: TRP201"),
     "plain noqa": lines("x{i} = {i}  # noqa"),
-    "used noqa": lines("x{i} = torch.Generator()  # noqa: TRP104"),
-    "findings": lines("x{i} = torch.Generator()"),
-    "ignore-file and findings": lines("x{i} = torch.Generator()  # torchrepro: ignore-file[TRP104]"),
+    "used noqa": lines("torch.rand(2, generator=torch.Generator())  # noqa: TRP104"),
+    "findings": lines("torch.rand(2, generator=torch.Generator())"),
+    "ignore-file and findings": lines("torch.rand(2, generator=torch.Generator())  # torchrepro: ignore-file[TRP104]"),
     "noqa on one line": lambda n: HEAD + "x = 1 " + "#noqa" * n + "\n",
     "ignore on one line": lambda n: HEAD + "x = 1 " + "#torchrepro:ignore[a-b" * n + "\n",
     "the same code": lambda n: HEAD + "x = 1  # noqa: " + ",".join(["TRP201"] * n) + "\n",
@@ -77,6 +77,31 @@ SEARCHES = {
     "saved switches": (lines("torch.backends.cudnn.benchmark = b; b = torch.backends.cudnn.benchmark"), 40),
     "loaders": (lines("l{i} = DataLoader(ds, shuffle=True, num_workers=2)"), 60),
     "loaders under tests": (lines("if a{i}: l{i} = DataLoader(ds, shuffle=True, num_workers=2)"), 60),
+    "loaders before seeds": (
+        lambda n: HEAD + "DataLoader(ds, shuffle=True)\n" * n + "torch.manual_seed(0)\n" * n,
+        160,
+    ),
+    "loaders in one statement": (lambda n: HEAD + "x = [\n" + "    DataLoader(ds, shuffle=True),\n" * n + "]\n", 60),
+    "generators without a seed": (
+        lambda n: HEAD + "import numpy as np\n" + "np.random.default_rng().random()\n" * n,
+        120,
+    ),
+    "data sets with generators": (
+        lambda n: (
+            HEAD
+            + "import numpy as np\nfrom torch.utils.data import Dataset\n"
+            + "".join(
+                f"class D{i}(Dataset):\n    def __init__(self): self.r = np.random.default_rng(0)\n"
+                f"    def __getitem__(self, i): return self.r.random()\nDataLoader(D{i}(), num_workers=2)\n"
+                for i in range(n)
+            )
+        ),
+        25,
+    ),
+    "generators seeded by draws": (
+        lambda n: HEAD + "import numpy as np\n" + "r = np.random.default_rng(np.random.randint(9)); f()\n" * n,
+        60,
+    ),
     "silenced loaders": (lines("l{i} = DataLoader(ds, shuffle=True, num_workers=2)  # noqa: TRP201"), 60),
     "a tensor that is scattered to": (
         lambda n: HEAD + "def f(x, i, s):\n" + "    x = x.scatter_add_(0, i, s)\n" * n + "    return x\n",
@@ -104,6 +129,14 @@ SEARCHES = {
     "a dict that is updated": (
         lambda n: HEAD + "kw = {}\n" + "kw.update(a=1)\n" * n + "DataLoader(ds, **kw)\n" * n,
         80,
+    ),
+    "functions that are spawned": (
+        lambda n: (
+            HEAD
+            + "import torch.multiprocessing as mp\n"
+            + "".join(f"def f{i}(r):\n    DataLoader(ds, shuffle=True)\nmp.spawn(f{i})\n" for i in range(n))
+        ),
+        60,
     ),
     "entries": (lambda n: HEAD + "kw = {}\n" + "kw['a'] = 1\n" * n + "DataLoader(ds, **kw)\n" * n, 200),
 }

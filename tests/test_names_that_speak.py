@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 import forked
 from torchrepro_lint.report.escaping import as_json, github_message, github_property, visible
+from torchrepro_lint.report.junit import escaped as as_xml
 
 INJECTED = "::error file=x.py::injected"
 NAMES = [
@@ -31,6 +33,8 @@ FLAWED = (
     "import torch\n\n\ndef main():\n    torch.backends.cudnn.benchmark = True\n    print(torch.rand(2))\n\n\nmain()\n"
 )
 OBEYED = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]|##\w*\[|^\s*::", re.MULTILINE)
+
+OTHER_FORMATS = ("grouped", "markdown", "html", "junit", "rdjson", "sarif", "gitlab")
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no such names there")
 
@@ -61,6 +65,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ["check", ".", "--color", "never", "--output-format", "concise"],
         ["check", ".", "--output-format", "json"],
         ["check", ".", "--statistics"],
+        ["check", ".", "--timings", "--quiet"],
+        *(["check", ".", "--output-format", name] for name in OTHER_FORMATS),
         ["explain", "."],
         ["explain", ".", "--output-format", "json"],
         ["check", ".", "--show-files"],
@@ -106,6 +112,10 @@ def test_escaping(text: str) -> None:
     assert json.loads(as_json(text)) == text
     assert OBEYED.search(as_json(text)) is None
     assert len(visible(text)) == len(text)
+    xml = f"<name>{as_xml(text)}</name>"
+    assert OBEYED.search(xml) is None
+    read = ElementTree.fromstring(xml).text or ""
+    assert read == re.sub("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]", "\ufffd", text)
     for escaped in (github_message(text), github_property(text)):
         assert "\n" not in escaped
         assert "\r" not in escaped

@@ -18,6 +18,8 @@ from torchrepro_lint.model import Finding
 from torchrepro_lint.source import SourceFile
 from torchrepro_lint.source.lexemes import COMMENT, STRING
 
+_LONGEST = 10_000  # characters of a statement that are compared one by one
+_SHOWN = 200
 _LENGTH = 16  # hexadecimal digits: a project with a million findings has two alike once in ten million times
 
 
@@ -32,15 +34,23 @@ class Identity(NamedTuple):
 def identity(finding: Finding) -> Identity:
     """The identity of a finding. Parentheses do not count: formatters put some in and leave some out."""
     family = str(finding.properties.get("family", ""))
-    text = finding.statement.replace("(", "").replace(")", "")
+    text = _without_parentheses(finding.statement)
     return Identity(finding.location.path, finding.code, _digest(finding.code, family, text))
 
 
 def statement_at(source: SourceFile, facts: ModuleFacts | None, line: int) -> str:
-    """The statement that `line` belongs to, of a compound one its header, as it is compared."""
+    """The statement that `line` belongs to, of a compound one its header, as it is compared; of a very long one its
+    beginning, and a digest: it may have thousands of findings, each of which is kept with it."""
     first, last = facts.statement_lines(line) if facts is not None else (line, line)
-    last = min(last, len(source.line_starts))
-    return _normalised("\n".join(source.line(number) for number in range(first, last + 1)))
+    known: dict[int, str] = facts.statements if facts is not None else {}
+    if first not in known:
+        last = min(last, len(source.line_starts))
+        text = _normalised("\n".join(source.line(number) for number in range(first, last + 1)))
+        if len(text) > _LONGEST:
+            plain = _without_parentheses(text)
+            text = f"{plain[:_SHOWN]} {_digest(plain)}"
+        known[first] = text
+    return known[first]
 
 
 def with_fingerprints(findings: Sequence[Finding]) -> Iterator[Finding]:
@@ -56,6 +66,10 @@ def with_fingerprints(findings: Sequence[Finding]) -> Iterator[Finding]:
 def _lexemes() -> re.Pattern[str]:
     """A string; or what a formatter puts in or leaves out: comments, blanks, continued lines, a trailing comma."""
     return re.compile(rf"(?P<string>{STRING})|{COMMENT}|\\\r?\n|\s+|,(?=(?:\s|{COMMENT})*[)\]}}])")
+
+
+def _without_parentheses(text: str) -> str:
+    return text.replace("(", "").replace(")", "")
 
 
 def _normalised(text: str) -> str:

@@ -16,6 +16,7 @@ import signal
 import tempfile
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 OLD = {
@@ -116,7 +117,7 @@ def times(folder: Path) -> tuple[float, float]:
 
 
 def run(kills: int, seed: int) -> Counter[str]:
-    """How often each outcome was."""
+    """How often each outcome was; so far, where it is ended by Ctrl-C."""
     random_ = random.Random(seed)
     outcomes: Counter[str] = Counter()
     folder = Path(tempfile.mkdtemp())
@@ -127,15 +128,16 @@ def run(kills: int, seed: int) -> Counter[str]:
         writing, whole = times(folder)
         new = contents(folder)
         assert new != before
-        for _ in range(kills):
-            written(folder)
-            moment = random_.uniform(0, whole * 1.05) if random_.random() < 0.3 else -random_.uniform(1e-9, writing)
-            running = killed(started(folder, "."), folder, moment)
-            after_kill = contents(folder)
-            assert ended(started(folder, "clean")) == 0
-            left = [name for name in os.listdir(folder) if name.startswith(".torchrepro-")]
-            result = outcome(before, after_kill, contents(folder), new)
-            outcomes["LEFTOVERS" if left else result if running else "ended before the kill"] += 1
+        with suppress(KeyboardInterrupt):
+            for _ in range(kills):
+                written(folder)
+                moment = random_.uniform(0, whole * 1.05) if random_.random() < 0.3 else -random_.uniform(1e-9, writing)
+                running = killed(started(folder, "."), folder, moment)
+                after_kill = contents(folder)
+                assert ended(started(folder, "clean")) == 0
+                left = [name for name in os.listdir(folder) if name.startswith(".torchrepro-")]
+                result = outcome(before, after_kill, contents(folder), new)
+                outcomes["LEFTOVERS" if left else result if running else "ended before the kill"] += 1
     finally:
         shutil.rmtree(folder)
     return outcomes
@@ -153,7 +155,7 @@ def main() -> None:
     outcomes = run(asked.kills, asked.seed)
     for word, number in outcomes.most_common():
         print(f"{number:6} {word}")
-    print(f"{asked.kills} kills in {time.monotonic() - start:.0f} s")
+    print(f"{outcomes.total()} kills in {time.monotonic() - start:.0f} s")
     raise SystemExit(any(outcomes[word] for word in BAD))
 
 

@@ -16,7 +16,8 @@ from torchrepro_lint.dataflow.enclosing import outermost_loop
 from torchrepro_lint.dataflow.execution_count import times
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.index import last_name
+from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.loading.loaders import argument
 from torchrepro_lint.loading.same_order import (
     differs_by_rank,
@@ -115,10 +116,15 @@ def _cuda_by_default(program: Program) -> bool:
 def _free_name(call: Call) -> str:
     """A name for the generator: of a second one, after what it is for."""
     function, number = call.scope.function, number_beside(call)
-    taken = {name for scope in function.descend() for name in scope.bindings} | set(function.facts.scope.bindings)
+    inside, outside = _names_in(function, call.program), function.facts.scope.bindings
     held = _KIND.sub("", _target(call)) or "loader"
     names = [f"{held}_generator", f"generator_{number + 1}"] if number else ["generator", "loader_generator"]
-    return next(n for n in (*names, "data_generator", "seeded_generator_") if n not in taken)
+    return next(n for n in (*names, "data_generator", "seeded_generator_") if n not in inside and n not in outside)
+
+
+@remembered
+def _names_in(function: Scope, program: Program) -> set[str]:  # noqa: ARG001
+    return {name for scope in function.descend() for name in scope.bindings}
 
 
 def _target(call: Call) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left
 from collections.abc import Iterator
 
 from torchrepro_lint import catalogue
@@ -16,6 +17,8 @@ from torchrepro_lint.dataflow.options import Options
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reachability import reached_by_default
 from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.model import Certainty, Edit, Level, Range
 from torchrepro_lint.project.unknown import UNKNOWN
 from torchrepro_lint.rng.generators import fallback, is_given_a_state, is_only_drawn_from, names_something
@@ -94,9 +97,12 @@ def _seeded(call: Call, seed: object, certainty: Certainty, program: Program) ->
 
 def _number(call: Call, program: Program) -> int:
     """How many generators of this kind the file makes before: from one seed all would give the same numbers."""
-    place = call.node.lineno, call.node.col_offset
-    made = Module(call.facts, program).calls({call.name})
-    return sum((c.node.lineno, c.node.col_offset) < place for c in made)
+    return bisect_left(_places(call.facts, call.name, program), (call.node.lineno, call.node.col_offset))
+
+
+@remembered
+def _places(facts: ModuleFacts, name: str, program: Program) -> list[tuple[int, int]]:
+    return [(c.node.lineno, c.node.col_offset) for c in Module(facts, program).calls({name})]
 
 
 def _draws_alike(call: Call) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import chain, repeat
 
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.seeded_generator import GeneratorFix, seeded_generator
@@ -18,12 +19,12 @@ from torchrepro_lint.model import Certainty
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
     """Report each loader that shuffles without `generator=`."""
-    written = loader_calls(module)
-    for call in (*written, *instantiated_calls(module, program, loaders())):
+    configured = instantiated_calls(module, program, loaders())
+    for call, is_written in chain(zip(loader_calls(module), repeat(True)), zip(configured, repeat(False))):
         certainty = shuffling(call)
         if certainty is None or not lacks_generator(call) or is_dead(call.node, call.scope):
             continue
-        fix = seeded_generator(call, program) if call in written else GeneratorFix()  # Hydra may copy what it is given
+        fix = seeded_generator(call, program) if is_written else GeneratorFix()  # Hydra may copy what it is given
         shuffle = argument(call, "shuffle")
         assert isinstance(shuffle, Site)
         literal = isinstance(shuffle.node, ast.Constant)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import partial
+from typing import NamedTuple
 
 from torchrepro_lint.dataflow.abstract_values import Display, Reference, Result
 from torchrepro_lint.dataflow.evaluate import Values
@@ -25,6 +27,17 @@ _RUN_BY_PLACE = ("spawn", "start_processes", "submit", "apply_async")
 _NUMBERED = ("spawn", "start_processes")  # the function gets the number of its process first
 
 
+class _Start(NamedTuple):
+    """A call that has a function run by a process, thread or pool, and what else it is given."""
+
+    call: ast.Call
+    runner: str
+    scope: Scope
+    target: ast.expr
+    rest: list[ast.expr]
+    named: dict[str, ast.expr]
+
+
 class Callers:
     """Answers for one program; `forget` when files have changed."""
 
@@ -33,12 +46,14 @@ class Callers:
         self._in_sight = Values(project, lambda function: None)  # else callers would be asked for callers
         self._known: Memo[list[CallSite] | None] = Memo(project.tracker)
         self._handed: Memo[list[CallSite]] = Memo(project.tracker)
+        self._starts: Memo[dict[Scope, list[_Start]]] = Memo(project.tracker)
 
     def forget(self) -> None:
         """Files have changed or were dropped."""
         self._in_sight.forget()
         self._known.clear()
         self._handed.clear()
+        self._starts.clear()
 
     def of(self, function: Scope) -> list[CallSite] | None:
         """Every call of a function that can be seen; None when there may be others."""
@@ -115,20 +130,28 @@ class Callers:
         if function.kind != "function" or function.self_name is not None:
             return
         for facts in self._files(function, name) or ():
-            for runner in (*_RUN_BY_KEYWORD, *_RUN_BY_PLACE):
-                for call, scope in facts.calls.get(runner, ()):
-                    made = self._amounts_to(call, runner, scope, function)
-                    if made is not None:
-                        yield made, scope
+            for started in self._starts.get(facts, partial(self._find_starts, facts)).get(function, ()):
+                made = self._amounts_to(started)
+                if made is not None:
+                    yield made, started.scope
 
-    def _amounts_to(self, call: ast.Call, runner: str, scope: Scope, function: Scope) -> ast.Call | None:
-        named = {k.arg: k.value for k in call.keywords if k.arg}
-        target = named.get(_RUN_BY_KEYWORD.get(runner, "fn"))
-        rest = list(call.args)
-        if target is None and runner in _RUN_BY_PLACE and rest:
-            target = rest.pop(0)
-        if target is None or self._project.names.resolve(target, scope) is not function:
-            return None
+    def _find_starts(self, facts: ModuleFacts) -> dict[Scope, list[_Start]]:
+        """The calls in a file that have a function run, by that function."""
+        found: dict[Scope, list[_Start]] = {}
+        for runner in (*_RUN_BY_KEYWORD, *_RUN_BY_PLACE):
+            for call, scope in facts.calls.get(runner, ()):
+                named = {k.arg: k.value for k in call.keywords if k.arg}
+                target = named.get(_RUN_BY_KEYWORD.get(runner, "fn"))
+                rest = list(call.args)
+                if target is None and runner in _RUN_BY_PLACE and rest:
+                    target = rest.pop(0)
+                function = self._project.names.resolve(target, scope) if target is not None else None
+                if target is not None and isinstance(function, Scope):
+                    found.setdefault(function, []).append(_Start(call, runner, scope, target, rest, named))
+        return found
+
+    def _amounts_to(self, start: _Start) -> ast.Call | None:
+        call, runner, scope, target, rest, named = start
         passed = rest if runner == "submit" else self._items(named.get("args", rest[0] if rest else None), scope)
         if passed is None:
             return None

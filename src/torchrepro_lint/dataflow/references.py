@@ -8,7 +8,7 @@ do with it.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from torchrepro_lint.dataflow.enclosing import ancestors
@@ -66,18 +66,40 @@ def self_reads(owner: Scope, attr: str, program: Program) -> Sequence[Site]:
     """Where methods of the class, its bases and its subclasses in the same file read `self.attr`; in these files also
     where `obj.attr` is read of an `obj` that is known to be one."""
     classes = [c for c in program.names.bases(owner) if isinstance(c, Scope)]
-    nearby = (c for c in owner.facts.scope.children.values() if c.kind == "class" and c not in classes)
-    classes += [c for c in nearby if owner in program.names.bases(c)]
-    found = []
-    for facts in {id(c.facts): c.facts for c in classes}.values():
-        for node in facts.reads(facts.tree).of_attribute(attr):
-            scope = facts.scope_of(node)
-            if scope.is_self(node.value):
-                is_one = scope.method_class in classes
-            else:
-                is_one = any(made in classes for made in program.instance_of(node.value, scope) or ())
-            if is_one:
-                found.append(Site(node, scope))
+    classes += [c for c in _derived(owner.facts, program).get(owner, ()) if c not in classes]
+    files = {id(c.facts): c.facts for c in classes}.values()
+    return [site for facts in files for site in _of_any(classes, attr, facts, program)]
+
+
+@remembered
+def _derived(facts: ModuleFacts, program: Program) -> dict[Scope, list[Scope]]:
+    """The classes at the top of a file, by those that they derive from, and by themselves."""
+    found: dict[Scope, list[Scope]] = {}
+    for owner in facts.scope.children.values():
+        for base in program.names.bases(owner) if owner.kind == "class" else ():
+            if isinstance(base, Scope):
+                found.setdefault(base, []).append(owner)
+    return found
+
+
+def _of_any(classes: Iterable[Scope], attr: str, facts: ModuleFacts, program: Program) -> list[Site]:
+    """The reads of an attribute in a file that are of one of these classes, in source order."""
+    by_class = _reads_by_class(facts, attr, program)
+    numbered = {number: site for owner in classes for number, site in by_class.get(owner, ())}
+    return [numbered[number] for number in sorted(numbered)]
+
+
+@remembered
+def _reads_by_class(facts: ModuleFacts, attr: str, program: Program) -> dict[Scope, list[tuple[int, Site]]]:
+    """The reads of an attribute in a file, numbered, by the classes whose it may be."""
+    found: dict[Scope, list[tuple[int, Site]]] = {}
+    for number, node in enumerate(facts.reads(facts.tree).of_attribute(attr)):
+        scope = facts.scope_of(node)
+        of_self = scope.is_self(node.value)
+        owners = {scope.method_class} if of_self else program.instance_of(node.value, scope) or ()
+        for owner in owners:
+            if isinstance(owner, Scope):
+                found.setdefault(owner, []).append((number, Site(node, scope)))
     return found
 
 
@@ -107,25 +129,15 @@ def attribute_reads(owner: Scope, name: str, program: Program) -> list[Site] | N
     files = _files_with(program, name, owner)
     if files is None:
         return None
-    return [
-        Site(node, scope)
-        for facts in files
-        for node in facts.reads(facts.tree).of_attribute(name)
-        if _belongs(program, node, scope := facts.scope_of(node), owner)
-    ]
+    found = []
+    for facts in files:
+        classes = (c for c in _reads_by_class(facts, name, program) if c.kind == "class")
+        found += _of_any([c for c in classes if _related(program, c, owner)], name, facts, program)
+    return found
 
 
-def _belongs(program: Program, node: ast.Attribute, scope: Scope, owner: Scope) -> bool:
-    if scope.is_self(node.value):
-        return _related(program, scope.method_class, owner)
-    made = program.instance_of(node.value, scope) or ()
-    return any(isinstance(m, Scope) and m.kind == "class" and _related(program, m, owner) for m in made)
-
-
-def _related(program: Program, one: Scope | None, other: Scope) -> bool:
-    if one is None or one is other:
-        return one is other
-    return other in program.names.bases(one) or one in program.names.bases(other)
+def _related(program: Program, one: Scope, other: Scope) -> bool:
+    return one is other or other in program.names.bases(one) or one in program.names.bases(other)
 
 
 def _files_with(program: Program, word: str, owner: Scope) -> list[ModuleFacts] | None:

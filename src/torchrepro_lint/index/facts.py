@@ -178,7 +178,7 @@ class ModuleFacts:
 
     __slots__ = ("_in_handlers", "_parents", "_reads", "_statements", "aliases", "attribute_sets", "blocks", "calls",
                  "conditions", "definitions", "f_strings", "guard", "handlers", "imported", "imports", "is_own",
-                 "lines", "scope", "source", "star_imports", "subscript_sets", "tree")  # fmt: skip
+                 "lines", "scope", "source", "star_imports", "statements", "subscript_sets", "tree")  # fmt: skip
 
     def __init__(
         self, source: SourceFile, tree: ast.Module, statements: dict[int, tuple[int, int]] | None = None
@@ -203,6 +203,7 @@ class ModuleFacts:
         self.blocks: dict[ast.AST, Any] = {}  # by `dataflow.conditions`, too
         self.definitions: dict[ast.AST, Any] = {}  # kept by `dataflow.reaching_definitions`
         self.imported: dict[Scope, Any] = {}  # kept by `syntax.imports`
+        self.statements: dict[int, str] = {}  # by `fingerprints`
         self._statements = statements
         self._in_handlers: set[int] | None = None
 
@@ -230,16 +231,12 @@ class ModuleFacts:
         """The exact place of an expression, statement, keyword, argument or import alias."""
         while self.f_strings:
             repair_positions(self.f_strings.pop(), self.source)
-        return Range(
-            self._position(node.lineno, node.col_offset),  # type: ignore[attr-defined]
-            self._position(node.end_lineno, node.end_col_offset),  # type: ignore[attr-defined]
-        )
-
-    def _position(self, line: int, byte_column: int) -> Position:
+        at: Any = node
+        first, start, last, end = at.lineno, at.col_offset, at.end_lineno, at.end_col_offset
         if self.source.text.isascii():
-            return Position(line, byte_column + 1)
-        prefix = self.source.line(line).encode()[:byte_column]
-        return Position(line, len(prefix.decode(errors="replace")) + 1)
+            return Range(Position(first, start + 1), Position(last, end + 1))
+        column = self.source.column
+        return Range(Position(first, column(first, start)), Position(last, column(last, end)))
 
     def text(self, node: ast.AST) -> str:
         """The source of `node`, as written."""

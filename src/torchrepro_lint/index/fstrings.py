@@ -45,8 +45,7 @@ def _slice(node: ast.JoinedStr, source: SourceFile) -> tuple[str, int]:
     starts = source.line_starts
 
     def offset(line: int, byte_column: int) -> int:
-        prefix = source.line(line).encode()[:byte_column].decode(errors="replace")
-        return starts[line - 1] + len(prefix)
+        return starts[line - 1] + source.column(line, byte_column) - 1
 
     begin = offset(node.lineno, node.col_offset)
     return source.text[begin : offset(node.end_lineno or node.lineno, node.end_col_offset or 0)], begin

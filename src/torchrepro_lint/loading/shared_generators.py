@@ -15,7 +15,8 @@ from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.references import reads_of_target
 from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.index import FunctionNode, Scope
+from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope
 from torchrepro_lint.loading.loaders import argument, loaders, workers
 from torchrepro_lint.rng.generators import is_given_a_state
 
@@ -144,8 +145,17 @@ def _loaders_of(owner: Scope, program: Program) -> Iterator[Call]:
     name = owner.name.rpartition(".")[2]
     for path in program.project.text.mentioning(name) or [owner.facts.source.path]:
         facts = program.load(str(path))
-        for call in Module(facts, program).calls(loaders().keys()) if facts is not None else ():
-            dataset = argument(call, "dataset")
-            made = program.origins(dataset.node, dataset.scope) if isinstance(dataset, Site) else []
-            if any(isinstance(o, Result) and o.callee is owner for o in made):
-                yield call
+        if facts is not None:
+            yield from _loaders_by_dataset(facts, program).get(owner, ())
+
+
+@remembered
+def _loaders_by_dataset(facts: ModuleFacts, program: Program) -> dict[Scope, list[Call]]:
+    """The loaders of a file, by the classes that their data set may be of."""
+    found: dict[Scope, list[Call]] = {}
+    for call in Module(facts, program).calls(loaders().keys()):
+        dataset = argument(call, "dataset")
+        made = program.origins(dataset.node, dataset.scope) if isinstance(dataset, Site) else []
+        for owner in dict.fromkeys(o.callee for o in made if isinstance(o, Result) and isinstance(o.callee, Scope)):
+            found.setdefault(owner, []).append(call)
+    return found

@@ -15,7 +15,8 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Display, Element, Origin, Parameter, Reference, Result, Unknown
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow.sites import CallSite, Site
+from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope
 from torchrepro_lint.loading.augmentations import draws_by_itself
 from torchrepro_lint.rng.draws import draw_of
@@ -100,11 +101,8 @@ class WorkerCalls:
         made = self.made.get(id(scope.parent)) if scope.parent is not None else None
         if scope.kind not in ("function", "lambda") or not self.is_new(scope, made):
             return
-        body = scope.node.body if isinstance(scope.node, FunctionNode) else [scope.node]
-        for statement in body:
-            for node in ast.walk(statement):
-                if isinstance(node, ast.Call):
-                    self._call(node, scope.facts.scope_of(node))
+        for site in _calls_inside(scope, self.program):
+            self._call(*site)
 
     def _call(self, call: ast.Call, scope: Scope) -> None:
         name = self.program.qualified(call.func, scope)
@@ -211,3 +209,12 @@ class WorkerCalls:
         if random:
             self.found.append(WorkerDraw("own", scope.facts, call.func))
         return random is not None
+
+
+@remembered
+def _calls_inside(function: Scope, program: Program) -> list[CallSite]:  # noqa: ARG001
+    """What the body of a function calls, and what is defined there."""
+    node = function.node
+    body = node.body if isinstance(node, FunctionNode) else [node]
+    calls = (call for statement in body for call in ast.walk(statement) if isinstance(call, ast.Call))
+    return [(call, function.facts.scope_of(call)) for call in calls]

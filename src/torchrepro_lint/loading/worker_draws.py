@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 from torchrepro_lint.dataflow.abstract_values import Display, Result, Unknown
 from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Scope
 from torchrepro_lint.loading.loaders import argument, lacks_generator, lacks_worker_init, loader_calls, workers
 from torchrepro_lint.loading.worker_calls import DrawKind, WorkerCalls, WorkerDraw
@@ -38,6 +40,11 @@ class WorkerDraws:
 
 def worker_draws(call: Call) -> WorkerDraws:
     """What the workers of the loader made by `call` draw from."""
+    return _draws(call, call.program)
+
+
+@remembered
+def _draws(call: Call, program: Program) -> WorkerDraws:  # noqa: ARG001
     calls = WorkerCalls(call.program)
     datasets = _DataSets(calls)
     dataset = argument(call, "dataset")

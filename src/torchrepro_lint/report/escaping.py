@@ -43,6 +43,11 @@ def as_json(value: Any, indent: int | None = 2) -> str:
     return re.sub(_CI_COMMAND, r"#\\u0023", re.sub(f"[{_HIDDEN}]", lambda odd: f"\\u{ord(odd[0]):04x}", text))
 
 
+def as_entities(markup: str) -> str:
+    """The same for markup that is escaped already, as `&#x202e;`."""
+    return re.sub(_CI_COMMAND, "#&#35;", re.sub(f"[{_HIDDEN}]", lambda odd: f"&#x{ord(odd[0]):x};", markup))
+
+
 def _symbol(odd: re.Match[str]) -> str:
     character = odd[0]
     if character in "\t\n\r":

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
+
+from torchrepro_lint.report.escaping import as_json
 
 
 def listed(rows: Iterable[object]) -> Iterator[str]:
     """A list."""
     before = "[\n"
     for row in rows:
-        yield before + json.dumps(row, ensure_ascii=False)
+        yield before + as_json(row, indent=None)
         before = ",\n"
     yield "[]" if before == "[\n" else "\n]"
 
 
 def members(head: Mapping[str, object], name: str, rows: Iterable[object]) -> Iterator[str]:
     """An object with these members, and last the list `name`."""
-    told = (f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)},\n" for key, value in head.items())
-    yield "{" + "".join(told) + f"{json.dumps(name)}: "
+    told = (f"{as_json(key)}: {as_json(value, indent=None)},\n" for key, value in head.items())
+    yield "{" + "".join(told) + f"{as_json(name)}: "
     yield from listed(rows)
     yield "}"

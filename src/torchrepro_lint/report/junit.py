@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from torchrepro_lint.model import Finding, Level
 from torchrepro_lint.report import Context
+from torchrepro_lint.report.escaping import as_entities
 from torchrepro_lint.report.links import rule_url
 from torchrepro_lint.report.places import shown_place
 from torchrepro_lint.report.positions import relative
@@ -77,7 +78,8 @@ def _counts(cases: int, found: Sequence[Finding]) -> str:
 
 def escaped(text: str) -> str:
     """Text for an attribute or an element. XML 1.0 has no way to write most control characters: they are replaced."""
-    return "".join(_ENTITIES.get(character) or (character if _may_stand(character) else "\ufffd") for character in text)
+    found = (_ENTITIES.get(character) or (character if _may_stand(character) else "\ufffd") for character in text)
+    return as_entities("".join(found))
 
 
 def _may_stand(character: str) -> bool:

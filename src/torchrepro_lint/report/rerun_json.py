@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from torchrepro_lint.report import escaping
 from torchrepro_lint.report.rerun_words import bound, recall
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ SCHEMA = 1
 
 def render(outcome: Outcome) -> Iterator[str]:
     """The whole document."""
-    yield json.dumps(as_json(outcome), indent=2, ensure_ascii=False) + "\n"
+    yield escaping.as_json(as_json(outcome)) + "\n"
 
 
 def as_json(outcome: Outcome) -> dict[str, Any]:

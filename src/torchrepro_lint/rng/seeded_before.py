@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 
 from torchrepro_lint.dataflow.conditions import are_exclusive
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.index import Scope, last_name
+from torchrepro_lint.dataflow.sites import CallSite
+from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.project.entries import entries
 
 MAX_DEPTH = 4
@@ -21,23 +22,36 @@ _SEEDS = re.compile(r"seed|determinis|reproduc", re.IGNORECASE)
 
 def may_be_seeded_before(call: ast.Call, scope: Scope, program: Program, depth: int = 0) -> bool:
     """Whether a seed may have been set when `call` runs; true also where no program is known to run it."""
-    above = [site for site in _calls_of(scope.function) if _stands_before(site[0], call)]
-    if any(_may_seed(*site, program) and not are_exclusive(site, (call, scope)) for site in above):
-        return True
     function = scope.function
+    above = (site for site in _seeding_calls(function, program) if _stands_before(site[0], call))
+    if any(not are_exclusive(site, (call, scope)) for site in above):
+        return True
     if function.kind == "module":
         return not entries(scope.facts, program.project)
     callers = program.callers_of(function) if depth < MAX_DEPTH else None
     if callers:
         return any(may_be_seeded_before(c, where, program, depth + 1) for c, where in callers)
-    started = any(_may_seed(c, where, program) for c, where in _calls_of(scope.facts.scope))
+    started = bool(_seeding_calls(scope.facts.scope, program))
     return callers is None or started or not entries(scope.facts, program.project)
 
 
-def _calls_of(function: Scope) -> Iterator[tuple[ast.Call, Scope]]:
-    """The calls that a function, or a module, makes itself."""
-    for sites in function.facts.calls.values():
-        yield from (site for site in sites if site[1].function is function)
+@remembered
+def _seeding_calls(function: Scope, program: Program) -> list[CallSite]:
+    """The calls that a function, or a module, makes itself and that may seed."""
+    return [site for site in _calls_of(function, program) if _may_seed(*site, program)]
+
+
+def _calls_of(function: Scope, program: Program) -> list[CallSite]:
+    return _calls_by_function(function.facts, program).get(function, [])
+
+
+@remembered
+def _calls_by_function(facts: ModuleFacts, program: Program) -> dict[Scope, list[CallSite]]:  # noqa: ARG001
+    found: dict[Scope, list[CallSite]] = {}
+    for sites in facts.calls.values():
+        for site in sites:
+            found.setdefault(site[1].function, []).append(site)
+    return found
 
 
 def _stands_before(one: ast.Call, other: ast.Call) -> bool:
@@ -49,6 +63,9 @@ def _may_seed(call: ast.Call, scope: Scope, program: Program, depth: int = 0) ->
     if _SEEDS.search(name):
         return True
     callee = program.resolve(call.func, scope) if depth < MAX_DEPTH else None
-    if not isinstance(callee, Scope) or callee.kind != "function":
-        return False
-    return any(_may_seed(c, where, program, depth + 1) for c, where in _calls_of(callee))
+    return isinstance(callee, Scope) and callee.kind == "function" and _seeds(callee, depth + 1, program)
+
+
+@remembered
+def _seeds(function: Scope, depth: int, program: Program) -> bool:
+    return any(_may_seed(*site, program, depth) for site in _calls_of(function, program))

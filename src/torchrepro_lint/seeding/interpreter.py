@@ -25,7 +25,7 @@ from torchrepro_lint.rng.draws import Seeder
 from torchrepro_lint.seeding.callees import EXITS, is_parameter
 from torchrepro_lint.seeding.run_by import IMPORTS, Run, handlers, wrappers
 from torchrepro_lint.seeding.seeding import Seeding, Step
-from torchrepro_lint.seeding.state import FRESH, State, by_default, either, joined, level_by_default, replayed
+from torchrepro_lint.seeding.state import FRESH, State, by_default, either, joined, level_by_default, replayed, telling
 from torchrepro_lint.seeding.summaries import Notes, summaries
 from torchrepro_lint.seeding.terms import Attempt, Branch, Fail, Guard, Import, Invoke, Leave, Loop, Select, Term
 from torchrepro_lint.seeding.transfer import Effects
@@ -246,18 +246,20 @@ class _Interpreter:
         if isinstance(item.node, ast.IfExp):
             return either([self._term(item.body, state, frame), self._term(item.orelse, state, frame)])
         effects, before = self.effects, self.effects.deferred
+        arm, effects.arm = effects.arm, len(before)
         is_case = _is_case(test)
         with effects.in_doubt(is_case=is_case, is_rare=truth is Truth.RARELY):
             body, after_body = self._term(item.body, state, frame), effects.deferred
         effects.deferred = before
         with effects.in_doubt(is_case=is_case, is_rare=truth is Truth.USUALLY):
             orelse, after_orelse = self._term(item.orelse, state, frame), effects.deferred
+        effects.arm = arm
         if truth is Truth.RARELY:
             body, orelse, after_body, after_orelse = orelse, body, after_orelse, after_body
         if truth is Truth.UNKNOWN:
-            effects.deferred = joined(before, after_body, after_orelse, max)
+            effects.deferred = telling(joined(before, after_body, after_orelse, max), arm)
             return either([body, orelse])
-        effects.deferred = joined(before, after_body, after_orelse, level_by_default)
+        effects.deferred = telling(joined(before, after_body, after_orelse, level_by_default), arm)
         return by_default(body, orelse)
 
     def _loop(self, item: Loop, state: State, frame: Frame) -> State:

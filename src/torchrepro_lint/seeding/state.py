@@ -69,6 +69,21 @@ def joined(
     return (*kept, *first[count:], *second[count:])
 
 
+def telling(draws: tuple[Witness, ...], start: int) -> tuple[Witness, ...]:
+    """The draws still to come, from `start` on without those of which nothing will be noted: an equal one comes before,
+    and nothing new between the two. Such two stay equal, since both were made in one arm of the branches around."""
+    kept, last, newest = list(draws[:start]), dict[object, int](), start
+    for draw in draws[start:]:
+        key = (draw.draw.family, draw.draw.kind, draw.level, draw.process, draw.sure, draw.is_telling)
+        if last.get(key, -1) >= newest:
+            continue
+        if key not in last:
+            newest = len(kept)
+        last[key] = len(kept)
+        kept.append(draw)
+    return tuple(kept) if len(kept) < len(draws) else draws
+
+
 def replayed(after: State, before: State) -> State:
     """The outcome of an equal earlier run, keeping what was drawn early on this path."""
     if after is None or before is None:

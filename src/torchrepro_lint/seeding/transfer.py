@@ -22,7 +22,7 @@ from torchrepro_lint.rng.generators import is_own
 from torchrepro_lint.rng.predicates import training_mode
 from torchrepro_lint.seeding.discarded import is_never_read, is_only_looked_at
 from torchrepro_lint.seeding.seeding import MAYBE, SEEDED, UNSEEDED, Late, Seeding, SeedMet, Step, Witness
-from torchrepro_lint.seeding.state import Family, State, seeded
+from torchrepro_lint.seeding.state import Family, State, seeded, telling
 
 _SEEDS_BY_NAME = r"(?i)seed|determinis|reproduc"
 _READS = ("get_", "is_", "has_", "add_", "to_", "initial_", "print", "log", "manual_seed")
@@ -54,6 +54,7 @@ class Effects:
         self.drawn_in_workers = 0  # by other generators than torch's
         self.in_use = False  # inside code that runs when an object is used, which is only made here
         self.deferred: tuple[Witness, ...] = ()  # draws of objects that were made, with the seeds set since
+        self.arm = 0  # how many of them were there when the innermost branch began
         self.depending = 0  # how often what a call does depended on the calls that lead to it
 
     @contextmanager
@@ -65,9 +66,10 @@ class Effects:
                 levels.update(dict.fromkeys(seeder.families, SEEDED))
         outer, self.process = self.process, function
         made, self.deferred = self.deferred, ()
+        arm, self.arm = self.arm, 0
         yield tuple(Family(level) for level in levels.values())
         self.finish()
-        self.process, self.deferred = outer, made
+        self.process, self.deferred, self.arm = outer, made, arm
 
     @contextmanager
     def forked(self, function: Scope) -> Iterator[None]:
@@ -190,7 +192,7 @@ class Effects:
         if is_seeded or (draw.family != "torch" and self._is_seeded_by_workers()):
             return state
         if draw.deferred or self.in_use:
-            self.deferred += (witness,)
+            self.deferred = telling((*self.deferred, witness), self.arm)
             return state
         self._record(witness)
         if (old.early is None or (witness.sure and not old.early.sure)) and old.level == UNSEEDED:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import errno
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from itertools import accumulate
 from pathlib import Path
@@ -24,6 +24,7 @@ Kind = Literal["python", "stub", "notebook", "configuration"]
 CONFIGURATIONS = (".yaml", ".yml", ".json", ".toml")
 _KINDS: dict[str, Kind] = {".pyi": "stub", ".ipynb": "notebook", **dict.fromkeys(CONFIGURATIONS, "configuration")}
 _NEWLINE = re.compile(r"\r\n|\r|\n")
+_CONTINUING = re.compile(rb"[\x80-\xbf]")
 MAX_SIZE = 10_000_000  # bytes; the largest file that we know of is generated and has a tenth of that
 MAX_CONFIGURATION = 256_000  # a larger YAML or JSON file holds data, and reading it takes seconds
 PLOTS = 10  # a notebook, most of which is output, may be that many times as large
@@ -41,10 +42,12 @@ class SourceFile:
 
     __slots__ = (
         "_hangs",
+        "_line",
         "_line_starts",
         "_longest_line",
         "_newline",
         "_suppressions",
+        "_wide",
         "bom",
         "cells",
         "digest",
@@ -86,6 +89,8 @@ class SourceFile:
         self._hangs: bool | None = None
         self._newline: str | None = None
         self._suppressions: tuple[Suppression, ...] | None = None
+        self._line = (0, "")  # the last one that was asked for: a line may be long, and have many findings
+        self._wide: dict[int, list[int]] = {}  # by line: where bytes are that continue a character
 
     def __repr__(self) -> str:
         return f"SourceFile({self.rel!r}, {len(self.whole)} characters)"
@@ -176,12 +181,25 @@ class SourceFile:
 
     def line(self, number: int) -> str:
         """The text of a line (1-based) without its newline."""
-        starts = self.line_starts
-        end = starts[number] if number < len(starts) else len(self.text)
-        line = self.text[starts[number - 1] : end]
+        starts, text = self.line_starts, self.whole
+        known, line = self._line
+        if known == number:
+            return line
+        end = starts[number] if number < len(starts) else len(text)
+        line = text[starts[number - 1] : end]
         if line.endswith("\r\n"):
-            return line[:-2]
-        return line[:-1] if line.endswith(("\r", "\n")) else line
+            line = line[:-2]
+        elif line.endswith(("\r", "\n")):
+            line = line[:-1]
+        self._line = number, line
+        return line
+
+    def column(self, line: int, byte: int) -> int:
+        """The column of the character at a byte of a line's UTF-8, which is what `ast` counts."""
+        if line not in self._wide:
+            self._wide[line] = [found.start() for found in _CONTINUING.finditer(self.line(line).encode())]
+        wide = self._wide[line]
+        return min(byte - bisect_left(wide, byte), len(self.line(line))) + 1
 
     def lines(self) -> list[str]:
         """Every line without its newline."""

@@ -224,13 +224,15 @@ def _within_width(facts: ModuleFacts, call: ast.Call, edit: Edit, style: Style) 
     line = source.line(start.line)
     head, tail = line[: start.column - 1], line[start.column - 1 :]
     own = edit.text.removeprefix(", ")
-    width, indent = style.width or _width(source), _argument_indent(facts, call)
+    width = style.width or _width(source)
     if len(head) + len(edit.text) + len(tail) <= width:
         return edit
     if _is_whole_value(facts, call) and (style.hangs or source.hangs):
         return _hanging(facts, call, edit.text.strip(", "), width)
-    if len(indent) + len(own) + len(tail) > width:
+    before = _before_argument(facts, call)
+    if len(before) + len(own) + len(tail) > width:
         return edit
+    indent = _as_blanks(before)
     if _stands_apart(facts, call):
         return _one_a_line(facts, call, edit.text.strip(", "))
     if own != edit.text:
@@ -257,9 +259,11 @@ def _stands_apart(facts: ModuleFacts, call: ast.Call) -> bool:
     return alone and end.line == last.line + 1 and facts.range(call.func).end.line < first.line
 
 
-def _arguments(facts: ModuleFacts, call: ast.Call) -> list[ast.AST]:
+def _arguments(facts: ModuleFacts, call: ast.Call) -> list[ast.expr | ast.keyword]:
     """All arguments as written, in order."""
-    return sorted([*call.args, *call.keywords], key=lambda a: facts.range(a).start)
+    facts.range(call)  # which puts places right
+    arguments: list[ast.expr | ast.keyword] = [*call.args, *call.keywords]
+    return sorted(arguments, key=lambda a: (a.lineno, a.col_offset))
 
 
 def _one_a_line(facts: ModuleFacts, call: ast.Call, new: str) -> Edit:
@@ -267,7 +271,7 @@ def _one_a_line(facts: ModuleFacts, call: ast.Call, new: str) -> Edit:
     source, arguments = facts.source, _arguments(facts, call)
     start, end = facts.range(arguments[0]).start, facts.range(arguments[-1]).end
     comma = source.line(end.line)[end.column - 1 :].find(",") + 1
-    between = f",{source.newline}{_argument_indent(facts, call)}"
+    between = f",{source.newline}{_as_blanks(_before_argument(facts, call))}"
     texts = between.join(_with_new(facts, call, new))
     return Edit(source.rel, Range(start, Position(end.line, end.column + comma)), f"{texts},")
 
@@ -321,8 +325,12 @@ def _is_on_one_line(facts: ModuleFacts, call: ast.Call) -> bool:
     return any(isinstance(a, ast.JoinedStr) for a in facts.ancestors(call))
 
 
-def _argument_indent(facts: ModuleFacts, call: ast.Call) -> str:
-    """What is before the last argument that begins a line; where none does, what is before the first, as blanks."""
+def _before_argument(facts: ModuleFacts, call: ast.Call) -> str:
+    """What is before the last argument that begins a line; where none does, before the first."""
     places = [facts.range(argument).start for argument in _arguments(facts, call)]
     before = [facts.source.line(place.line)[: place.column - 1] for place in places]
-    return next((text for text in reversed(before) if not text.strip()), re.sub(r"\S", " ", before[0]))
+    return next((text for text in reversed(before) if not text.strip()), before[0])
+
+
+def _as_blanks(text: str) -> str:
+    return re.sub(r"\S", " ", text)
