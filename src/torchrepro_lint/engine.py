@@ -263,7 +263,7 @@ class Run:
                 source = self._source(path)
                 if path not in self.overlay:
                     self._seen.setdefault(path, hash(source.document))
-                return build(source)
+                return build(source, is_compact=self.program.project.files.are_many)
         except (SourceError, ParseError) as error:
             where = error.position or Position(1, 1)
             self._failures[path] = tool_finding("TRP001", self.rel(path), where, error.message, source)

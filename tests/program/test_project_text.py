@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from torchrepro_lint.project.text import MAX_SEARCHES, ProjectText
+import pytest
+
+from torchrepro_lint.project.text import MAX_SEARCHES, ProjectText, matches
 from torchrepro_lint.reading import read_regular
 
 FILES = {
@@ -60,3 +62,20 @@ def test_a_pattern_is_tried_where_it_has_a_chance(tmp_path: Path) -> None:
     text = text_of(tmp_path)
     assert text.any_match(re.compile(rb"\bRESET_\w+\(", re.IGNORECASE), (b"reset",)) is True
     assert text.any_match(re.compile(rb"\bwander\(", re.IGNORECASE), (b"wander",)) is False
+
+
+@pytest.mark.parametrize("around", ["{}", "x = 1\n{}", "{}\nlr", "lr = lr\n{}\n", "lr\n\n\n{}\n\nlr\n"])
+@pytest.mark.parametrize(
+    ("text", "is_match"),
+    [
+        ("cfg.LR = 1", True),
+        ("cfg[\n'lr'] = 1", True),
+        ("cfg['lr'] \\\n= 1", True),
+        ("cfg['lr'] == 1", False),
+        ("lrs", False),
+    ],
+)
+def test_only_the_lines_around_a_sign_are_looked_at(around: str, text: str, is_match: bool) -> None:
+    pattern = re.compile(rb"cfg(?:\.lr|\[\s*'lr'\s*\])[\s\\]*=(?!=)", re.IGNORECASE)
+    content = around.format(text).encode()
+    assert matches(pattern, content, (b"lr",)) == matches(pattern, content, ()) == is_match

@@ -186,8 +186,7 @@ class Validity:
             return word in text.bases(listing.contents[path])
         if kind == text.MATCH:
             pattern, flags, *signs = about
-            is_likely = text.has_any([s.encode() for s in signs], listing.contents[path].lower())
-            return is_likely and _compiled(pattern, flags).search(listing.contents[path]) is not None
+            return text.matches(_compiled(pattern, flags), listing.contents[path], [s.encode() for s in signs])
         return word in listing.contents[path]
 
 

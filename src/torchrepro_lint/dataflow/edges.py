@@ -24,6 +24,7 @@ from torchrepro_lint.dataflow.references import (
 from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.dataflow.use import ANY, ESCAPED, STOP, Argument, Held, Step, Steps, Use
 from torchrepro_lint.index import FunctionNode, Scope
+from torchrepro_lint.index.compact import by_kind
 
 _ADDS = {"append": 0, "appendleft": 0, "add": 0, "put": 0, "insert": 1}  # the place of the new item
 _SAME_ITEMS = frozenset({"builtins.list", "builtins.tuple", "builtins.iter", "builtins.reversed", "builtins.sorted"})
@@ -361,7 +362,7 @@ def _ignored(*_: object) -> Steps:
     return STOP
 
 
-_EDGES: dict[type[ast.AST], Callable[[Use[Any], Any, Edges], Steps]] = {
+_KINDS: dict[type, Callable[[Use[Any], Any, Edges], Steps]] = {
     ast.Assign: _assigned, ast.AnnAssign: _annotated, ast.AugAssign: _added, ast.NamedExpr: _named,
     ast.IfExp: _same, ast.BoolOp: _same, ast.Await: _same, ast.BinOp: _summed,
     ast.Tuple: _packed, ast.List: _packed, ast.Dict: _entry, ast.Starred: _starred,
@@ -373,3 +374,4 @@ _EDGES: dict[type[ast.AST], Callable[[Use[Any], Any, Edges], Steps]] = {
     ast.Compare: _ignored, ast.Expr: _ignored, ast.Assert: _ignored, ast.If: _ignored, ast.While: _ignored,
     ast.UnaryOp: _ignored, ast.FormattedValue: _ignored, ast.Delete: _ignored,
 }  # fmt: skip
+_EDGES = by_kind(_KINDS)

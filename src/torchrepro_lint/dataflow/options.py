@@ -48,6 +48,7 @@ class Options:
         self._count = 0  # of the files that the tables have
         self._with_option: dict[str, Declared] = {}
         self._with_setting: dict[str, Declared] = {}
+        self._with_sets: dict[str, list[ModuleFacts]] = {}  # of attributes
 
     def values(self, expr: ast.expr, scope: Scope, frame: Frame | None, depth: int = 0) -> list[Default] | None:
         """Every value that `expr` has by default, or None when that is unknown."""
@@ -104,7 +105,8 @@ class Options:
         """What `self.name` holds by the constructions of the object, if they are known and over."""
         if not scope.is_self(expr.value) or scope.function is not frame.function or is_constructor(scope.function):
             return None
-        if any(_sets_of_others(expr.attr, facts) for facts in self._files):
+        self._take_in_new_files()
+        if any(_sets_of_others(expr.attr, facts) for facts in self._with_sets.get(expr.attr, ())):
             return None
         made = constructions(frame, self._program)
         found = _joined([self._set_by(constructed, expr.attr, owner, depth + 1) for constructed in made or ()])
@@ -208,6 +210,8 @@ class Options:
                 self._with_option.setdefault(name, declared)
             for name in declared.settings:
                 self._with_setting.setdefault(name, declared)
+            for name in facts.attribute_sets:
+                self._with_sets.setdefault(name, []).append(facts)
         self._count = len(self._files)
 
     def truth(self, test: ast.expr, scope: Scope, frame: Frame | None) -> Truth:

@@ -18,6 +18,7 @@ from torchrepro_lint.dataflow.evaluate import Evaluation, Values
 from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.dataflow.store import COUNTED, CUT, NAMED, Store
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
+from torchrepro_lint.index.compact import by_kind
 from torchrepro_lint.project.names import Target, Variable
 from torchrepro_lint.project.project import Project
 from torchrepro_lint.project.unknown import UNKNOWN, Opaque
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 
 V = TypeVar("V")
 MAX_CALLEES = 4  # that one call is taken to run
-_MAY_BE_CODE = frozenset((ast.Lambda, ast.Name, ast.Attribute, ast.Call))  # what can be a function, or wrap one
+# What can be a function, or wrap one.
+_MAY_BE_CODE = frozenset(by_kind(dict.fromkeys((ast.Lambda, ast.Name, ast.Attribute, ast.Call))))
 _BUILTIN_METHODS = frozenset(name for kind in (str, list, dict, set, tuple) for name in dir(kind)) - {"__init__"}
 
 

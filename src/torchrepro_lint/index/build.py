@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 from torchrepro_lint.index.binding import all_arguments, bind, bind_parameters, bind_target, enter
+from torchrepro_lint.index.compact import KINDS, by_kind, compact
 from torchrepro_lint.index.facts import ITEM, Binding, FunctionNode, ModuleFacts, ParseError, Scope, last_name
 from torchrepro_lint.model import Position
 from torchrepro_lint.source import SourceFile
@@ -16,13 +17,14 @@ from torchrepro_lint.source import SourceFile
 Pending: TypeAlias = "list[tuple[ast.AST, Scope]]"
 
 
-def build(source: SourceFile) -> ModuleFacts:
-    """Parse and index one file. Raises `ParseError`."""
+def build(source: SourceFile, *, is_compact: bool = False) -> ModuleFacts:
+    """Parse and index one file, whose tree is small or quickly made. Raises `ParseError`."""
     if source.kind == "configuration":
         from torchrepro_lint.index.configuration import configuration  # few programs have one
 
         return configuration(source)
-    facts = ModuleFacts(source, _parse(source))
+    tree = _parse(source)
+    facts = ModuleFacts(source, compact(tree, source.whole.count("\n") + 1) if is_compact else tree)
     _walk(facts)
     return facts
 
@@ -43,11 +45,11 @@ def _parse(source: SourceFile) -> ast.Module:
 
 
 # Nodes without children that matter; None stands for a missing key, default or value.
-_LEAVES = frozenset(
-    c for c in vars(ast).values()
-    if isinstance(c, type) and issubclass(c, ast.Name | ast.Constant | ast.Pass | ast.Break | ast.Continue | ast.alias
-                                          | ast.expr_context | ast.operator | ast.unaryop | ast.cmpop | ast.boolop)
-) | {type(None)}  # fmt: skip
+_LEAVES = frozenset(by_kind(dict.fromkeys(
+    c for c in KINDS
+    if issubclass(c, ast.Name | ast.Constant | ast.Pass | ast.Break | ast.Continue | ast.alias
+                  | ast.expr_context | ast.operator | ast.unaryop | ast.cmpop | ast.boolop)
+))) | {type(None)}  # fmt: skip
 _NOT_NODES = frozenset({"ctx", "op", "ops", "id", "attr", "arg", "kind", "type_comment", "name", "module", "level",
                         "names", "asname", "is_async", "simple", "rest", "type_ignores", "conversion", "kwd_attrs",
                         "type_params", "tag", "lineno"})  # fmt: skip
@@ -60,7 +62,7 @@ def _fields_with_nodes(node: type[ast.AST]) -> tuple[str, ...]:
     return tuple(reversed([f for f in node._fields if f not in _NOT_NODES]))
 
 
-_FIELDS = {c: _fields_with_nodes(c) for c in vars(ast).values() if isinstance(c, type) and issubclass(c, ast.AST)}
+_FIELDS = by_kind({kind: _fields_with_nodes(kind) for kind in KINDS})
 
 
 def _walk(facts: ModuleFacts) -> None:
@@ -266,7 +268,7 @@ def _joined(node: ast.AST, scope: Scope, pending: Pending) -> bool:
     return False
 
 
-_HANDLERS: dict[type[ast.AST], Callable[[ast.AST, Scope, Pending], bool]] = {
+_HANDLERS: dict[type, Callable[[ast.AST, Scope, Pending], bool]] = {
     ast.FunctionDef: _function, ast.AsyncFunctionDef: _function, ast.Lambda: _lambda, ast.ClassDef: _class,
     ast.ListComp: _comprehension, ast.SetComp: _comprehension, ast.GeneratorExp: _comprehension,
     ast.DictComp: _comprehension, ast.Call: _call, ast.Assign: _assign, ast.AnnAssign: _annotated,
@@ -277,3 +279,4 @@ _HANDLERS: dict[type[ast.AST], Callable[[ast.AST, Scope, Pending], bool]] = {
 }  # fmt: skip
 if sys.version_info < (3, 12):
     _HANDLERS[ast.JoinedStr] = _joined
+_HANDLERS = by_kind(_HANDLERS)

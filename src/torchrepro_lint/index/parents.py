@@ -9,12 +9,14 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Any
 
+from torchrepro_lint.index.compact import KINDS, WITHOUT_PLACE, by_kind
+
 _PLAIN = frozenset({"ctx", "op", "ops", "id", "attr", "arg", "kind", "type_comment", "module", "level", "asname",
                     "is_async", "simple", "rest", "type_ignores", "conversion", "kwd_attrs", "tag"})  # fmt: skip
-_KINDS = [kind for kind in vars(ast).values() if isinstance(kind, type) and issubclass(kind, ast.AST)]
-_PLACELESS = {ast.comprehension, ast.arguments, ast.withitem, ast.match_case}
-_HELD: set[object] = {kind for kind in _KINDS if kind._attributes or kind in _PLACELESS}
-_HOLDING = {kind: tuple(name for name in kind._fields if name not in _PLAIN) for kind in _KINDS} | {ast.Constant: ()}
+_HELD: set[object] = set(by_kind(dict.fromkeys(kind for kind in KINDS if kind._attributes or kind in WITHOUT_PLACE)))
+_HOLDING = by_kind(
+    {kind: tuple(name for name in kind._fields if name not in _PLAIN) for kind in KINDS} | {ast.Constant: ()}
+)
 
 
 class Parents:

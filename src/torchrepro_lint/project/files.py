@@ -20,8 +20,9 @@ from torchrepro_lint.tracking import Tracker, Untracked
 CODE, TEXT, OUTLINE, SEARCH_PATH = "code", "text", "outline", "search path"
 MATCHES = "matches"  # a regular expression, anywhere in its text
 
-MAX_LINES_HELD = 160_000  # about 220 MB of syntax trees; beyond, the least recently used files are freed
-LINES_KEPT = 120_000  # so that this is rare: all that was worked out is forgotten with them
+PLAIN_LINES = 40_000  # about 55 MB of syntax trees; the next files' are compact, which takes longer to make
+MAX_LINES_HELD = 330_000  # about 200 MB; beyond, the least recently used files are freed
+LINES_KEPT = 250_000  # so that this is rare: all that was worked out is forgotten with them
 
 
 class Files:
@@ -44,6 +45,11 @@ class Files:
         self._lines = 0
         self._outlines: dict[str, Outline | None] = {}
         self._search_paths: dict[str, SearchPath] = {}
+
+    @property
+    def are_many(self) -> bool:
+        """Whether the next file's tree should be compact, since many are held."""
+        return self._lines > PLAIN_LINES
 
     def load(self, path: str) -> ModuleFacts | None:
         """The facts of a file; None for a folder and a file that cannot be read."""

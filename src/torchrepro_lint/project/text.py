@@ -6,7 +6,7 @@ Knows bytes alone. When many words were asked for, it is read once more for all 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -112,16 +112,17 @@ class ProjectText:
         self._tracker.note((HAS, str(path), pattern.pattern.decode(), str(pattern.flags)), found)
         return found
 
-    def any_match(self, pattern: re.Pattern[bytes], signs: Sequence[bytes] = (b"",)) -> bool | None:
-        """Whether any file's text matches, which it can only where it has one of `signs`, in any case; None when the
-        project is too large."""
-        if self._contents is None:
+    def any_match(self, pattern: re.Pattern[bytes], signs: Sequence[bytes] = ()) -> bool | None:
+        """Whether any file's text matches, of which one of `signs` is part, if any are given, in any case; None when
+        the project is too large."""
+        contents = self._contents
+        if contents is None:
             return None
         if pattern not in self._matches:
-            likely = ((path, text) for path, text in self._contents.items() if has_any(signs, text.lower()))
-            self._matches[pattern] = [path for path, text in likely if pattern.search(text)]
-        words = (sign.decode() for sign in signs)
-        self._tracker.note((MATCH, pattern.pattern.decode(), str(pattern.flags), *words), self._matches[pattern])
+            self._matches[pattern] = [path for path, text in contents.items() if matches(pattern, text, signs)]
+        if self._tracker.is_on:
+            words = (sign.decode() for sign in signs)
+            self._tracker.note((MATCH, pattern.pattern.decode(), str(pattern.flags), *words), self._matches[pattern])
         return bool(self._matches[pattern])
 
     def containing(self, part: str) -> list[Path] | None:
@@ -183,9 +184,23 @@ class ProjectText:
         return self._words.get(word, [])
 
 
-def has_any(signs: Iterable[bytes], content: bytes) -> bool:
-    """Whether one of these is in it."""
-    return any(sign in content for sign in signs)
+def matches(pattern: re.Pattern[bytes], text: bytes, signs: Sequence[bytes]) -> bool:
+    """Whether a text matches; where one of `signs` is part of each match, only the lines around them are looked at."""
+    if not signs:
+        return pattern.search(text) is not None
+    lowered = text.lower()
+    return any(pattern.search(text, *place) for sign in signs for place in _lines_around(sign, lowered))
+
+
+def _lines_around(sign: bytes, text: bytes) -> Iterator[tuple[int, int]]:
+    """From where to where each line with a sign goes, with the line before and the line after."""
+    at = text.find(sign)
+    while at >= 0:
+        begin = text.rfind(b"\n", 0, max(text.rfind(b"\n", 0, at), 0)) + 1
+        end = text.find(b"\n", at)
+        after = text.find(b"\n", end + 1) if end >= 0 else -1
+        yield begin, after if after >= 0 else len(text)
+        at = text.find(sign, end) if end >= 0 else -1
 
 
 def is_front(path: Path, packages: Collection[str]) -> bool:
