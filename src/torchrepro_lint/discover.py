@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from torchrepro_lint.globs import Globs, gitignore_patterns
-from torchrepro_lint.reading import Reach, read_regular, read_start
+from torchrepro_lint.reading import CONFIGURATIONS, Reach, read_regular, read_start
 from torchrepro_lint.settings import Settings
-from torchrepro_lint.source import CONFIGURATIONS
 
 SUFFIXES = (".py", ".pyi", ".ipynb")
 NATIVE_SUFFIXES = (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".h", ".hpp", ".hip")

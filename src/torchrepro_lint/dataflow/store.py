@@ -10,9 +10,9 @@ from collections.abc import Callable, Hashable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar, cast
 
+from torchrepro_lint.project.kinds import CUT
 from torchrepro_lint.tracking import Memo, Tracker
 
-CUT = "cut"  # the kind under which a bound that was hit is noted, which nothing can change
 Question = ParamSpec("Question")
 Answer = TypeVar("Answer")
 
