@@ -6,6 +6,7 @@ one folder. Resolves nothing, and does not say what a specifier means.
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -75,16 +76,25 @@ def of_pyproject(path: Path, document: Mapping[str, Any]) -> Iterator[Requiremen
 def of_lists(folder: Path, refused: Refused = lambda path, reason: None) -> Iterator[Requirement]:
     """What `requirements.txt`, then its siblings such as `requirements-dev.txt`, ask for; `refused` is told of those
     that cannot be read."""
-    for path in sorted(folder.glob("requirements*.txt"), key=lambda path: (len(path.name), path.name)):
+    for path in sorted(_named(folder, "requirements", ".txt"), key=lambda path: (len(path.name), path.name)):
         for line in _lines(path, refused):
             yield from _requirement(path, line)
 
 
 def of_environments(folder: Path, refused: Refused = lambda path, reason: None) -> Iterator[Requirement]:
     """What the conda environments `environment.yml` and the like ask for, from conda and from pip."""
-    for path in sorted((*folder.glob("*env*.yml"), *folder.glob("*env*.yaml"))):
+    for path in sorted(path for path in _named(folder, "", (".yml", ".yaml")) if "env" in path.stem):
         for line in _lines(path, refused):
             yield from _in_environment(path, line.strip())
+
+
+def _named(folder: Path, start: str, end: str | tuple[str, ...]) -> list[Path]:
+    """The files of a folder whose names begin and end like that; a pattern would take as long as all else here."""
+    try:
+        names = {name: os.path.normcase(name) for name in os.listdir(folder)}  # noqa: PTH208
+    except OSError:
+        return []
+    return [folder / name for name, plain in names.items() if plain.startswith(start) and plain.endswith(end)]
 
 
 def _lines(path: Path, refused: Refused) -> list[str]:
