@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from torchrepro_lint import cards, checks, selection
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.discover import configuration_files, native_files, python_files
+from torchrepro_lint.discover import configuration_files, named_from, native_files
 from torchrepro_lint.elements import Position
 from torchrepro_lint.index import ModuleFacts, ParseError, build
 from torchrepro_lint.project.folders import Folders
@@ -33,12 +33,13 @@ if TYPE_CHECKING:
 
 
 class Subject(NamedTuple):
-    """What is checked: the project at `root`, with the `settings` that hold there, of which the files `asked` for are
-    read wherever they lie. With `keep_suppressed` it is told what comments silence."""
+    """What is checked: the project at `root`, with the `settings` that hold there, and all its Python `files`;
+    those `asked` for are read wherever they lie. With `keep_suppressed` it is told what comments silence."""
 
     root: Path
     resolver: SettingsSource
     settings: Settings
+    files: Callable[[], tuple[Path, ...]]
     asked: frozenset[Path]
     torch_version: str | None
     evidence: Sequence[Measured]
@@ -47,7 +48,7 @@ class Subject(NamedTuple):
 
     def rel(self, path: Path) -> str:
         """`path` as findings name it."""
-        return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else path.as_posix()
+        return named_from(self.root, path)
 
     def timed(self, kind: Kind, name: str) -> AbstractContextManager[None]:
         """Count the time of a block where that is asked for."""
@@ -88,7 +89,7 @@ class Checker:
         project = Project(
             root,
             self._read,
-            files=lambda: python_files(root, settings),
+            files=self._subject.files,
             configurations=lambda: configuration_files(root, settings),
             native_files=lambda: native_files(root, settings),
             sources=[settings.base / s for s in settings.src],

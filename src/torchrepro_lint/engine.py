@@ -12,13 +12,13 @@ import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from torchrepro_lint import selection
-from torchrepro_lint.discover import discover, project_root, python_files
+from torchrepro_lint.discover import discover, named_from, project_root, python_files
 from torchrepro_lint.elements import Level, Safety
 from torchrepro_lint.project.folders import Folders
 from torchrepro_lint.project.kinds import CUT
@@ -152,6 +152,7 @@ class Run:
         with self.timed("step", "finding files"):
             found = discover(request.paths, request.resolver.for_path, force_exclude=request.force_exclude)
         self.files, self.missing = found.files, found.missing
+        self._found = found
         self.problems = [f"{path}: {reason}" for path, reason in found.unreadable]
         self.outside = found.outside
         if request.stdin:
@@ -159,6 +160,7 @@ class Run:
             self.overlay.setdefault(path, text)
             self.files = (path,)
         self.by_rel = {self.rel(path): path for path in self.files}
+        self._by_folder: dict[str, Settings] = {}
         self.suppressed: dict[Path, list[Finding]] = {}
         self.is_fixing = False
         self._asked = frozenset(self.files)
@@ -181,6 +183,12 @@ class Run:
         return self.request.timings.of(kind, name) if self.request.timings is not None else nullcontext()
 
     @cached_property
+    def _listing(self) -> tuple[Path, ...]:
+        """All Python files of the project."""
+        is_known = self._found.is_whole and self._found.root == self.root
+        return self._found.files if is_known else python_files(self.root, self._settings)
+
+    @cached_property
     def checker(self) -> Checker:
         """What reads and checks files."""
         from torchrepro_lint.checking import Checker, Subject
@@ -190,6 +198,7 @@ class Run:
             self.root,
             request.resolver,
             settings,
+            lambda: self._listing,
             self._asked,
             request.torch_version or settings.torch or self._declared_torch,
             self._evidence,
@@ -214,7 +223,7 @@ class Run:
             folder,
             name_of(folder, (self.root, settings._replace(origins=(), **_OF_FILES), *asked)),
             self.tracker,
-            listing=lambda: python_files(self.root, settings),
+            listing=lambda: self._listing,
             read=self.content,
             folders=self.folders,
             project=lambda: self.program.project,
@@ -237,7 +246,7 @@ class Run:
 
     def rel(self, path: Path) -> str:
         """`path` as findings name it."""
-        return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else path.as_posix()
+        return named_from(self.root, path)
 
     def change(self, path: Path, text: str | None) -> None:
         """Let `text` stand in for the file from now on; None for what is on disk."""
@@ -268,17 +277,27 @@ class Run:
             self._keep(path, rests, findings)
         return findings
 
-    def kept(self, path: Path) -> list[Finding] | None:
-        """What an earlier run found in a file, where it holds. Edits are made of no text but the one that is read."""
+    def known(self, files: Sequence[Path]) -> dict[Path, list[Finding]]:
+        """The findings of those files of which what an earlier run found holds."""
+        found: dict[Path, list[Finding]] = {}
         if self.cache is None:
-            return None
+            return found
         try:
-            with limited(self._seconds):
-                findings, suppressed = map(_decoded, self.cache.answer(self._key(path)) or ())
-        except (ValueError, TypeError):  # nothing is known, or what is kept is no finding
-            return None
+            with self.timed("step", "asking the cache"), limited(self._seconds) as renew:
+                for path in files:
+                    renew()
+                    kept = self._kept(path, self.cache)
+                    if kept is not None:
+                        found[path] = kept
         except TimeLimitError:  # a cache that nobody of us wrote
             self.cache = None
+        return found
+
+    def _kept(self, path: Path, cache: Cache) -> list[Finding] | None:
+        """What an earlier run found in a file, where it holds. Edits are made of no text but the one that is read."""
+        try:
+            findings, suppressed = map(_decoded, cache.answer(self._key(path)) or ())
+        except (ValueError, TypeError):  # nothing is known, or what is kept is no finding
             return None
         if self.is_fixing and any(finding.fix is not None for finding in findings):
             return None
@@ -339,8 +358,11 @@ class Run:
 
     def _key(self, path: Path) -> str:
         """The name of a file's findings: they are those of the rules that are enabled there."""
-        codes = selection.enabled(self.request.resolver.for_path(path), path)
-        return f"{','.join(sorted(codes))}|{self.rel(path)}"
+        folder = os.path.dirname(path)  # noqa: PTH120 - for each of thousands of files
+        settings = self._by_folder.get(folder)
+        if settings is None:
+            settings = self._by_folder[folder] = self.request.resolver.for_path(path)
+        return f"{_listed(selection.enabled(settings, path))}|{self.rel(path)}"
 
     def jobs(self, files: int) -> int:
         """In how many processes so many files are checked."""
@@ -429,14 +451,9 @@ def check_files(run: Run, files: Sequence[Path], progress: Progress | None = Non
 
 def _each(run: Run, files: Sequence[Path]) -> Iterator[tuple[Path, list[Finding]]]:
     """Each file with its findings: first those that are known, then the others, in several processes if that pays."""
-    new = []
-    for path in files:
-        with run.timed("step", "asking the cache"):
-            kept = run.kept(path)
-        if kept is None:
-            new.append(path)
-        else:
-            yield path, kept
+    known = run.known(files)
+    new = [path for path in files if path not in known]
+    yield from known.items()
     if run.request.timings is not None:
         run.request.timings.known += len(files) - len(new)
         run.request.timings.checked += len(new)
@@ -558,6 +575,11 @@ def _each_once(findings: Sequence[Finding]) -> list[Finding]:
             kept.append(finding)
         seen.add(key)
     return kept
+
+
+@lru_cache(maxsize=64)
+def _listed(codes: frozenset[str]) -> str:
+    return ",".join(sorted(codes))
 
 
 def _encoded(findings: Sequence[Finding]) -> list[Any]:
