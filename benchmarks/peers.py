@@ -2,8 +2,8 @@
 """What this linter and its peers cost on the same files, and how much of what they report is about reproducibility.
 
 One run of each, in turn, as its users run it but in one process where it can be asked for; CPU time, beside `ast.parse`
-of the same files. A tool that is not installed or fails is left out, and said to be; EXAM_<TOOL> names a program in another
-environment, as for the exam, which says how the tools are run and read.
+of the same files. A tool that is not installed or fails is left out, and said to be; EXAM_<TOOL> names a program in
+another environment, as for the exam, which says how the tools are run and read.
 
     EXAM_TORCHFIX=~/tf/bin/torchfix python benchmarks/peers.py ~/programs/accelerate
 """
