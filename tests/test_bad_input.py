@@ -187,7 +187,7 @@ def test_a_crash_of_a_check_is_one_finding_not_the_end(tmp_path: Path) -> None:
     assert "oops" in done.stdout
     assert "good.py:2:1: TRP401" in done.stdout
     (told,) = [line for line in done.stdout.splitlines() if "TRP003" in line and "other.py" in line]
-    assert f"(at test_bad_input.py:{check.__code__.co_firstlineno + 1} < engine.py:" in told
+    assert f"(at test_bad_input.py:{check.__code__.co_firstlineno + 1} < checking.py:" in told
     assert f"torchrepro-lint {__version__}, Python 3." in told
     assert f"please report this line at {ISSUES}, with the file" in told
 

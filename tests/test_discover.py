@@ -308,3 +308,15 @@ def test_every_file_of_a_project_under_given_settings(tmp_path: Path) -> None:
     make(tmp_path, "a.py", "b/c.py", "b/d.py", ".venv/e.py")
     settings = Settings(tmp_path, extend_exclude=("b/d.py",))
     assert names(python_files(tmp_path, settings), tmp_path) == ["a.py", "b/c.py"]
+
+
+def test_what_is_found_is_the_whole_project_where_one_configuration_holds_everywhere(tmp_path: Path) -> None:
+    make(tmp_path, "a.py", "sub/b.py", "build/c.py")
+    (tmp_path / "pyproject.toml").write_text("")
+    whole = find(tmp_path)
+    assert whole.is_whole
+    assert whole.files == python_files(tmp_path, Settings(tmp_path))
+    assert not find(tmp_path / "sub").is_whole
+    assert not find(tmp_path, tmp_path / "build").is_whole
+    (tmp_path / "sub/torchrepro-lint.toml").write_text('exclude = ["b.py"]')
+    assert not find(tmp_path).is_whole

@@ -45,7 +45,7 @@ def cleaned(text: str, *findings: tuple[str, int]) -> str:
     """`text` after taking out what is unused, one edit a round, for edits on one line may touch."""
     while left := judged(text, *findings):
         source = source_of(text)
-        edit = removal(source, left[0])
+        edit = Edit(source.rel, *removal(source, left[0]))
         start, end = source.offset(edit.range.start), source.offset(edit.range.end)
         text = text[:start] + edit.text + text[end:]
     return text

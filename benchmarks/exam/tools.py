@@ -22,6 +22,7 @@ from scoring import Report
 
 HERE = Path(__file__).parent
 MINUTES = 20
+UNKNOWN = "of an unknown version"
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Tool:
         else:
             done = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
         found = re.search(r"\d+(\.\w+)+", done.stdout)
-        return found[0] if found else "of an unknown version"
+        return found[0] if found else UNKNOWN
 
     def reports(self, path: str, folder: Path) -> list[Report]:
         """What it reports on a folder. A tool that fails reports nothing, and the failure is told."""

@@ -12,12 +12,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from torchrepro_lint.engine import Narrowing, Request, Run, SettingsSource, check_files
+from torchrepro_lint.engine import Narrowing, Request, Run, check_files
 from torchrepro_lint.fingerprints import Identity, identity
 from torchrepro_lint.git import Repository
 from torchrepro_lint.model import Finding, Location
-from torchrepro_lint.settings import Settings
-from torchrepro_lint.source import CONFIGURATIONS, SourceError, SourceFile, source_from_bytes
+from torchrepro_lint.reading import CONFIGURATIONS
+from torchrepro_lint.settings import Settings, SettingsSource
+from torchrepro_lint.source import SourceError, SourceFile, source_from_bytes
 
 
 def since(revision: str, request: Request, root: Path) -> Narrowing:
@@ -63,7 +64,7 @@ class _Changes:
             return False
         if place.path not in self.old_names:
             return True
-        source = run.text(self.root / place.path)
+        source = run.checker.text(self.root / place.path)
         if source is None:
             return True
         lines = self._changed_lines(source)

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import ast
+import platform
+import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
+from traceback import extract_tb
 from typing import TYPE_CHECKING
 
+from torchrepro_lint import ISSUES, __version__
 from torchrepro_lint.cards import load_card
 from torchrepro_lint.checks import Draft, Place
 from torchrepro_lint.checks.listed import listed
 from torchrepro_lint.index import ModuleFacts
-from torchrepro_lint.model import Certainty, Finding, Fix, Level, Location, Position, Range, Related, Safety
+from torchrepro_lint.model import Certainty, Edit, Finding, Fix, Level, Location, Position, Range, Related, Safety
 from torchrepro_lint.project.entries import is_test
 from torchrepro_lint.source import SourceFile
 from torchrepro_lint.suppression import Unused, removal
 
 if TYPE_CHECKING:
     from torchrepro_lint.cards import Card
+
+MAX_FRAMES = 5  # of a crash that are told
 
 
 def complete(code: str, draft: Draft, facts: ModuleFacts) -> Finding:
@@ -68,6 +75,25 @@ def tool_finding(code: str, rel: str, where: Position, message: str, source: Sou
     return Finding(code, card.name, card.level, card.certainty, message, location, help=card.help)
 
 
+def crash(rule: str, rel: str, error: Exception) -> Finding:
+    """TRP003 for a rule that failed, with all that whoever mends it needs to know."""
+    frames = [f"{Path(frame.filename).name}:{frame.lineno}" for frame in reversed(extract_tb(error.__traceback__))]
+    told = re.sub(r" at 0x[0-9a-fA-F]+", "", f"{type(error).__name__}: {error}")  # the same in every run
+    return failed(rule, rel, told, " < ".join(tuple(dict.fromkeys(frames))[:MAX_FRAMES]))
+
+
+def failed(rule: str, rel: str, error: str, place: str) -> Finding:
+    """TRP003."""
+    told = {
+        "rule": rule,
+        "error": error,
+        "place": place,
+        "versions": f"torchrepro-lint {__version__}, Python {platform.python_version()}",
+        "address": ISSUES,
+    }
+    return tool_finding("TRP003", rel, Position(1, 1), fill(load_card("TRP003").message, told))
+
+
 def unused_suppression(source: SourceFile, unused: Unused) -> Finding:
     """TRP002: which parts of a suppression silenced nothing, and the edit that removes them."""
     card = load_card("TRP002")
@@ -79,7 +105,8 @@ def unused_suppression(source: SourceFile, unused: Unused) -> Finding:
     elif unused.idle:
         parts.append(f"{', '.join(unused.idle)} silenced nothing here")
     message = fill(card.message, {"problem": "; ".join(parts) or "it silenced nothing here"})
-    fix = Fix(Safety.SAFE, card.fix_title, (removal(source, unused),)) if unused.meant_for is None else None
+    edit = Edit(source.rel, *removal(source, unused))
+    fix = Fix(Safety.SAFE, card.fix_title, (edit,)) if unused.meant_for is None else None
     where = source.location(unused.item.range)
     statement = source.slice(unused.item.range)
     return Finding(
@@ -89,7 +116,7 @@ def unused_suppression(source: SourceFile, unused: Unused) -> Finding:
 
 def no_python(source: SourceFile) -> Iterator[Finding]:
     """TRP004, for a notebook whose code is all in other languages."""
-    if source.kind != "notebook" or source.cells:
+    if source.cells:
         return
     from torchrepro_lint.source.notebook import languages
 

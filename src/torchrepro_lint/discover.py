@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from torchrepro_lint.globs import Globs, gitignore_patterns
-from torchrepro_lint.reading import Reach, read_regular, read_start
+from torchrepro_lint.reading import CONFIGURATIONS, Reach, read_regular, read_start
 from torchrepro_lint.settings import Settings
-from torchrepro_lint.source import CONFIGURATIONS
 
 SUFFIXES = (".py", ".pyi", ".ipynb")
 NATIVE_SUFFIXES = (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".h", ".hpp", ".hip")
@@ -33,13 +32,15 @@ _Wanted = Callable[["os.DirEntry[str]", Reach], bool]
 
 class Discovery(NamedTuple):
     """Absolute, sorted paths: `files` to check, `missing` ones that were named, and folders with the reason
-    why they cannot be listed. `root` is the project's folder, `outside` are links out of it, which are not followed."""
+    why they cannot be listed. `root` is the project's folder, `outside` are links out of it, which are not followed.
+    `is_whole` says that `files` are all Python files of the project, under the same settings everywhere."""
 
     files: tuple[Path, ...]
     missing: tuple[Path, ...]
     unreadable: tuple[tuple[Path, str], ...]
     root: Path
     outside: tuple[Path, ...] = ()
+    is_whole: bool = False
 
 
 def discover(paths: Sequence[Path], settings_for: SettingsFor, *, force_exclude: bool) -> Discovery:
@@ -62,7 +63,8 @@ def discover(paths: Sequence[Path], settings_for: SettingsFor, *, force_exclude:
             walk.add(str(path), is_link=os.path.islink(path))
     files = walk.files()
     unreadable = tuple(sorted(set(walk.unreadable)))
-    return Discovery(files, tuple(sorted(set(missing))), unreadable, root, tuple(sorted(walk.outside)))
+    is_whole = [*map(_absolute, paths)] == [root] and walk.is_uniform and not force_exclude
+    return Discovery(files, tuple(sorted(set(missing))), unreadable, root, tuple(sorted(walk.outside)), is_whole)
 
 
 def python_files(root: Path, settings: Settings) -> tuple[Path, ...]:
@@ -84,6 +86,14 @@ def _files(root: Path, settings: Settings, is_wanted: _Wanted) -> tuple[Path, ..
     walk = _Walk(lambda _: settings, [root], is_wanted)
     walk.folder(_absolute(root))
     return walk.files()
+
+
+def named_from(root: Path, path: Path) -> str:
+    """A file as it is named below a project's root, with `/`; one that is not below it by all of its path."""
+    top, name = str(root).rstrip(os.sep) + os.sep, str(path)
+    if name.startswith(top):  # as nearly all do: a Path takes ten times as long to say so
+        return name[len(top) :].replace(os.sep, "/")
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
 
 
 def project_root(paths: Sequence[Path]) -> Path:
@@ -117,6 +127,12 @@ class _Walk:
         self._links: dict[str, str] = {}
         self._linked_folders: dict[str, list[_Rules]] = {}
         self._seen_folders: set[str] = set()
+        self._settings: set[Settings] = set()
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether all folders that were looked into have the same settings."""
+        return len(self._settings) <= 1
 
     def files(self) -> tuple[Path, ...]:
         """Everything found, sorted; looks into linked folders last."""
@@ -222,6 +238,7 @@ class _Walk:
     def _excludes_of(self, folder: Path) -> _Rules:
         """The excludes that hold in a folder; outside its settings' own folder only bare names can match."""
         settings = self.settings_for(folder)
+        self._settings.add(settings)
         base = str(settings.base) if folder.is_relative_to(settings.base) else folder.anchor
         return base.rstrip(os.sep), _compiled(settings.exclude + settings.extend_exclude)
 

@@ -1,53 +1,46 @@
-"""One run: files -> facts -> checks -> findings, suppressed, completed and sorted. Prints nothing.
+"""One run: which files there are, what is known of them, in how many processes the others are checked, and what was
+found, sorted. Prints nothing.
 
-`check` only looks; `fix` (in `repair`) repeats it over changed text. The one place where a crash of a check is
-caught: it becomes a TRP003 finding, and everything else goes on.
+`check` only looks; `fix` (in `repair`) repeats it over changed text. A run of which everything is known ends without
+`checking`, in which rules are run: what is slow to import is imported where it is used.
 """
 
 from __future__ import annotations
 
-import ast
 import gc
 import os
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
-from dataclasses import replace
-from functools import partial
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from torchrepro_lint import ISSUES, __version__, cards, checks, selection
-from torchrepro_lint.cache.encoding import decoded, encoded
-from torchrepro_lint.completion import complete, fill, no_python, tool_finding, unused_suppression
-from torchrepro_lint.dataflow.calls import Module
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.store import COUNTED
-from torchrepro_lint.discover import configuration_files, discover, native_files, project_root, python_files
-from torchrepro_lint.index import ModuleFacts, ParseError, build
-from torchrepro_lint.model import Edit, Finding, Level, Position, Safety
-from torchrepro_lint.project.project import Project
+from torchrepro_lint import selection
+from torchrepro_lint.discover import discover, named_from, project_root, python_files
+from torchrepro_lint.elements import Level, Safety
+from torchrepro_lint.project.folders import Folders
+from torchrepro_lint.project.kinds import COUNTED
 from torchrepro_lint.project.text import MAX_BYTES
-from torchrepro_lint.reading import read_regular
-from torchrepro_lint.settings import Settings, SettingsError, project_torch
-from torchrepro_lint.source import CONFIGURATIONS, PLOTS, SourceError, SourceFile, read_source, source_from_text
-from torchrepro_lint.suppression import Suppressor
+from torchrepro_lint.reading import CONFIGURATIONS, PLOTS, Reach, read_regular
+from torchrepro_lint.settings import Settings, SettingsError, SettingsSource, project_torch
 from torchrepro_lint.time_limit import TimeLimitError, limited
-from torchrepro_lint.timings import Timings
 from torchrepro_lint.tracking import Question, Tracker, Untracked, bits, numbers
 
 if TYPE_CHECKING:
     from torchrepro_lint.cache import Cache
+    from torchrepro_lint.checking import Checker
+    from torchrepro_lint.dataflow.program import Program
     from torchrepro_lint.evidence import Measured
+    from torchrepro_lint.model import Finding
     from torchrepro_lint.pool import Lost
-    from torchrepro_lint.timings import Kind
+    from torchrepro_lint.source import SourceFile
+    from torchrepro_lint.timings import Kind, Timings
 
 Progress = Callable[[int, int], None]
 MAX_GIVEN = 64  # files by name, as pre-commit gives them
 MIN_FILES = 24  # that are worth a process: it reads again what others have read
-MAX_FRAMES = 5  # of a crash that are told
 # Settings that decide for single files; which rules they enable stands with the findings of each.
 _OF_FILES: dict[str, Any] = {"select": None, "ignore": (), "extend_select": (), "per_file_ignores": (),
                              "baseline": None, "min_certainty": "", "max_file_seconds": 0, "cache_dir": ""}  # fmt: skip
@@ -63,12 +56,6 @@ class Narrowing(NamedTuple):
 
     reason: str
     keep: Callable[[Run, Sequence[Finding]], Sequence[Finding]]
-
-
-class SettingsSource(Protocol):
-    """Where the settings of a path come from."""
-
-    def for_path(self, path: Path) -> Settings: ...
 
 
 class Request(NamedTuple):
@@ -143,6 +130,8 @@ class Result(NamedTuple):
 
     def source(self, rel: str) -> SourceFile | None:
         """The text that the findings in `rel` are about."""
+        from torchrepro_lint.source import SourceError, read_source, source_from_text
+
         path = self.root / rel
         try:
             if path in self.texts:
@@ -163,6 +152,7 @@ class Run:
         with self.timed("step", "finding files"):
             found = discover(request.paths, request.resolver.for_path, force_exclude=request.force_exclude)
         self.files, self.missing = found.files, found.missing
+        self._found = found
         self.problems = [f"{path}: {reason}" for path, reason in found.unreadable]
         self.outside = found.outside
         if request.stdin:
@@ -170,15 +160,12 @@ class Run:
             self.overlay.setdefault(path, text)
             self.files = (path,)
         self.by_rel = {self.rel(path): path for path in self.files}
+        self._by_folder: dict[str, Settings] = {}
         self.suppressed: dict[Path, list[Finding]] = {}
         self.is_fixing = False
         self._asked = frozenset(self.files)
-        self._failures: dict[Path, Finding] = {}
-        self._seen: dict[Path, int] = {}
-        self._other: Suppressor | None = None
         self._asked_by: dict[int, list[int]] = {}  # the numbers that the questions of another process have here
         settings = request.resolver.for_path(self.root / "pyproject.toml")
-        self._max_size = settings.max_file_size * 1_000_000
         self._seconds = settings.max_file_seconds
         self._too_slow: set[Path] = set()
         declared = project_torch(self.root, self._refused)  # now: a broken pyproject.toml ends the run, not a check
@@ -187,7 +174,7 @@ class Run:
         self._evidence = _own_evidence(settings)
         is_cached = request.cache is not None and not self.overlay
         self.tracker = Tracker() if is_cached or request.jobs != 1 else Untracked()
-        self.program = self._new_program()
+        self.folders = Folders(Reach([self.root, *(settings.base / source for source in settings.src)]), self.tracker)
         with self.timed("step", "opening the cache"):
             self.cache = self._open_cache() if is_cached else None
 
@@ -195,27 +182,35 @@ class Run:
         """Count the time of a block where that is asked for."""
         return self.request.timings.of(kind, name) if self.request.timings is not None else nullcontext()
 
-    def _new_program(self) -> Program:
-        settings, declared = self._settings, self._declared_torch
-        project = Project(
+    @cached_property
+    def _listing(self) -> tuple[Path, ...]:
+        """All Python files of the project."""
+        is_known = self._found.is_whole and self._found.root == self.root
+        return self._found.files if is_known else python_files(self.root, self._settings)
+
+    @cached_property
+    def checker(self) -> Checker:
+        """What reads and checks files."""
+        from torchrepro_lint.checking import Checker, Subject
+
+        request, settings = self.request, self._settings
+        subject = Subject(
             self.root,
-            self.read,
-            files=lambda: python_files(self.root, settings),
-            configurations=lambda: configuration_files(self.root, settings),
-            native_files=lambda: native_files(self.root, settings),
-            sources=[settings.base / s for s in settings.src],
-            torch_version=lambda: self.request.torch_version or settings.torch or declared,
-            seed=settings.seed,
-            seed_functions=settings.seed_functions,
-            loader_classes=settings.loader_classes,
-            rng_functions=settings.rng_functions,
-            tracker=self.tracker,
-            refused=self._refused,
+            request.resolver,
+            settings,
+            lambda: self._listing,
+            self._asked,
+            request.torch_version or settings.torch or self._declared_torch,
+            self._evidence,
+            request.keep_suppressed,
+            request.timings,
         )
-        program = Program(project, self._evidence)
-        for path, text in self.overlay.items():
-            program.change(path, text)
-        return program
+        return Checker(subject, self.overlay, self.folders, self.tracker, self._refused)
+
+    @property
+    def program(self) -> Program:
+        """What the files mean together."""
+        return self.checker.program
 
     def _open_cache(self) -> Cache:
         from torchrepro_lint.cache import Cache
@@ -228,17 +223,18 @@ class Run:
             folder,
             name_of(folder, (self.root, settings._replace(origins=(), **_OF_FILES), *asked)),
             self.tracker,
-            listing=lambda: python_files(self.root, settings),
+            listing=lambda: self._listing,
             read=self.content,
+            folders=self.folders,
             project=lambda: self.program.project,
         )
 
     def content(self, path: str) -> bytes | None:
         """The bytes of a file, None where they are not read."""
-        if Path(path) not in self._asked and not self.program.project.reach.includes(path):
+        if Path(path) not in self._asked and not self.folders.reach.includes(path):
             return None
         try:
-            return read_regular(path, max(self._max_size * PLOTS, MAX_BYTES))  # larger ones are never read
+            return read_regular(path, max(self._settings.max_bytes * PLOTS, MAX_BYTES))  # larger ones are never read
         except OSError:
             return None
 
@@ -250,53 +246,7 @@ class Run:
 
     def rel(self, path: Path) -> str:
         """`path` as findings name it."""
-        return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else path.as_posix()
-
-    def read(self, path: Path) -> ModuleFacts | None:
-        """Read and index one file; a failure is kept, to be reported if the file was asked for. What an import reaches
-        through a link out of the project is as if it were not there."""
-        if path not in self._asked and not self.program.project.reach.includes(path):
-            return None
-        source: SourceFile | None = None
-        try:
-            with self.timed("step", "reading and indexing"):
-                source = self._source(path)
-                if path not in self.overlay:
-                    self._seen.setdefault(path, hash(source.document))
-                return build(source, is_compact=self.program.project.files.are_many)
-        except (SourceError, ParseError) as error:
-            where = error.position or Position(1, 1)
-            self._failures[path] = tool_finding("TRP001", self.rel(path), where, error.message, source)
-            return None
-
-    def source(self, path: Path) -> SourceFile:
-        """The text of a file as it was checked; ConflictError if it has changed on disk since."""
-        from torchrepro_lint.fixing import ConflictError
-
-        try:
-            source = self._source(path)
-        except SourceError:
-            raise ConflictError(path) from None
-        if path not in self.overlay and self._seen.get(path, hash(source.document)) != hash(source.document):
-            raise ConflictError(path)
-        return source
-
-    def text(self, path: Path) -> SourceFile | None:
-        """The text of a file as it is now, None where it cannot be read."""
-        try:
-            return self._source(path)
-        except SourceError:
-            return None
-
-    def _source(self, path: Path) -> SourceFile:
-        if path in self.overlay:
-            return source_from_text(self.overlay[path], path, self.rel(path))
-        return read_source(path, self.rel(path), self._max_size)
-
-    def failure(self, path: Path) -> str:
-        """Why the file could not be read."""
-        found = self._failures.get(path)
-        return f"line {found.location.range.start.line}: {found.message}" if found is not None else "not read"
+        return named_from(self.root, path)
 
     def change(self, path: Path, text: str | None) -> None:
         """Let `text` stand in for the file from now on; None for what is on disk."""
@@ -304,33 +254,50 @@ class Run:
             self.overlay.pop(path, None)
         else:
             self.overlay[path] = text
-        self._failures.pop(path, None)
         self.cache = None  # which knows files as they are on the disk
-        self.program.change(path, text)
+        self.checker.change(path, text)
 
     def check_file(self, path: Path) -> list[Finding]:
         """All findings of one file, in no particular order; none of one that takes too long, which is a problem."""
         if path in self._too_slow:
             return []
-        outer = self.tracker.begin()
-        with self.timed("file", self.rel(path)):
-            findings = self._checked_in_time(path)
+        checker, outer = self.checker, self.tracker.begin()
+        self.suppressed.pop(path, None)
+        findings: list[Finding] = []
+        try:
+            with self.timed("file", self.rel(path)), limited(self._seconds):
+                findings, self.suppressed[path] = checker.check(path)
+        except TimeLimitError:
+            self._too_slow.add(path)
+            limit = f"the {self._seconds} s that the setting max-file-seconds allows"
+            self.problems.append(f"{self.rel(path)}: not checked, since it takes longer than {limit}")
+            checker.restart()
         rests = self.tracker.end(outer)
         if path not in self._too_slow:
             self._keep(path, rests, findings)
         return findings
 
-    def kept(self, path: Path) -> list[Finding] | None:
-        """What an earlier run found in a file, where it holds. Edits are made of no text but the one that is read."""
+    def known(self, files: Sequence[Path]) -> dict[Path, list[Finding]]:
+        """The findings of those files of which what an earlier run found holds."""
+        found: dict[Path, list[Finding]] = {}
         if self.cache is None:
-            return None
+            return found
         try:
-            with limited(self._seconds):
-                findings, suppressed = map(decoded, self.cache.answer(self._key(path)) or ())
-        except (ValueError, TypeError):  # nothing is known, or what is kept is no finding
-            return None
+            with self.timed("step", "asking the cache"), limited(self._seconds) as renew:
+                for path in files:
+                    renew()
+                    kept = self._kept(path, self.cache)
+                    if kept is not None:
+                        found[path] = kept
         except TimeLimitError:  # a cache that nobody of us wrote
             self.cache = None
+        return found
+
+    def _kept(self, path: Path, cache: Cache) -> list[Finding] | None:
+        """What an earlier run found in a file, where it holds. Edits are made of no text but the one that is read."""
+        try:
+            findings, suppressed = map(_decoded, cache.answer(self._key(path)) or ())
+        except (ValueError, TypeError):  # nothing is known, or what is kept is no finding
             return None
         if self.is_fixing and any(finding.fix is not None for finding in findings):
             return None
@@ -346,13 +313,13 @@ class Run:
         related = {related.location.path for related in finding.related}
         edited = {edit.path for edit in finding.fix.edits} if finding.fix is not None else set()
         others = (related | edited | {place}) - {own}
-        reach = self.program.project.reach
+        reach = self.folders.reach
         is_here = place == own or place.endswith(CONFIGURATIONS)
         return is_here and all(reach.includes(self.root / other) for other in others)
 
     def _keep(self, path: Path, rests: int, findings: Sequence[Finding]) -> None:
         if self.cache is not None and not any(f.code in FAILURES for f in findings):
-            self.cache.keep(self._key(path), rests, [encoded(findings), encoded(self.suppressed.get(path, ()))])
+            self.cache.keep(self._key(path), rests, [_encoded(findings), _encoded(self.suppressed.get(path, ()))])
 
     def save(self) -> None:
         """Keep what was found for the next run."""
@@ -363,6 +330,7 @@ class Run:
     def checked_apart(self, paths: Sequence[Path], jobs: int) -> Iterator[tuple[Path, list[Finding]]]:
         """The findings of each file, from so many processes, as they come."""
         from torchrepro_lint import pool  # most runs are too small for it
+        from torchrepro_lint.timings import Timings
 
         timings = Timings() if self.request.timings is not None else None
         request = self.request._replace(narrowings=(), cache=None, jobs=None, tell_programs=False, timings=timings)
@@ -374,8 +342,10 @@ class Run:
     def _taken(self, path: Path, outcome: Outcome | Lost) -> list[Finding]:
         """The findings that another process came to, which rest here on what they rest on there."""
         if not isinstance(outcome, Outcome):
-            return [_failed("the engine", self.rel(path), f"the process that checked it {outcome.reason}", "unknown")]
-        findings, self.suppressed[path] = decoded(outcome.findings), decoded(outcome.suppressed)
+            from torchrepro_lint.completion import failed
+
+            return [failed("the engine", self.rel(path), f"the process that checked it {outcome.reason}", "unknown")]
+        findings, self.suppressed[path] = _decoded(outcome.findings), _decoded(outcome.suppressed)
         self.problems += outcome.problems
         if self.request.timings is not None:
             self.request.timings.add(outcome.taken)
@@ -388,57 +358,11 @@ class Run:
 
     def _key(self, path: Path) -> str:
         """The name of a file's findings: they are those of the rules that are enabled there."""
-        codes = selection.enabled(self.request.resolver.for_path(path), path)
-        return f"{','.join(sorted(codes))}|{self.rel(path)}"
-
-    def _checked_in_time(self, path: Path) -> list[Finding]:
-        try:
-            with limited(self._seconds):
-                return _guarded("the engine", self.rel(path), lambda: self._checked(path))
-        except TimeLimitError:
-            self._too_slow.add(path)
-            limit = f"the {self._seconds} s that the setting max-file-seconds allows"
-            self.problems.append(f"{self.rel(path)}: not checked, since it takes longer than {limit}")
-            self.program = self._new_program()  # what was being worked out may be half done
-            return []
-
-    def _checked(self, path: Path) -> list[Finding]:
-        enabled = selection.enabled(self.request.resolver.for_path(path), path)
-        facts = self.program.load(str(path))
-        if facts is None:
-            return [self._failures[path]] if path in self._failures else []
-        if facts.source.kind == "configuration":  # what is wrong in it is found where it is used
-            return []
-        suppressor = Suppressor(facts.source, facts, cards.codes(), enabled)
-        module = Module(facts, self.program)
-        findings: list[Finding] = []
-        self.suppressed.pop(path, None)
-        for code, check in checks.load(selection.worth_a_look(enabled, facts.source.text)):
-            with self.timed("rule", code):
-                findings += _guarded(code, facts.source.rel, partial(self._found, code, check, module, suppressor))
-        if "TRP004" in enabled:
-            findings += no_python(facts.source)
-        if "TRP002" in enabled:
-            findings += [unused_suppression(facts.source, unused) for unused in suppressor.unused()]
-        return findings
-
-    def _found(self, code: str, check: checks.Check, module: Module, suppressor: Suppressor) -> list[Finding]:
-        """What one rule finds in one file, without what a comment silences."""
-        findings: list[Finding] = []
-        for draft in check(module, self.program):
-            if not self._is_silenced(code, draft, module.facts, suppressor):
-                findings.append(self._without_silenced_edits(complete(code, draft, module.facts), suppressor))
-            elif self.request.keep_suppressed or self.tracker.is_on:
-                silenced = replace(complete(code, draft, module.facts), fix=None)
-                self.suppressed.setdefault(module.facts.source.path, []).append(silenced)
-        return findings
-
-    def _is_silenced(self, code: str, draft: checks.Draft, facts: ModuleFacts, suppressor: Suppressor) -> bool:
-        """Whether a comment asks for silence: in the code, or beside the entry of a configuration file."""
-        if suppressor.silences(code, _line(facts, draft.node)):
-            return True
-        place = draft.written_at
-        return place is not None and self._suppressor_of(place.facts).covers(code, _line(place.facts, place.node))
+        folder = os.path.dirname(path)  # noqa: PTH120 - for each of thousands of files
+        settings = self._by_folder.get(folder)
+        if settings is None:
+            settings = self._by_folder[folder] = self.request.resolver.for_path(path)
+        return f"{_listed(selection.enabled(settings, path))}|{self.rel(path)}"
 
     def jobs(self, files: int) -> int:
         """In how many processes so many files are checked."""
@@ -499,30 +423,6 @@ class Run:
         given = [Path(os.path.abspath(p)) for p in self.request.paths]  # noqa: PTH100
         return path if any(path.is_relative_to(folder) for folder in given) else None
 
-    def _without_silenced_edits(self, finding: Finding, here: Suppressor) -> Finding:
-        """The finding, without its fix where that would edit a line on which its rule is suppressed, or part a comment
-        from the statement that it silences."""
-        edits: list[Edit] = []
-        for edit in finding.fix.edits if finding.fix is not None else ():
-            facts = self.program.load(str(self.root / edit.path)) if edit.path != here.source.rel else here.facts
-            if facts is None:
-                return replace(finding, fix=None)
-            there = here if facts is here.facts else self._suppressor_of(facts)
-            if any(there.covers(finding.code, line) for line in there.touched(edit)):
-                return replace(finding, fix=None)
-            beside = there.beside(edit)
-            if beside is None:
-                return replace(finding, fix=None)
-            edits.append(beside)
-        return replace(finding, fix=replace(finding.fix, edits=tuple(edits))) if finding.fix is not None else finding
-
-    def _suppressor_of(self, facts: ModuleFacts) -> Suppressor:
-        """Of another file than the one that is checked: the last one is kept, since many fixes edit the same."""
-        _ = facts.source.suppressions  # whoever asks rests on them, also where they are known
-        if self._other is None or self._other.facts is not facts:
-            self._other = Suppressor(facts.source, facts, cards.codes(), ())
-        return self._other
-
 
 def check(request: Request, progress: Progress | None = None) -> Result:
     """Check all files that the paths name."""
@@ -552,14 +452,9 @@ def check_files(run: Run, files: Sequence[Path], progress: Progress | None = Non
 
 def _each(run: Run, files: Sequence[Path]) -> Iterator[tuple[Path, list[Finding]]]:
     """Each file with its findings: first those that are known, then the others, in several processes if that pays."""
-    new = []
-    for path in files:
-        with run.timed("step", "asking the cache"):
-            kept = run.kept(path)
-        if kept is None:
-            new.append(path)
-        else:
-            yield path, kept
+    known = run.known(files)
+    new = [path for path in files if path not in known]
+    yield from known.items()
     if run.request.timings is not None:
         run.request.timings.known += len(files) - len(new)
         run.request.timings.checked += len(new)
@@ -607,7 +502,7 @@ def _begin(request: Request) -> Callable[[str], Outcome]:
         if request.timings is not None:
             request.timings.taken.clear()
         news = run.problems[problems:]
-        return Outcome(encoded(findings), encoded(suppressed), news, os.getpid(), rests, told, asked, taken)
+        return Outcome(_encoded(findings), _encoded(suppressed), news, os.getpid(), rests, told, asked, taken)
 
     return work
 
@@ -683,6 +578,29 @@ def _each_once(findings: Sequence[Finding]) -> list[Finding]:
     return kept
 
 
+@lru_cache(maxsize=64)
+def _listed(codes: frozenset[str]) -> str:
+    return ",".join(sorted(codes))
+
+
+def _encoded(findings: Sequence[Finding]) -> list[Any]:
+    """As plain data; most files have none."""
+    if not findings:
+        return []
+    from torchrepro_lint.cache.encoding import encoded
+
+    return encoded(findings)
+
+
+def _decoded(rows: Any) -> list[Finding]:
+    """From plain data. Raises ValueError for what is none."""
+    if rows == []:
+        return []
+    from torchrepro_lint.cache.encoding import decoded
+
+    return decoded(rows)
+
+
 def _own_evidence(settings: Settings) -> Sequence[Measured]:
     """The user's measurements; SettingsError for a file that cannot be read."""
     if settings.evidence is None:
@@ -693,42 +611,6 @@ def _own_evidence(settings: Settings) -> Sequence[Measured]:
         return read(settings.base / settings.evidence)
     except EvidenceError as error:
         raise SettingsError(f"{settings.origin('evidence')}: {error}") from None
-
-
-def _line(facts: ModuleFacts, node: ast.AST) -> int:
-    from torchrepro_lint.completion import shown_range
-
-    return shown_range(facts, node).start.line
-
-
-def _guarded(rule: str, rel: str, work: Callable[[], list[Finding]]) -> list[Finding]:
-    """What `work` finds; a crash of it is a finding, and everything else goes on."""
-    try:
-        return work()
-    except Exception as error:
-        return [_crash(rule, rel, error)]
-
-
-def _crash(rule: str, rel: str, error: Exception) -> Finding:
-    """TRP003, with all that whoever mends it needs to know."""
-    from traceback import extract_tb
-
-    frames = [f"{Path(frame.filename).name}:{frame.lineno}" for frame in reversed(extract_tb(error.__traceback__))]
-    told = re.sub(r" at 0x[0-9a-fA-F]+", "", f"{type(error).__name__}: {error}")  # the same in every run
-    return _failed(rule, rel, told, " < ".join(tuple(dict.fromkeys(frames))[:MAX_FRAMES]))
-
-
-def _failed(rule: str, rel: str, error: str, place: str) -> Finding:
-    import platform
-
-    told = {
-        "rule": rule,
-        "error": error,
-        "place": place,
-        "versions": f"torchrepro-lint {__version__}, Python {platform.python_version()}",
-        "address": ISSUES,
-    }
-    return tool_finding("TRP003", rel, Position(1, 1), fill(cards.load_card("TRP003").message, told))
 
 
 __all__ = [

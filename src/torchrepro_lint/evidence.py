@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from torchrepro_lint.cards import rules_dir
-from torchrepro_lint.model import Property
+from torchrepro_lint.elements import Property
 from torchrepro_lint.reading import read_regular
 
 SCHEMA = 1

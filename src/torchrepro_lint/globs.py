@@ -28,6 +28,7 @@ _POSIX = {
 }
 _NEVER = "(?!)"
 _SPECIAL = frozenset("*?[\\")
+_PATTERN = _SPECIAL | {"/"}
 _T = TypeVar("_T")
 _CLASS = r"(?s)\[(?P<not>[!^])?(?P<items>\]?(?:\[:\w+:\]|\\.|[^\]\\])*)\]"
 _CLASS_ITEM = r"(?s)\[:(?P<posix>\w+):\]|\\(?P<escaped>.)|(?P<dash>-)|(?P<plain>.)"
@@ -39,7 +40,7 @@ class Globs:
     Paths are relative to the folder that the patterns belong to, with `/` and no `/` at either end.
     """
 
-    __slots__ = ("_anchored", "_ignores", "_literal", "_named")
+    __slots__ = ("_anchored", "_endings", "_ignores", "_literal", "_named")
 
     def __init__(self, patterns: Iterable[str]) -> None:
         named: list[tuple[int, str]] = []
@@ -47,6 +48,7 @@ class Globs:
         numbers = count()
         self._ignores: list[bool] = []
         self._literal: dict[str, int] = {}  # what is matched by patterns that have nothing but plain characters
+        self._endings: list[tuple[int, tuple[str, ...]]] = []  # of names, after a `*` alone
         for number, pattern in enumerate(patterns):
             ignores = not pattern.startswith("!")
             self._ignores.append(ignores)
@@ -57,6 +59,8 @@ class Globs:
                 self._literal[f"{name}/"] = number
                 if not body.endswith("/"):
                     self._literal[name] = number
+            elif by_name and name[0] == _STAR and _PATTERN.isdisjoint(name[1:]):
+                self._endings.append((number, (f"{name[1:]}/",) if body.endswith("/") else (name[1:], f"{name[1:]}/")))
             else:
                 (named if by_name else anchored).append((number, _Translation(numbers).of(body)))
         self._named = _Alternatives(named)
@@ -67,7 +71,8 @@ class Globs:
         subject = path + "/" if is_dir else path
         by_path = self._anchored.last_match(subject)
         name = subject[path.rfind("/") + 1 :]
-        deciding = max(by_path, self._named.last_match(name), self._literal.get(name, -1))
+        by_ending = next((number for number, endings in reversed(self._endings) if name.endswith(endings)), -1)
+        deciding = max(by_path, self._named.last_match(name), self._literal.get(name, -1), by_ending)
         return self._ignores[deciding] if deciding >= 0 else None
 
     def covers(self, path: str) -> bool:

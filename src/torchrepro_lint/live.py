@@ -15,12 +15,11 @@ from torchrepro_lint.cache.validity import Listing, Validity
 from torchrepro_lint.discover import NATIVE_SUFFIXES, SUFFIXES
 from torchrepro_lint.engine import Request, Result, Run, check_files, finish
 from torchrepro_lint.model import Finding
-from torchrepro_lint.project.files import CODE, MATCHES, OUTLINE, SEARCH_PATH, TEXT
-from torchrepro_lint.source import CONFIGURATIONS
+from torchrepro_lint.project.kinds import OF_A_FILE
+from torchrepro_lint.reading import CONFIGURATIONS
 from torchrepro_lint.tracking import Question
 
 WATCHED = ".gitignore", ".cfg", ".txt", ".sh", *SUFFIXES, *CONFIGURATIONS, *NATIVE_SUFFIXES  # what answers rest on
-_OF_A_FILE = (CODE, TEXT, OUTLINE, SEARCH_PATH, MATCHES)
 
 
 class Live:
@@ -89,7 +88,7 @@ class Live:
         before = dict(tracker.answers)
         tracker.reopen(question for question in before if _is_about(question, moved))
         answers = [before.get(question) for question in tracker.order]
-        validity = Validity(list(tracker.order), answers, listing, lambda: self.run.program.project)
+        validity = Validity(list(tracker.order), answers, listing, self.run.folders, lambda: self.run.program.project)
         answered = sum(1 << number for number, question in enumerate(tracker.order) if question in before)
         broken = validity.broken(answered)
         tracker.reopen(question for question in tracker.questions(broken) if not _is_about(question, moved))
@@ -109,4 +108,4 @@ class Live:
 
 
 def _is_about(question: Question, files: Collection[str]) -> bool:
-    return question[0] in _OF_A_FILE and question[1] in files
+    return question[0] in OF_A_FILE and question[1] in files

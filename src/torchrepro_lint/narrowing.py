@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torchrepro_lint.discover import project_root
+from torchrepro_lint.elements import Certainty
 from torchrepro_lint.engine import IN_BASELINE, Narrowing, Request, Run
-from torchrepro_lint.model import Certainty, Finding
 
 if TYPE_CHECKING:
     from torchrepro_lint.baseline import Baseline, Match
+    from torchrepro_lint.model import Finding
 
 
 class Known:

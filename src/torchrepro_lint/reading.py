@@ -17,8 +17,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+CONFIGURATIONS = (".yaml", ".yml", ".json", ".toml")
+PLOTS = 10  # times: a notebook, most of which is output, may be so much larger than another file
 MAX_LIST = 1_000_000  # bytes of a configuration, a `.gitignore`, a list of requirements
+_SIZE = 16  # bytes of a digest: nobody makes two files with one by chance
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
+
+
+def digest(data: bytes) -> str:
+    """A name for these bytes, and no others."""
+    from hashlib import blake2b
+
+    return blake2b(data, digest_size=_SIZE).hexdigest()
 
 
 class NotRegularError(OSError):

@@ -40,7 +40,8 @@ def fix(request: Request, *, unsafe: bool, write: bool, progress: Progress | Non
         if write and result.diffs:
             write_changes(run, repair.originals)
     except WriteError as error:
-        run.overlay = overlay
+        run.overlay.clear()
+        run.overlay.update(overlay)
         run.problems.append(f"no file was changed: {error}")
         result = finish(run, found)
     return result._replace(not_fixed=(*told, *result.not_fixed))
@@ -152,7 +153,7 @@ class _Repair:
         fixed = [f for f in unit if f.fix in result.applied]
         changed = [run.root / rel for rel in result.documents]
         checked = sorted({*changed, *self._found_in(fixed, set(result.documents))})
-        originals = {path: self.originals.get(path) or run.source(path) for path in changed}
+        originals = {path: self.originals.get(path) or run.checker.source(path) for path in changed}
         before = {path: run.overlay.get(path) for path in changed}
         for path in changed:
             run.change(path, result.documents[run.rel(path)])
@@ -181,7 +182,7 @@ class _Repair:
 
     def _source(self, rel: str) -> SourceFile | None:
         path = self.run.path_of(rel)
-        return self.run.source(path) if path is not None else None
+        return self.run.checker.source(path) if path is not None else None
 
 
 def _edited(finding: Finding) -> set[str]:

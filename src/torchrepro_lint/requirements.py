@@ -6,6 +6,7 @@ one folder, and what its README says of PyTorch. Resolves nothing, and does not 
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -82,21 +83,23 @@ def of_pyproject(path: Path, document: Mapping[str, Any]) -> Iterator[Requiremen
 def of_lists(folder: Path, refused: Refused = lambda path, reason: None) -> Iterator[Requirement]:
     """What `requirements.txt`, then its siblings such as `requirements-dev.txt`, ask for; `refused` is told of those
     that cannot be read."""
-    for path in sorted(folder.glob("requirements*.txt"), key=lambda path: (len(path.name), path.name)):
+    for path in sorted(_named(folder, "requirements", ".txt"), key=lambda path: (len(path.name), path.name)):
         for line in _lines(path, refused):
             yield from _requirement(path, line)
 
 
 def of_environments(folder: Path, refused: Refused = lambda path, reason: None) -> Iterator[Requirement]:
     """What the conda environments `environment.yml` and the like ask for, from conda and from pip."""
-    for path in sorted((*folder.glob("*env*.yml"), *folder.glob("*env*.yaml"))):
+    for path in sorted(path for path in _named(folder, "", (".yml", ".yaml")) if "env" in path.stem):
         for line in _lines(path, refused):
             yield from _in_environment(path, line.strip())
 
 
 def torch_of_readme(folder: Path) -> list[str]:
     """The releases of PyTorch that the READMEs of a folder speak of, such as `1.4.0`."""
-    texts = (_start_of(path) for path in sorted(folder.glob("[Rr][Ee][Aa][Dd][Mm][Ee]*")))
+    texts = (
+        _start_of(path) for path in sorted(p for p in _named(folder, "", "") if p.name.lower().startswith("readme"))
+    )
     return [before or behind for text in texts for before, behind in re.findall(_IN_README, text)]
 
 
@@ -105,6 +108,15 @@ def _start_of(path: Path) -> str:
         return read_start(path, _MAX_README).decode("utf-8", errors="replace")
     except OSError:
         return ""
+
+
+def _named(folder: Path, start: str, end: str | tuple[str, ...]) -> list[Path]:
+    """The files of a folder whose names begin and end like that; a pattern would take as long as all else here."""
+    try:
+        names = {name: os.path.normcase(name) for name in os.listdir(folder)}  # noqa: PTH208
+    except OSError:
+        return []
+    return [folder / name for name, plain in names.items() if plain.startswith(start) and plain.endswith(end)]
 
 
 def _lines(path: Path, refused: Refused) -> list[str]:

@@ -13,7 +13,8 @@ from torchrepro_lint.settings import Settings
 
 def enabled(settings: Settings, path: Path) -> frozenset[str]:
     """The rules that are switched on for a file."""
-    return _enabled(settings) - settings.ignored_in(path, cards.codes())
+    ignored = settings.ignored_in(path, cards.codes())
+    return _enabled(settings) - ignored if ignored else _enabled(settings)
 
 
 @lru_cache(maxsize=64)

@@ -33,7 +33,7 @@ def silence(request: Request, reason: str, *, write: bool, progress: Progress | 
         group = [f for f in wanted if f.location.path == run.rel(path) and f.code not in (*FAILURES, UNUSED)]
         if not group:
             continue
-        source = run.source(path)
+        source = run.checker.source(path)
         if _silence_file(run, path, group, reason):
             originals[path] = source
         else:

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from torchrepro_lint.elements import Position, Range
 from torchrepro_lint.index import ModuleFacts
-from torchrepro_lint.model import Edit, Position, Range
 from torchrepro_lint.source import SourceFile, Suppression
+
+if TYPE_CHECKING:
+    from torchrepro_lint.model import Edit
 
 UNUSED = "TRP002"
 _SEPARATORS = ", \t"
@@ -102,6 +104,8 @@ class Suppressor:
             if start.line != following or start.column not in (1, item.range.start.column):
                 return None
             place = Position(item.line, start.column)
+            from dataclasses import replace  # slow to import, and few files have edits
+
             return replace(edit, range=Range(place, place))
         return edit
 
@@ -246,8 +250,9 @@ def statement_lines(source: SourceFile, facts: ModuleFacts | None, line: int) ->
     return (first, last) if line <= last else (line, line)
 
 
-def removal(source: SourceFile, unused: Unused) -> Edit:
-    """Take out what is unused; with it the comment when it holds nothing else, and a line left empty."""
+def removal(source: SourceFile, unused: Unused) -> tuple[Range, str]:
+    """Where what is unused is taken out, and what stays there; with it goes the comment when it holds
+    nothing else, and a line left empty."""
     if not unused.whole:
         return _without_codes(source, unused.item, unused.places)
     place = unused.item.range
@@ -259,10 +264,10 @@ def removal(source: SourceFile, unused: Unused) -> Edit:
     if not before.strip() and not after.strip():
         is_last = place.end.line == len(source.line_starts)
         start, end = Position(start.line, 1), end if is_last else Position(end.line + 1, 1)
-    return Edit(source.rel, Range(start, end), "")
+    return Range(start, end), ""
 
 
-def _without_codes(source: SourceFile, item: Suppression, places: Collection[int]) -> Edit:
+def _without_codes(source: SourceFile, item: Suppression, places: Collection[int]) -> tuple[Range, str]:
     """Drop these codes, each with the separator before it; the first in the list with the one after it."""
     text = source.slice(item.range)
     base = item.range.start.column
@@ -279,4 +284,4 @@ def _without_codes(source: SourceFile, item: Suppression, places: Collection[int
             while kept and not (rest := kept.pop().lstrip(_SEPARATORS)):
                 pass
             kept.append(rest)
-    return Edit(source.rel, item.range, text[:cut] + "".join(reversed(kept)))
+    return item.range, text[:cut] + "".join(reversed(kept))

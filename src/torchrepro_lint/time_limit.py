@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
@@ -20,26 +20,34 @@ class TimeLimitError(BaseException):
 if sys.platform == "win32":
 
     @contextmanager
-    def limited(seconds: float) -> Iterator[None]:
+    def limited(seconds: float) -> Iterator[Callable[[], None]]:
         """Nothing: see above."""
-        yield
+        yield _nothing
 
 else:
 
     @contextmanager
-    def limited(seconds: float) -> Iterator[None]:
-        """Raise TimeLimitError in the block once it has taken so many seconds. What it changes may be half done."""
+    def limited(seconds: float) -> Iterator[Callable[[], None]]:
+        """Raise TimeLimitError in the block once it has taken so many seconds. What it changes may be half done. What
+        is given lets the seconds begin anew."""
         try:
             before = signal.signal(signal.SIGPROF, _end)
         except ValueError:  # in another thread than the main one
-            yield
+            yield _nothing
             return
         signal.setitimer(signal.ITIMER_PROF, seconds)
         try:
-            yield
+            yield lambda: _begin_anew(seconds)
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
             signal.signal(signal.SIGPROF, before)
+
+    def _begin_anew(seconds: float) -> None:
+        signal.setitimer(signal.ITIMER_PROF, seconds)
+
+
+def _nothing() -> None:
+    """Nothing is limited."""
 
 
 def _end(number: int, frame: FrameType | None) -> None:

@@ -115,9 +115,9 @@ def test_the_order_of_the_paths_does_not_matter(project: Path) -> None:
 
 def _with_fixes(monkeypatch: pytest.MonkeyPatch, **edits: tuple[int, int, str]) -> None:
     """Let each finding of the rule in `project` be fixed by these edits of its own line."""
-    from torchrepro_lint import engine
+    from torchrepro_lint import completion
 
-    complete = engine.complete
+    complete = completion.complete
 
     def changed(code: str, draft: object, facts: object) -> object:
         finding = complete(code, draft, facts)  # type: ignore[arg-type]
@@ -129,7 +129,7 @@ def _with_fixes(monkeypatch: pytest.MonkeyPatch, **edits: tuple[int, int, str]) 
                 return replace(finding, fix=Fix(Safety.SAFE, "t", (Edit(finding.location.path, place, new),)))
         return finding
 
-    monkeypatch.setattr(engine, "complete", changed)
+    monkeypatch.setattr(completion, "complete", changed)
 
 
 def test_a_fix_that_breaks_the_file_is_left_out_and_the_others_are_made(

@@ -31,7 +31,7 @@ def test_what_has_not_changed_is_not_read_again(tmp_path: Path, monkeypatch: pyt
     def forbidden(*_: object) -> None:
         raise AssertionError("a file was parsed")
 
-    monkeypatch.setattr("torchrepro_lint.engine.build", forbidden)
+    monkeypatch.setattr("torchrepro_lint.checking.build", forbidden)
     assert lint(root) == expected
 
 

@@ -87,6 +87,12 @@ def test_the_files_own_package_is_not_third_party() -> None:
     assert text == "import os\n\nimport torch\n\nfrom pkg.a import b\n" + USE
 
 
+def test_a_folder_that_is_called_like_a_library_is_not_its_package() -> None:
+    before = "from datasets import load_dataset\nfrom tqdm import tqdm\n"
+    text = imported(before + USE, "torch.manual_seed", "examples/datasets/prepare.py")[1]
+    assert text == "import torch\n" + before + USE
+
+
 @pytest.mark.parametrize(
     ("text", "name", "written"),
     [

@@ -9,17 +9,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from torchrepro_lint.cache import storage
 from torchrepro_lint.cache.states import State, States
 from torchrepro_lint.cache.validity import SEARCHES, Listing, Validity, plain
-from torchrepro_lint.project.files import CODE, MATCHES, OUTLINE, SEARCH_PATH, TEXT
-from torchrepro_lint.project.project import Project
+from torchrepro_lint.project.folders import Folders
+from torchrepro_lint.project.kinds import CODE, OF_A_FILE, TEXT
 from torchrepro_lint.tracking import Question, Tracker, numbers
 
+if TYPE_CHECKING:
+    from torchrepro_lint.project.project import Project
+
 FORMAT = 1
-_OF_FILES = (CODE, TEXT, OUTLINE, SEARCH_PATH, MATCHES)
 _IDLE = 3  # times as many questions as are of use: then the others are left out
 
 
@@ -45,6 +47,7 @@ class Cache:
         *,
         listing: Callable[[], Collection[Path]],
         read: Callable[[str], bytes | None],
+        folders: Folders,
         project: Callable[[], Project],
     ) -> None:
         self.hits = 0
@@ -56,7 +59,7 @@ class Cache:
         self._new: dict[str, tuple[int, Any]] = {}
         self._states = States(self._kept.states, read)
         self._listing = Listing(map(str, listing()), self._kept.listing, self._states)
-        self._validity = Validity(self._kept.questions, self._kept.answers, self._listing, project)
+        self._validity = Validity(self._kept.questions, self._kept.answers, self._listing, folders, project)
         tracker.expect(self._kept.questions)
         for path in self._listing.now:  # before anything is read: what changes from now on shows
             self._states.of(path)
@@ -104,7 +107,7 @@ class Cache:
         kept = dict(zip(self._kept.questions, self._kept.answers, strict=True))
         asked = self._tracker.answers
         answers = [asked[q] if q in asked else self._validity.renewed(q, kept[q]) for q in order]
-        files = sorted({*self._listing.now, *(q[1] for q in order if q[0] in _OF_FILES)})
+        files = sorted({*self._listing.now, *(q[1] for q in order if q[0] in OF_A_FILE)})
         numbered = {path: number for number, path in enumerate(files)}
         yield json.dumps([FORMAT, self._context])
         yield json.dumps([[path, *self._row(path)] for path in files])

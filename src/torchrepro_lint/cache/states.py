@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple, TypeAlias
 
-from torchrepro_lint.source import digest
+from torchrepro_lint.reading import digest
 
 # Strings instead of Path objects where thousands of names are looked up.
 # ruff: noqa: PTH116

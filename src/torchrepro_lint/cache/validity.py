@@ -10,17 +10,18 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torchrepro_lint.cache.states import States
-from torchrepro_lint.dataflow.store import COUNTED
 from torchrepro_lint.project import disk, text
-from torchrepro_lint.project.configurations import LISTED
-from torchrepro_lint.project.files import CODE, MATCHES, OUTLINE, SEARCH_PATH, TEXT
-from torchrepro_lint.project.importers import IMPORTS, modules_in
-from torchrepro_lint.project.project import NATIVE, Project
-from torchrepro_lint.source import digest
+from torchrepro_lint.project.folders import Folders
+from torchrepro_lint.project.importers import modules_in
+from torchrepro_lint.project.kinds import CODE, COUNTED, IMPORTS, LISTED, MATCHES, NATIVE, OUTLINE, SEARCH_PATH, TEXT
+from torchrepro_lint.reading import digest
 from torchrepro_lint.tracking import Question, numbers
+
+if TYPE_CHECKING:
+    from torchrepro_lint.project.project import Project
 
 SEARCHES = (text.MENTIONING, text.CONTAINING, text.DEFINES, text.DEFINING, text.DERIVING, text.FRONTS, text.MATCH)
 _EXACT = (text.MENTIONING, text.CONTAINING, text.DEFINING, text.FRONTS)
@@ -62,11 +63,17 @@ class Validity:
     """Judges sets of the earlier run's questions, each question once."""
 
     def __init__(
-        self, questions: Sequence[Question], answers: Sequence[Any], listing: Listing, project: Callable[[], Project]
+        self,
+        questions: Sequence[Question],
+        answers: Sequence[Any],
+        listing: Listing,
+        folders: Folders,
+        project: Callable[[], Project],
     ) -> None:
         self._questions = questions
         self._answers = answers
         self._listing = listing
+        self._folders = folders
         self._project = project
         self._judged = 0
         self._bad = 0
@@ -104,22 +111,22 @@ class Validity:
         if kind in SEARCHES:
             return not self._listing.moved or self._found_alike(kind, about, answer)
         if kind in disk.QUESTIONS:
-            return bool(plain(disk.QUESTIONS[kind](self._project().reach, *about)) == answer)
+            return bool(plain(disk.QUESTIONS[kind](self._folders.reach, *about)) == answer)
         return bool(self._in_folders(kind, about) == answer)
 
     def _in_folders(self, kind: str, about: Sequence[str]) -> Any:
-        finder, tracker = self._project().finder, self._project().tracker
-        outer = tracker.begin()
+        folders = self._folders
+        outer = folders.tracker.begin()
         match kind:
             case "child":
-                found: Any = finder.child(*about)
+                found: Any = folders.child(*about)
             case "package":
-                found = finder.package(*about)
+                found = folders.package(*about)
             case "filled":
-                found = finder.is_filled(*about)
+                found = folders.is_filled(*about)
             case _:
                 raise KeyError(kind)
-        tracker.forget(outer)
+        folders.tracker.forget(outer)
         return found
 
     def _of_file(self, kind: str, path: str) -> Any:

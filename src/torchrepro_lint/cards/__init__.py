@@ -15,11 +15,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from torchrepro_lint.cards.form import HEADINGS, CardError
-
 if TYPE_CHECKING:
     from torchrepro_lint.cards.card import Card, FixKind, parse_card
     from torchrepro_lint.cards.examples import Example, Kind, Mark
+    from torchrepro_lint.cards.form import HEADINGS, CardError
 
 __all__ = [
     "HEADINGS",
@@ -42,11 +41,10 @@ __all__ = [
 _LATER = {
     **dict.fromkeys(("Card", "FixKind", "parse_card"), "torchrepro_lint.cards.card"),
     **dict.fromkeys(("Example", "Kind", "Mark"), "torchrepro_lint.cards.examples"),
+    **dict.fromkeys(("HEADINGS", "CardError"), "torchrepro_lint.cards.form"),
 }
-_FILE_NAME = re.compile(r"(TRP\d{3})-([a-z0-9]+(?:-[a-z0-9]+)*)\.md")
-_GROUP_NAME = re.compile(r"TRP\d-[a-z0-9-]+")
-_OFF = re.compile(r"^default\s*=\s*false\b", re.MULTILINE)
-_WORDS = re.compile(r"^words\s*=\s*\[([^]]*)\]", re.MULTILINE)
+_OFF = "\ndefault = false\n"
+_WORDS = r"(?m)^words\s*=\s*\[([^]]*)\]"
 
 
 def __getattr__(name: str) -> Any:
@@ -67,15 +65,16 @@ def rules_dir() -> Path:
 def _paths() -> Mapping[str, str]:
     found: dict[str, str] = {}  # no Path for each: this runs on every start
     for group in os.scandir(rules_dir()):
-        if not (_GROUP_NAME.fullmatch(group.name) and group.is_dir()):
+        if not (group.name.startswith("TRP") and group.is_dir()):
             continue
         for name in os.listdir(group.path):  # noqa: PTH208 - runs on every start
-            match = _FILE_NAME.fullmatch(name)
-            if match is None:
-                raise CardError(Path(group.path, name), 1, "the file must be named <CODE>-<name>.md")
-            if match[1] in found:
-                raise CardError(Path(group.path, name), 1, f"{match[1]} has another card: {found[match[1]]}")
-            found[match[1]] = os.path.join(group.path, name)  # noqa: PTH118
+            code, is_card = name[:6], name[6:7] == "-" and name.endswith(".md")
+            if not is_card or code in found:
+                from torchrepro_lint.cards.form import CardError
+
+                problem = f"{code} has another card" if is_card else "the file must be named <CODE>-<name>.md"
+                raise CardError(Path(group.path, name), 1, problem)
+            found[code] = os.path.join(group.path, name)  # noqa: PTH118
     return dict(sorted(found.items()))
 
 
@@ -93,7 +92,7 @@ def page(code: str) -> str:
 @cache
 def off_by_default() -> frozenset[str]:
     """The codes of the rules that run only when selected, read from the front matters."""
-    return frozenset(code for code, head in _heads().items() if _OFF.search(head))
+    return frozenset(code for code, head in _heads().items() if _OFF in f"{head}\n")
 
 
 @cache
@@ -102,7 +101,7 @@ def words() -> Mapping[str, tuple[str, ...]]:
 
     A rule without such words is absent: it looks at every file.
     """
-    listed = {code: _WORDS.search(head) for code, head in _heads().items()}
+    listed = {code: re.search(_WORDS, head) for code, head in _heads().items()}
     return {code: tuple(re.findall(r'"([^"]+)"', found[1])) for code, found in listed.items() if found}
 
 

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeGuard, cast
 
 from torchrepro_lint.cards.examples import Example, examples
 from torchrepro_lint.cards.form import HEADINGS, CardError, headings
-from torchrepro_lint.model import Certainty, Level
+from torchrepro_lint.elements import Certainty, Level
 
 FixKind = Literal["safe", "unsafe", "none"]
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.operation_words import places_of, properties_of, values_of
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.elements import Certainty
 from torchrepro_lint.evidence import DTYPE
-from torchrepro_lint.model import Certainty
 
 if TYPE_CHECKING:
     from torchrepro_lint.kernels.verdicts import Verdict

@@ -11,9 +11,9 @@ from torchrepro_lint.checks.listed import listed
 from torchrepro_lint.kernels.triggers import GETTER
 
 if TYPE_CHECKING:
+    from torchrepro_lint.elements import Property
     from torchrepro_lint.kernels.arguments import CallSite
     from torchrepro_lint.kernels.verdicts import Verdict
-    from torchrepro_lint.model import Property
 
 MAX_PLACES = 5
 

@@ -11,7 +11,7 @@ from torchrepro_lint.checks.listed import listed
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.model import Certainty, Level
+from torchrepro_lint.elements import Certainty, Level
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.seeding.seedings import seedings
 

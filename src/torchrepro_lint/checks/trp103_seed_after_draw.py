@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.elements import Certainty
 from torchrepro_lint.index import Scope
-from torchrepro_lint.model import Certainty, Edit
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.seeding.seedings import seedings
 
 if TYPE_CHECKING:
+    from torchrepro_lint.model import Edit
     from torchrepro_lint.seeding.seeding import Late, Seeding
 
 

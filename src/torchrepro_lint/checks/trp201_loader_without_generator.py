@@ -13,8 +13,8 @@ from torchrepro_lint.dataflow.conditions import is_dead
 from torchrepro_lint.dataflow.instantiated import instantiated_calls
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.elements import Certainty
 from torchrepro_lint.loading.loaders import argument, lacks_generator, loader_calls, loaders, shuffling
-from torchrepro_lint.model import Certainty
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:

@@ -10,9 +10,9 @@ from torchrepro_lint.checks.epoch_edit import set_epoch
 from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.elements import Certainty
 from torchrepro_lint.loading.epochs import repeated_order
 from torchrepro_lint.loading.samplers import samplers
-from torchrepro_lint.model import Certainty
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:

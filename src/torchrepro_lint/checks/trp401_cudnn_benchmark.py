@@ -12,8 +12,8 @@ from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.enclosing import cleans_up
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.elements import Certainty
 from torchrepro_lint.kernels.flags import Setting, follows_request, reads_switch, stated
-from torchrepro_lint.model import Certainty
 from torchrepro_lint.rng.predicates import is_unrequested, needs_option
 
 OWNER, NAME = "torch.backends.cudnn", "benchmark"

@@ -11,8 +11,8 @@ from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.enclosing import cleans_up
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.elements import Level
 from torchrepro_lint.kernels.flags import stated
-from torchrepro_lint.model import Level
 from torchrepro_lint.rng.predicates import is_unrequested
 
 OWNER, NAME = "torch.backends.cudnn", "deterministic"

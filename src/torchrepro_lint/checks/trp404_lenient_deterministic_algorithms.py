@@ -14,8 +14,8 @@ from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.enclosing import cleans_up
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.elements import Certainty, Level
 from torchrepro_lint.kernels.flags import Switch, mentions, passed
-from torchrepro_lint.model import Certainty, Level
 from torchrepro_lint.project.unknown import UNKNOWN, Opaque
 from torchrepro_lint.rng.predicates import is_unrequested
 

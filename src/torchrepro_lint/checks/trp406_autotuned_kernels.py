@@ -10,10 +10,10 @@ from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.switch_edit import with_value
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.elements import Certainty
 from torchrepro_lint.kernels.determinism import turned_on_anywhere
 from torchrepro_lint.kernels.flags import Setting, assigned
 from torchrepro_lint.kernels.tuning import compile_modes, options, tuned_kernels, variables
-from torchrepro_lint.model import Certainty
 from torchrepro_lint.project.versions import may_be
 from torchrepro_lint.rng.predicates import is_unrequested
 from torchrepro_lint.syntax import quoted, replace

@@ -9,8 +9,8 @@ from torchrepro_lint.checks.operation_draft import draft_of
 from torchrepro_lint.checks.operation_verdicts import verdicts_of
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.elements import Property
 from torchrepro_lint.index import ITEM
-from torchrepro_lint.model import Property
 
 _PROPERTIES: Mapping[str, Property] = {
     "operation": "index-put",

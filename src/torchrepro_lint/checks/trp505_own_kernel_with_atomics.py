@@ -9,10 +9,10 @@ from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.model import Related
 
 if TYPE_CHECKING:
     from torchrepro_lint.kernels.own_kernels import OwnKernel
+    from torchrepro_lint.model import Related
 
 WORDS = ("Extension", "cpp_extension", "load_library", ".jit")  # what builds or loads native code, or makes a kernel
 
@@ -37,4 +37,6 @@ def _place(item: OwnKernel) -> Place | Related:
         case Site(node=node, scope=scope):
             return Place(scope.facts, node, words)
         case location:
+            from torchrepro_lint.model import Related  # slow to import
+
             return Related(location, words)

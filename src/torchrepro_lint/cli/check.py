@@ -12,7 +12,7 @@ from torchrepro_lint.cli.help import Command
 from torchrepro_lint.cli.option_values import jobs, outputs, split, threshold
 from torchrepro_lint.cli.options import Options
 from torchrepro_lint.cli.shared_options import color, completed_by, config, evidence, isolated, option, paths
-from torchrepro_lint.model import Certainty
+from torchrepro_lint.elements import Certainty
 from torchrepro_lint.report import RENDERERS
 
 _EPILOG = """\

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from torchrepro_lint.cli.options import Options
 from torchrepro_lint.cli.streams import Failure, complain
 from torchrepro_lint.engine import Narrowing, Request, Run
-from torchrepro_lint.model import Finding
 from torchrepro_lint.narrowing import CERTAIN_ENOUGH, IN_GIVEN_FILES, Known, configured_baseline, root_of
 from torchrepro_lint.report.summary import counted
+
+if TYPE_CHECKING:
+    from torchrepro_lint.model import Finding
 
 
 def narrowed(options: Options, request: Request) -> tuple[Request, Known | None]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from torchrepro_lint.cli.options import Output, Threshold
-from torchrepro_lint.model import Certainty, Level
+from torchrepro_lint.elements import Certainty, Level
 from torchrepro_lint.report import RENDERERS
 
 MAX_JOBS = 256

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from torchrepro_lint.model import Certainty, Finding, Level
+from torchrepro_lint.elements import Certainty, Level
+
+if TYPE_CHECKING:
+    from torchrepro_lint.model import Finding
 
 STDIN = Path("-")
 

@@ -19,11 +19,10 @@ from torchrepro_lint.report.escaping import visible
 from torchrepro_lint.report.summary import after_fixing, counted
 from torchrepro_lint.settings import SettingsError, SettingsResolver
 from torchrepro_lint.settings.validation import checked
-from torchrepro_lint.source import SourceError
-from torchrepro_lint.timings import Timings
 
 if TYPE_CHECKING:
     from torchrepro_lint.cli.stdin import Stdin
+    from torchrepro_lint.timings import Timings
 
 CLEAN, FOUND, FAILED = 0, 1, 2
 MAX_NAMED = 3  # links in a message
@@ -69,9 +68,17 @@ def _request(options: Options, resolver: SettingsResolver, stdin: Stdin | None) 
         keep_suppressed="sarif" in formats,
         tell_programs="html" in formats,
         jobs=1 if stdin else options.jobs,
-        timings=Timings() if options.timings else None,
+        timings=_timings(options),
         cache=None if options.no_cache or stdin else options.cache_dir or True,
     )
+
+
+def _timings(options: Options) -> Timings | None:
+    if not options.timings:
+        return None
+    from torchrepro_lint.timings import Timings
+
+    return Timings()
 
 
 def _watched(options: Options) -> Request:
@@ -117,6 +124,7 @@ def _result(options: Options, request: Request) -> Result:
         write = options.fixing and request.stdin is None
         if options.add_noqa is not None:
             from torchrepro_lint.fixing import WriteError
+            from torchrepro_lint.source import SourceError
 
             try:
                 return silence(

@@ -16,9 +16,10 @@ from torchrepro_lint.dataflow.call_graph import Callers
 from torchrepro_lint.dataflow.domain import Domain
 from torchrepro_lint.dataflow.evaluate import Evaluation, Values
 from torchrepro_lint.dataflow.sites import CallSite
-from torchrepro_lint.dataflow.store import COUNTED, CUT, NAMED, Store
+from torchrepro_lint.dataflow.store import Store
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.index.compact import by_kind
+from torchrepro_lint.project.kinds import COUNTED, CUT, NAMED
 from torchrepro_lint.project.names import Target, Variable
 from torchrepro_lint.project.project import Project
 from torchrepro_lint.project.unknown import UNKNOWN, Opaque

@@ -10,11 +10,9 @@ from collections.abc import Callable, Hashable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar, cast
 
+from torchrepro_lint.project.kinds import CUT, NAMED
 from torchrepro_lint.tracking import Memo, Tracker
 
-# The kinds under which a bound that was hit, and what a name decided, are noted: nothing can change either.
-CUT, NAMED = "cut", "named"
-COUNTED = {CUT: "{}", NAMED: "decided by a name alone, {}"}  # and how each is told
 Question = ParamSpec("Question")
 Answer = TypeVar("Answer")
 

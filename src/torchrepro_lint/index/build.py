@@ -8,10 +8,10 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
+from torchrepro_lint.elements import Position
 from torchrepro_lint.index.binding import all_arguments, bind, bind_parameters, bind_target, enter
 from torchrepro_lint.index.compact import KINDS, by_kind, compact
 from torchrepro_lint.index.facts import ITEM, Binding, FunctionNode, ModuleFacts, ParseError, Scope, last_name
-from torchrepro_lint.model import Position
 from torchrepro_lint.source import SourceFile
 
 Pending: TypeAlias = "list[tuple[ast.AST, Scope]]"

@@ -14,8 +14,8 @@ import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from torchrepro_lint.elements import Position
 from torchrepro_lint.index.facts import ModuleFacts, ParseError
-from torchrepro_lint.model import Position
 from torchrepro_lint.source import SourceFile
 
 MAX_VALUES = 20_000  # with what aliases repeat: a file of a few lines can stand for billions

@@ -11,10 +11,10 @@ import ast
 from collections.abc import Callable, Iterator
 from typing import Any, Literal, NamedTuple
 
+from torchrepro_lint.elements import Position, Range
 from torchrepro_lint.index.fstrings import repair_positions
 from torchrepro_lint.index.parents import Parents
 from torchrepro_lint.index.reads import Reads
-from torchrepro_lint.model import Position, Range
 from torchrepro_lint.source import SourceFile
 
 

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeGuard
 
 from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.elements import Property
 from torchrepro_lint.kernels.arguments import UNREADABLE, CallSite, Each
 from torchrepro_lint.kernels.conditions import Holds, value_holds
 from torchrepro_lint.kernels.operations import Condition
-from torchrepro_lint.model import Property
 
 
 def literals(site: CallSite, conditions: Sequence[Condition]) -> dict[str, Property]:

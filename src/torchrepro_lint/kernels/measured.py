@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from torchrepro_lint.elements import Certainty, Property
 from torchrepro_lint.evidence import CONFIRMED, NOT_REPRODUCED, Measured
 from torchrepro_lint.kernels.operations import in_range
-from torchrepro_lint.model import Certainty, Property
 from torchrepro_lint.project.versions import effective
 
 if TYPE_CHECKING:

@@ -18,6 +18,7 @@ from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.enclosing import parent
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered, remembered_last
+from torchrepro_lint.elements import Certainty
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.kernels.arguments import CallSite, Witness
 from torchrepro_lint.kernels.conditions import Holds, Judged, in_doubt, judge
@@ -29,7 +30,6 @@ from torchrepro_lint.kernels.operations import Behaviour, Operation, rows, signa
 from torchrepro_lint.kernels.signatures import listed
 from torchrepro_lint.kernels.tensors import Tensors
 from torchrepro_lint.kernels.triggers import METHOD, derives, function_calls, mentioned, method_calls, operator_calls
-from torchrepro_lint.model import Certainty
 from torchrepro_lint.project import roles
 from torchrepro_lint.project.versions import effective
 

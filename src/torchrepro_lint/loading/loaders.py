@@ -16,8 +16,8 @@ from torchrepro_lint.dataflow.options import outcome
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.elements import Certainty
 from torchrepro_lint.index import Scope
-from torchrepro_lint.model import Certainty
 from torchrepro_lint.project.unknown import UNKNOWN, Opaque
 
 _GLOBAL_GENERATORS = ("torch.default_generator", "torch._C.default_generator")

@@ -18,7 +18,8 @@ from typing import Any
 
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.project.disk import is_file, yaml_reader
-from torchrepro_lint.source import CONFIGURATIONS
+from torchrepro_lint.project.kinds import LISTED
+from torchrepro_lint.reading import CONFIGURATIONS
 from torchrepro_lint.tracking import Tracker
 
 ANY = "\0"
@@ -26,7 +27,6 @@ ANY = "\0"
 MAX_CANDIDATES = 64
 YAML = (".yaml", ".yml")
 EVERY_YAML = f"{ANY}.yaml"
-LISTED = "listed"  # the kind under which it is noted which files a path with unknown parts may be
 
 
 class Configurations:

@@ -11,14 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.project.kinds import CODE, MATCHES, OUTLINE, SEARCH_PATH, TEXT
 from torchrepro_lint.project.outlines import Outline, outline_of
 from torchrepro_lint.project.search_path import SearchPath, may_set_path, search_path_of
 from torchrepro_lint.tracking import Tracker, Untracked
-
-# The kinds under which questions are noted: what a file's code says, comments and layout left out; its text; and what
-# importing it runs, and puts on the search path.
-CODE, TEXT, OUTLINE, SEARCH_PATH = "code", "text", "outline", "search path"
-MATCHES = "matches"  # a regular expression, anywhere in its text
 
 PLAIN_LINES = 40_000  # about 55 MB of syntax trees; the next files' are compact, which takes longer to make
 MAX_LINES_HELD = 330_000  # about 200 MB; beyond, the least recently used files are freed

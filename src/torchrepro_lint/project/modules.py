@@ -11,26 +11,23 @@ import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from torchrepro_lint.project.folders import INSTALLED, Folders
 from torchrepro_lint.project.search_path import SearchPath
-from torchrepro_lint.reading import Reach
 from torchrepro_lint.tracking import Memo, Tracker
 
-# An installed package wins over a project folder of the same name that has no `__init__.py`.
-INSTALLED = frozenset({"torch", "torchvision", "numpy", "datasets", "transformers", "wandb", "lightning", "accelerate",
-                       "evaluate", "tokenizers", "diffusers", "scipy", "sklearn", "pandas", "monai"})  # fmt: skip
 # Inside a package, these names mean the installed ones: `import torch` in a file of `models`, beside `models/torch`.
 _OUTSIDE = frozenset({"torch", "torchvision", "numpy", "scipy", "sklearn", "pandas"})
 
 
 class ModuleFinder:
-    """Finds the project's modules below `root`; `sources` are further import roots (setting `src`), `reach` is how far
-    links are followed, and `search_path` tells what a file adds to `sys.path`."""
+    """Finds the project's modules below `root`; `sources` are further import roots (setting `src`), `folders` is
+    what the project's folders hold, and `search_path` tells what a file adds to `sys.path`."""
 
     def __init__(
         self,
         root: Path,
         sources: Iterable[Path],
-        reach: Reach,
+        folders: Folders,
         search_path: Callable[[str], SearchPath],
         tracker: Tracker,
     ) -> None:
@@ -40,10 +37,8 @@ class ModuleFinder:
         self._search_path = search_path
         self._added: dict[str, tuple[list[str], list[str]]] = {}
         self._rests: dict[str, int] = {}  # what these rest on
-        self._found: dict[tuple[str, str], str | None] = {}
         self._answers: Memo[tuple[str, str] | None] = Memo(tracker)
-        self._entries: dict[str, frozenset[str]] = {}
-        self._reach = reach
+        self._folders = folders
 
     def find(self, name: str, level: int, importer: str) -> tuple[str, str] | None:
         """The longest leading part of `name` that is a module of the project, seen from the file `importer`.
@@ -62,9 +57,9 @@ class ModuleFinder:
             return self._descend(folder, parts)
         first, last = self._on_search_path(importer)
         for base in (*first, *self._bases(folder), *last):
-            if parts and parts[0] in _OUTSIDE and self.package(base) != base:
+            if parts and parts[0] in _OUTSIDE and self._folders.package(base) != base:
                 continue
-            if parts and self.child(base, parts[0]) is not None:
+            if parts and self._folders.child(base, parts[0]) is not None:
                 found = self._descend(base, parts)
             elif self._is_own_folder(base, parts):
                 found = self._descend(os.path.join(base, parts[0]), parts[1:])
@@ -79,7 +74,7 @@ class ModuleFinder:
         package installed, the import would fail."""
         if len(parts) < 2 or parts[0] not in INSTALLED - _OUTSIDE:
             return False
-        return self.child(os.path.join(base, parts[0]), parts[1]) is not None
+        return self._folders.child(os.path.join(base, parts[0]), parts[1]) is not None
 
     def _on_search_path(self, importer: str) -> tuple[list[str], list[str]]:
         """The folders that a file, and the modules it imports for this, put before and after Python's own."""
@@ -105,7 +100,8 @@ class ModuleFinder:
         found = []
         for folder in folders:
             places = [os.path.normpath(os.path.join(base, folder)) for base in (os.path.dirname(file), self.root)]
-            here = next((p for p in places if self.is_filled(p) and (p + os.sep).startswith(self.root + os.sep)), None)
+            filled = (p for p in places if self._folders.is_filled(p))
+            here = next((p for p in filled if (p + os.sep).startswith(self.root + os.sep)), None)
             found += [here] if here is not None else []
         return found
 
@@ -126,60 +122,15 @@ class ModuleFinder:
     def _descend(self, base: str, parts: list[str]) -> tuple[str, str] | None:
         place: str | None = base
         for i, part in enumerate(parts):
-            child = self.child(place, part) if place is not None else None  # a file has no children
+            child = self._folders.child(place, part) if place is not None else None  # a file has no children
             if child is None:
-                return (self.package(place), ".".join(parts[i:])) if place is not None and i else self._own(base, parts)
+                if place is None or not i:
+                    return self._own(base, parts)
+                return (self._folders.package(place), ".".join(parts[i:]))
             place = child
-        return (self.package(place), "") if place is not None else None
+        return (self._folders.package(place), "") if place is not None else None
 
     def _own(self, base: str, parts: list[str]) -> tuple[str, str] | None:
         """`from . import name`: the name may be defined in the package's own `__init__`."""
-        package = self.package(base)
+        package = self._folders.package(base)
         return (package, ".".join(parts)) if package != base else None
-
-    def child(self, folder: str, name: str) -> str | None:
-        """The file or folder that is the module `name` in a folder."""
-        key = (folder, name)
-        if key not in self._found:
-            self._found[key] = self._search(folder, name)
-        self._tracker.note(("child", folder, name), self._found[key])
-        return self._found[key]
-
-    def _search(self, folder: str, name: str) -> str | None:
-        entries = self._names_in(folder)
-        path = os.path.join(folder, name)
-        if name in entries and "__init__.py" in self._names_in(path):
-            return path
-        if f"{name}.py" in entries:
-            return path + ".py"
-        if name in entries and name not in INSTALLED and self._holds_python(path):
-            return path  # a namespace package
-        return None
-
-    def package(self, path: str) -> str:
-        """The file that a folder is as a package; a folder that is none, and a file, are what they are."""
-        found = os.path.join(path, "__init__.py") if "__init__.py" in self._names_in(path) else path
-        self._tracker.note(("package", path), found)
-        return found
-
-    def is_filled(self, folder: str) -> bool:
-        """Whether there is anything in a folder."""
-        found = bool(self._names_in(folder))
-        self._tracker.note(("filled", folder), found)
-        return found
-
-    def _holds_python(self, folder: str) -> bool:
-        names = self._names_in(folder)
-        return any(n.endswith(".py") for n in names) or any(
-            "." not in n and any(f.endswith(".py") for f in self._names_in(os.path.join(folder, n))) for n in names
-        )
-
-    def _names_in(self, folder: str) -> frozenset[str]:
-        """What is in a folder of the project; nothing in one to which a link leads out of it."""
-        if folder not in self._entries:
-            try:
-                names = os.listdir(folder) if self._reach.includes(folder) else []
-            except OSError:
-                names = []
-            self._entries[folder] = frozenset(names)
-        return self._entries[folder]

@@ -18,27 +18,26 @@ from torchrepro_lint.project.configured import Configured
 from torchrepro_lint.project.console_scripts import console_scripts
 from torchrepro_lint.project.disk import Commands, commands, style
 from torchrepro_lint.project.files import Files
+from torchrepro_lint.project.folders import Folders
 from torchrepro_lint.project.importers import imported, reachable, users
+from torchrepro_lint.project.kinds import NATIVE
 from torchrepro_lint.project.libraries import Libraries
 from torchrepro_lint.project.modules import ModuleFinder
 from torchrepro_lint.project.names import Names
 from torchrepro_lint.project.text import ProjectText
-from torchrepro_lint.reading import Reach
-from torchrepro_lint.source import digest
+from torchrepro_lint.reading import Reach, digest
 from torchrepro_lint.tracking import Memo, Tracker, Untracked
 
 if TYPE_CHECKING:
     from torchrepro_lint.formatter import Style
     from torchrepro_lint.project.configurations import Configurations
 
-NATIVE = "native"  # the kind under which all C++ and CUDA sources are noted, as one answer
-
 
 class Project:
     """One project. `read` gives the facts of a file, or None when it cannot be read; `files` lists all Python files,
     `configurations` those of YAML and the like, `native_files` C++ and CUDA sources; `sources` are folders in which
-    imports are looked for; `seed` is what fixes use where a program has none; `refused` is told of lists that cannot
-    be read, and why."""
+    imports are looked for, `folders` what they hold; `seed` is what fixes use where a program has none;
+    `refused` is told of lists that cannot be read, and why."""
 
     def __init__(
         self,
@@ -55,6 +54,7 @@ class Project:
         loader_classes: Collection[str] = (),
         rng_functions: Collection[str] = (),
         tracker: Tracker | None = None,
+        folders: Folders | None = None,
         refused: Callable[[Path, str], None] = lambda path, reason: None,
     ) -> None:
         self.tracker = tracker or Untracked()
@@ -65,11 +65,12 @@ class Project:
         self._native_files = native_files
         self._refused = refused
         self.configured = Configured(loader_classes, rng_functions)
-        self.reach = Reach([root, *sources])
+        folders = folders or Folders(Reach([root, *sources]), self.tracker)
+        self.reach = folders.reach
         self.text = ProjectText(files, self.reach.read, self.tracker)
         self.files = Files(read, self.text.read, self._is_own, self.tracker)
         self._configuration_files = configurations
-        self.finder = ModuleFinder(root, sources, self.reach, self.files.search_path, self.tracker)
+        self.finder = ModuleFinder(root, sources, folders, self.files.search_path, self.tracker)
         self.names = Names(
             self.finder, self.load, lambda name: self.configured.meaning(catalogue.canonical(name)), self.tracker
         )

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from torchrepro_lint.source import digest
+from torchrepro_lint.reading import digest
 from torchrepro_lint.tracking import Memo, Tracker, Untracked
 
 # The kinds under which questions are noted.

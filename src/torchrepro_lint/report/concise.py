@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from torchrepro_lint.model import Safety
+from torchrepro_lint.elements import Safety
 from torchrepro_lint.report import Context
 from torchrepro_lint.report.escaping import visible
 from torchrepro_lint.report.places import shown_place

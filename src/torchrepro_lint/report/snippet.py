@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from torchrepro_lint.model import Level, Range
+from torchrepro_lint.elements import Level, Range
 from torchrepro_lint.report.escaping import visible
 from torchrepro_lint.report.row import Row
 from torchrepro_lint.report.terminal import Paint, Style, columns

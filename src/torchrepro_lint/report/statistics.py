@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from torchrepro_lint.elements import Certainty, Level, Safety
 from torchrepro_lint.engine import IN_BASELINE
-from torchrepro_lint.model import Certainty, Level, Safety
+from torchrepro_lint.reading import CONFIGURATIONS
 from torchrepro_lint.report.places import shown_path
-from torchrepro_lint.source import CONFIGURATIONS
 
 if TYPE_CHECKING:
     from torchrepro_lint.engine import Result

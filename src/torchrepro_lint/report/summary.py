@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from torchrepro_lint.model import Certainty, Level
+from torchrepro_lint.elements import Certainty, Level
 from torchrepro_lint.report import Context
 from torchrepro_lint.report.escaping import visible
 from torchrepro_lint.report.terminal import Paint

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from torchrepro_lint.model import Level
+from torchrepro_lint.elements import Level
 from torchrepro_lint.report.escaping import visible
 
 Style = Literal["error", "warning", "note", "frame", "related", "strong", "help"]

@@ -9,8 +9,8 @@ from __future__ import annotations
 import ast
 
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.elements import Certainty
 from torchrepro_lint.index import Scope
-from torchrepro_lint.model import Certainty
 from torchrepro_lint.rng.texts import Evidence, Texts
 
 HASH = "builtins.hash"

@@ -8,6 +8,6 @@ from __future__ import annotations
 from torchrepro_lint.settings.resolver import SettingsResolver
 from torchrepro_lint.settings.tables import SettingsError
 from torchrepro_lint.settings.torch_version import project_torch
-from torchrepro_lint.settings.values import DEFAULT_EXCLUDE, Settings
+from torchrepro_lint.settings.values import DEFAULT_EXCLUDE, Settings, SettingsSource
 
-__all__ = ["DEFAULT_EXCLUDE", "Settings", "SettingsError", "SettingsResolver", "project_torch"]
+__all__ = ["DEFAULT_EXCLUDE", "Settings", "SettingsError", "SettingsResolver", "SettingsSource", "project_torch"]

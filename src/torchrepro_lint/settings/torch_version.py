@@ -6,7 +6,6 @@ from __future__ import annotations
 from itertools import chain
 from pathlib import Path
 
-from torchrepro_lint.project.versions import OLDEST_MEANT
 from torchrepro_lint.requirements import Refused, of_environments, of_lists, of_pyproject, torch_of_readme
 from torchrepro_lint.settings.tables import is_there, load
 
@@ -24,7 +23,11 @@ def project_torch(root: Path, refused: Refused = lambda path, reason: None) -> s
 def _of_readme(root: Path) -> str | None:
     """The oldest release that a README says, where fixes would not think of it."""
     said = min(torch_of_readme(root), key=_release, default=None)
-    return f">={said}" if said is not None and _release(said) < _release(OLDEST_MEANT) else None
+    if said is None:
+        return None
+    from torchrepro_lint.project.versions import OLDEST_MEANT  # few READMEs speak of a release
+
+    return f">={said}" if _release(said) < _release(OLDEST_MEANT) else None
 
 
 def _release(version: str) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from torchrepro_lint.globs import Globs
 
@@ -46,6 +46,11 @@ class Settings(NamedTuple):
     cache_dir: str = ".torchrepro_cache"
     origins: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def max_bytes(self) -> int:
+        """The largest file that is read."""
+        return self.max_file_size * 1_000_000
+
     def origin(self, key: str) -> str:
         """Where `key` was set, for messages."""
         return dict(self.origins).get(key, "the default")
@@ -68,6 +73,12 @@ class Settings(NamedTuple):
         name = (whole.relative_to(self.base) if whole.is_relative_to(self.base) else whole).as_posix().lstrip("/")
         ignored = [item for glob, items in self.per_file_ignores if Globs([glob]).covers(name) for item in items]
         return frozenset(code for code in all_codes if _weight(ignored, code) >= 0)
+
+
+class SettingsSource(Protocol):
+    """Where the settings of a path come from."""
+
+    def for_path(self, path: Path) -> Settings: ...
 
 
 def covers(selector: str, code: str) -> bool:

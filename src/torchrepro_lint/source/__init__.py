@@ -5,12 +5,9 @@ Knows encodings, newlines and comments; knows nothing of what the code means, no
 
 from __future__ import annotations
 
-from torchrepro_lint.model import Suppression
-from torchrepro_lint.source.digests import digest
+from torchrepro_lint.elements import Suppression
 from torchrepro_lint.source.errors import SourceError
 from torchrepro_lint.source.file import (
-    CONFIGURATIONS,
-    PLOTS,
     SourceFile,
     read_source,
     source_from_bytes,
@@ -18,12 +15,9 @@ from torchrepro_lint.source.file import (
 )
 
 __all__ = [
-    "CONFIGURATIONS",
-    "PLOTS",
     "SourceError",
     "SourceFile",
     "Suppression",
-    "digest",
     "read_source",
     "source_from_bytes",
     "source_from_text",

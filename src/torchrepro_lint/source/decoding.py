@@ -9,7 +9,7 @@ import codecs
 import re
 from typing import NamedTuple
 
-from torchrepro_lint.model import Position
+from torchrepro_lint.elements import Position
 from torchrepro_lint.source.errors import SourceError
 
 _COOKIE = rb"[ \t\f]*#[^\r\n]*?coding[:=][ \t]*([-\w.]+)"

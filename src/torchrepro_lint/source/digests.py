@@ -1,4 +1,4 @@
-"""What tells whether a file is still the same: all of its bytes, or only its code.
+"""What tells whether the code of a file is still the same.
 
 Two texts with the same code differ in comments and empty lines alone, so that their syntax trees are the same but for
 the numbers of the lines, which keep their order. Where strings cannot be told from comments for certain, all of the
@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 import sys
 
+from torchrepro_lint.reading import digest
 from torchrepro_lint.source.lexemes import COMMENT, STRING
 
-_SIZE = 16  # bytes: nobody makes two files with one digest by chance
 # An empty line behind a backslash ends the statement, and stays.
 _BEHIND = r"(?:(?<=\n)(?<!\\\n)|\A)"
 _LAYOUT = rf"({STRING})|{_BEHIND}[ \t\f]*(?:{COMMENT})?\n|[ \t\f]*{COMMENT}"
@@ -20,15 +20,8 @@ _F_STRING = rf"(?i)(?<!\w)(?:[ft]r?|r[ft])({STRING})"
 _REUSES_QUOTES = sys.version_info >= (3, 12)
 
 
-def digest(data: bytes) -> str:
-    """A name for these bytes, and no others."""
-    from hashlib import blake2b
-
-    return blake2b(data, digest_size=_SIZE).hexdigest()
-
-
 def code_digest(text: str) -> str | None:
-    """The same for what is left of a file without comments and empty lines; None where that cannot be told."""
+    """A name for what is left of a file without comments and empty lines; None where that cannot be told."""
     if "\r" in text or not _is_plain(text):
         return None
     return digest(re.sub(_LAYOUT, r"\1", text).encode(errors="surrogatepass"))

@@ -9,7 +9,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 
-from torchrepro_lint.model import Position, Range, Suppression, SuppressionKind
+from torchrepro_lint.elements import Position, Range, Suppression, SuppressionKind
 
 _DIRECTIVE = re.compile(
     r"#\s*(?:(?P<noqa>noqa)(?![\w-])(?P<list>\s*:)?|torchrepro\s*:\s*(?P<ignore>ignore(?:-file)?)(?![\w-]))",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torchrepro_lint.model import Position
+from torchrepro_lint.elements import Position
 
 
 class SourceError(Exception):

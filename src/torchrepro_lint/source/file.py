@@ -11,23 +11,24 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from itertools import accumulate
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from torchrepro_lint.model import Location, Position, Range, Suppression
-from torchrepro_lint.reading import NotRegularError, read_regular
+from torchrepro_lint.elements import Position, Range, Suppression
+from torchrepro_lint.reading import CONFIGURATIONS, PLOTS, NotRegularError, digest, read_regular
 from torchrepro_lint.source import decoding
-from torchrepro_lint.source.digests import code_digest, digest
+from torchrepro_lint.source.digests import code_digest
 from torchrepro_lint.source.errors import SourceError
 from torchrepro_lint.source.suppressions import find_suppressions
 
+if TYPE_CHECKING:
+    from torchrepro_lint.model import Location
+
 Kind = Literal["python", "stub", "notebook", "configuration"]
-CONFIGURATIONS = (".yaml", ".yml", ".json", ".toml")
 _KINDS: dict[str, Kind] = {".pyi": "stub", ".ipynb": "notebook", **dict.fromkeys(CONFIGURATIONS, "configuration")}
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 _CONTINUING = re.compile(rb"[\x80-\xbf]")
 MAX_SIZE = 10_000_000  # bytes; the largest file that we know of is generated and has a tenth of that
 MAX_CONFIGURATION = 256_000  # a larger YAML or JSON file holds data, and reading it takes seconds
-PLOTS = 10  # a notebook, most of which is output, may be that many times as large
 
 
 class SourceFile:
@@ -207,6 +208,8 @@ class SourceFile:
 
     def location(self, range: Range) -> Location:
         """Where a person finds `range`: in a notebook, the cell and the lines within it."""
+        from torchrepro_lint.model import Location  # slow to import, and most files have no findings
+
         if not self.cells:
             return Location(self.rel, range)
         index = max(bisect_right(self.cells, (range.start.line, len(self.text) + 1)) - 1, 0)

@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from torchrepro_lint.model import Position
+from torchrepro_lint.elements import Position
 from torchrepro_lint.source.decoding import refuse_null
 from torchrepro_lint.source.errors import SourceError
 from torchrepro_lint.source.magics import replace_magics

@@ -15,6 +15,7 @@ from typing import Literal
 
 from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope
 from torchrepro_lint.model import Edit, Position, Range
+from torchrepro_lint.project.folders import INSTALLED
 from torchrepro_lint.syntax.statements import begins_cell, is_docstring, top_line
 
 Kind = Literal["standard", "third party", "own"]
@@ -127,7 +128,7 @@ def _kind_of(facts: ModuleFacts, node: _Import) -> Kind:
 
 def _kind(facts: ModuleFacts, module: str, level: int) -> Kind:
     top = module.partition(".")[0]
-    if level or top in facts.source.rel.split("/")[:-1]:
+    if level or (top in facts.source.rel.split("/")[:-1] and top not in INSTALLED):
         return "own"
     if top in sys.stdlib_module_names:
         return "standard"

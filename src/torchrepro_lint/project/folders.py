@@ -1,0 +1,70 @@
+"""What the folders of a project hold, as far as imports go: which file or folder a module is in one, and which file a
+folder is as a package."""
+
+from __future__ import annotations
+
+import os
+
+from torchrepro_lint.reading import Reach
+from torchrepro_lint.tracking import Tracker
+
+# An installed package wins over a project folder of the same name that has no `__init__.py`.
+INSTALLED = frozenset({"torch", "torchvision", "numpy", "datasets", "transformers", "wandb", "lightning", "accelerate",
+                       "evaluate", "tokenizers", "diffusers", "scipy", "sklearn", "pandas", "monai"})  # fmt: skip
+
+
+class Folders:
+    """Looks into each folder once; `reach` is how far links are followed."""
+
+    def __init__(self, reach: Reach, tracker: Tracker) -> None:
+        self.reach = reach
+        self.tracker = tracker
+        self._found: dict[tuple[str, str], str | None] = {}
+        self._entries: dict[str, frozenset[str]] = {}
+
+    def child(self, folder: str, name: str) -> str | None:
+        """The file or folder that is the module `name` in a folder."""
+        key = (folder, name)
+        if key not in self._found:
+            self._found[key] = self._search(folder, name)
+        self.tracker.note(("child", folder, name), self._found[key])
+        return self._found[key]
+
+    def _search(self, folder: str, name: str) -> str | None:
+        entries = self._names_in(folder)
+        path = os.path.join(folder, name)
+        if name in entries and "__init__.py" in self._names_in(path):
+            return path
+        if f"{name}.py" in entries:
+            return path + ".py"
+        if name in entries and name not in INSTALLED and self._holds_python(path):
+            return path  # a namespace package
+        return None
+
+    def package(self, path: str) -> str:
+        """The file that a folder is as a package; a folder that is none, and a file, are what they are."""
+        found = os.path.join(path, "__init__.py") if "__init__.py" in self._names_in(path) else path
+        self.tracker.note(("package", path), found)
+        return found
+
+    def is_filled(self, folder: str) -> bool:
+        """Whether there is anything in a folder."""
+        found = bool(self._names_in(folder))
+        self.tracker.note(("filled", folder), found)
+        return found
+
+    def _holds_python(self, folder: str) -> bool:
+        names = self._names_in(folder)
+        return any(n.endswith(".py") for n in names) or any(
+            "." not in n and any(f.endswith(".py") for f in self._names_in(os.path.join(folder, n))) for n in names
+        )
+
+    def _names_in(self, folder: str) -> frozenset[str]:
+        """What is in a folder of the project; nothing in one to which a link leads out of it."""
+        if folder not in self._entries:
+            try:
+                names = os.listdir(folder) if self.reach.includes(folder) else []
+            except OSError:
+                names = []
+            self._entries[folder] = frozenset(names)
+        return self._entries[folder]
