@@ -55,6 +55,13 @@ def test_identical_says_which_share_of_runs_may_still_differ(root: Path) -> None
     assert first == "IDENTICAL over 8 steps in 60 runs (95 % sure that fewer than 5 % of runs differ)\n"
 
 
+def test_identical_in_one_pair_of_runs_says_how_to_know_more(root: Path) -> None:
+    first = next(iter(rerun_text.render(replace(IDENTICAL, comparisons=1), root, False)))
+    assert first == (
+        "IDENTICAL over 8 steps in 2 runs (what differs only now and then takes more of them to show: --pairs 20)\n"
+    )
+
+
 def test_json_is_as_the_schema_says() -> None:
     for outcome in (PARTED, IDENTICAL):
         document = json.loads("".join(rerun_json.render(outcome)))

@@ -11,6 +11,7 @@ from torchrepro_lint.report.summary import counted
 if TYPE_CHECKING:
     from torchrepro_lint.rerun.results import Cause, Extent, Outcome
 
+_TELLING = 0.5  # the largest share of differing runs whose exclusion says anything
 _NO_STEPS = ", without a step of an optimizer"
 _PIN = {
     "hash": "PYTHONHASHSEED fixed",
@@ -43,7 +44,9 @@ def _runs(outcome: Outcome) -> str:
     share = bound(outcome)
     if share is None:
         return ""
-    many = "2 runs" if outcome.comparisons == 1 else f"{outcome.comparisons + 1} runs"
+    many = f"{outcome.comparisons + 1} runs"
+    if share > _TELLING:
+        return f" in {many} (what differs only now and then takes more of them to show: --pairs 20)"
     return f" in {many} (95 % sure that fewer than {100 * share:.2g} % of runs differ)"
 
 
