@@ -91,6 +91,7 @@ def test_pyproject_goes_first_and_the_plain_requirements_next(tmp_path: Path) ->
         ("```\npip install torch==1.4.0 torchvision==0.5.0\n```", ">=1.4.0"),
         ("* pytorch (>= 0.4 or 1.2)\n* pytorch-lightning 1.1\n", ">=0.4"),
         ("PyTorch 1.9 or later; wheels for torch-2.12", None),
+        ("Wheels are there for PyTorch 1.4.0, PyTorch 1.5.0 and PyTorch 2.8.0", None),
         ("The model has 1.2 million weights. PyTorch is needed.\n1.3 times faster\ntorchaudio 0.7", None),
     ],
 )

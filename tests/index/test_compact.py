@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import torchrepro_lint
-from torchrepro_lint import cards, engine
+from torchrepro_lint import cards, checking
 from torchrepro_lint.engine import Request, check
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.index.compact import compact
@@ -63,13 +63,13 @@ def test_nesting_costs_no_stack() -> None:
 @pytest.mark.parametrize("plain", [0, 40, 1_000_000])
 def test_findings_do_not_hang_on_it(plain: int, monkeypatch: pytest.MonkeyPatch) -> None:
     built: list[bool] = []
-    build = engine.build
+    build = checking.build
 
     def noted(source: SourceFile, *, is_compact: bool) -> ModuleFacts:
         built.append(is_compact)
         return build(source, is_compact=is_compact)
 
-    monkeypatch.setattr(engine, "build", noted)
+    monkeypatch.setattr(checking, "build", noted)
     request = Request((PROGRAM,), SettingsResolver(cards.codes(), isolated=True))
     usual = check(request).findings
     built.clear()

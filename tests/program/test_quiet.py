@@ -58,8 +58,7 @@ def test_functions_that_call_each_other(tmp_path: Path, leaf: str, drawn: int | 
 
 @pytest.mark.parametrize("held", [0, 10, 1_000_000])
 def test_findings_do_not_hang_on_what_is_held(tmp_path: Path, held: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "MAX_LINES_HELD", held)
-    monkeypatch.setattr(files, "LINES_KEPT", held // 2)
+    monkeypatch.setattr(files, "COMPACT", files.Bounds(held, held // 2))
     for number in range(4):
         (tmp_path / f"main{number}.py").write_text(
             f"from steps import step{number % 2}\n\nif __name__ == '__main__':\n    step{number % 2}()\n"

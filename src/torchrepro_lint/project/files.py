@@ -9,6 +9,7 @@ import os
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.project.kinds import CODE, MATCHES, OUTLINE, SEARCH_PATH, TEXT
@@ -17,25 +18,37 @@ from torchrepro_lint.project.search_path import SearchPath, may_set_path, search
 from torchrepro_lint.tracking import Tracker, Untracked
 
 PLAIN_LINES = 40_000  # about 55 MB of syntax trees; the next files' are compact, which takes longer to make
-MAX_LINES_HELD = 330_000  # about 200 MB; beyond, the least recently used files are freed
-LINES_KEPT = 250_000  # so that this is rare: all that was worked out is forgotten with them
+
+
+class Bounds(NamedTuple):
+    """When more lines than `held` are, the least recently used files are freed until `kept` are left, so that this is
+    rare: all that was worked out is forgotten with them."""
+
+    held: int
+    kept: int
+
+
+COMPACT = Bounds(330_000, 250_000)  # about 200 MB
+PLAIN = Bounds(160_000, 120_000)  # about 220 MB, of a project so large that its files are read anew in any case
 
 
 class Files:
     """Reads files. `read` gives None for one that cannot be read, and `content` raises OSError; `is_own` says whether a
-    module that a file names is one of the project."""
+    module that a file names is one of the project, `is_vast` whether there is more of it than can be held."""
 
     def __init__(
         self,
         read: Callable[[Path], ModuleFacts | None],
         content: Callable[[Path], bytes],
         is_own: Callable[[str, str], bool],
+        is_vast: Callable[[], bool] = lambda: False,
         tracker: Tracker | None = None,
     ) -> None:
         self._tracker = tracker or Untracked()
         self._read = read
         self._content = content
         self._is_own = is_own
+        self._is_vast = is_vast
         self._held: OrderedDict[str, ModuleFacts | None] = OrderedDict()  # the least recently used first
         self._used: dict[str, None] = {}  # since the last release
         self._lines = 0
@@ -44,8 +57,12 @@ class Files:
 
     @property
     def are_many(self) -> bool:
-        """Whether the next file's tree should be compact, since many are held."""
-        return self._lines > PLAIN_LINES
+        """Whether the next file's tree should be compact, since many are held, and then all of them can be."""
+        return self._lines > PLAIN_LINES and not self._is_vast()
+
+    @property
+    def _bounds(self) -> Bounds:
+        return PLAIN if self._lines > PLAIN.held and self._is_vast() else COMPACT
 
     def load(self, path: str) -> ModuleFacts | None:
         """The facts of a file; None for a folder and a file that cannot be read."""
@@ -78,7 +95,7 @@ class Files:
             is_new = path not in self._held
             facts = self.load(path)
             self._outlines[path] = outline_of(facts) if facts is not None else None
-            if is_new and self._lines > MAX_LINES_HELD:
+            if is_new and self._lines > self._bounds.held:
                 self._search_paths[path] = search_path_of(facts) if facts is not None else SearchPath()
                 self._used.pop(path)
                 self._free(path)
@@ -107,9 +124,10 @@ class Files:
         for path in self._used:
             self._held.move_to_end(path)
         self._used.clear()
-        if self._lines <= MAX_LINES_HELD:
+        if self._lines <= self._bounds.held:
             return False
-        while self._lines > LINES_KEPT:
+        kept = self._bounds.kept
+        while self._lines > kept:
             self._free(next(iter(self._held)))
         return True
 

@@ -68,6 +68,11 @@ class ProjectText:
                 return None
         return contents
 
+    @property
+    def is_too_large(self) -> bool:
+        """Whether there is too much of it to be searched, as far as no answer rests on that."""
+        return self._read_contents is None
+
     def fronts(self, packages: Collection[str]) -> list[Path]:
         """The `__init__.py` of the packages of these names, in order; none where the project is too large."""
         found = [path for path in self._contents or () if is_front(path, packages)]

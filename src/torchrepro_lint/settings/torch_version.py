@@ -21,13 +21,13 @@ def project_torch(root: Path, refused: Refused = lambda path, reason: None) -> s
 
 
 def _of_readme(root: Path) -> str | None:
-    """The oldest release that a README says, where fixes would not think of it."""
-    said = min(torch_of_readme(root), key=_release, default=None)
-    if said is None:
+    """The oldest release that a README says, where all that it says are older than fixes would think of."""
+    said = sorted(torch_of_readme(root), key=_release)
+    if not said:
         return None
     from torchrepro_lint.project.versions import OLDEST_MEANT  # few READMEs speak of a release
 
-    return f">={said}" if _release(said) < _release(OLDEST_MEANT) else None
+    return f">={said[0]}" if _release(said[-1]) < _release(OLDEST_MEANT) else None
 
 
 def _release(version: str) -> tuple[int, ...]:
