@@ -80,6 +80,14 @@ model = {model}
 for batch in loader:
     model(batch).sum().backward()
 """
+SAMPLES = """
+class Samples(torch.utils.data.Dataset):
+    def __getitem__(self, index):
+        return torch.ones(4) + torch.randn(4)
+
+
+loader = torch.utils.data.DataLoader(Samples())
+"""
 LATENTS = UNSEEN.replace("model(batch)", "model(torch.randn(4, 4))")
 
 
@@ -95,6 +103,7 @@ def test_ranks_that_draw_latents_again_and_again_keep_theirs_whatever_they_draw_
         ("from flows import Flow", "", "Flow(torch.nn.Linear(4, 4))", False),  # it may make noise as it is trained
         ("import fsspec", "data = fsspec.open('a')", "torch.nn.Linear(4, 4)", True),
         ("", "start = torch.rand(5, 2)", "torch.nn.Linear(4, 4)", False),  # its own, or the same in all of them?
+        ("", SAMPLES, "torch.nn.Linear(4, 4)", True),
         (
             "from torch.utils.data import TensorDataset",
             "data = TensorDataset(torch.rand(64, 4))",

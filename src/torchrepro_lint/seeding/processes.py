@@ -135,13 +135,14 @@ def _agrees(seeding: Seeding, program: Program) -> bool:
 
 
 def _is_undecided(seeding: Seeding, program: Program) -> bool:
-    """Whether ranks draw what they may have to share or to keep apart: samples that are drawn once, and of which no
-    data set is made, or what the model that they train draws out of sight."""
+    """Whether ranks draw what they may have to share or to keep apart: samples that a function draws once, and of which
+    no data set is made, or what the model that they train draws out of sight. Methods are of data sets, transforms and
+    models, which draw for each sample."""
     if any(_may_build(step.node) for step in opaque(seeding, program)):
         return True
     made_up = any(True for _ in seeding.calls("TensorDataset"))
     return not made_up and any(
-        not _is_of_data_set(draw.scope, program) and not _is_repeated(draw.node, draw.scope, program)
+        draw.scope.method_class is None and not _is_repeated(draw.node, draw.scope, program)
         for draw in _samples(seeding, program)
     )
 
