@@ -334,7 +334,7 @@ FILE = "    with open({path}) as file:\n        config = yaml.safe_load(file)\n"
             "",
             ".rate",
             'manual_seed(config.get("seed", 0))',
-        ),  # fmt: skip
+        ),
         ("import yaml", "", "", FILE.format(path="'run.yml'") + "    print(config.items())", "", "manual_seed(0)"),
         # another file may have no seed
         ("import argparse, yaml", "", "", OPTION + FILE.format(path="args.path"), "['rate']", "torch.manual_seed(0)"),

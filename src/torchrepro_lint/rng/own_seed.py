@@ -118,8 +118,8 @@ class Seeds:
         return OwnSeed(entry, binding, owner, is_parsed=False) if entry is not None else None
 
     def _entry(self, name: str, binding: Binding, owner: Scope) -> str | None:
-        """The entry for the seed of a configuration file that a name holds: of one that is named in the code, written as
-        its others are read, or of one that Hydra passes."""
+        """The entry for the seed of a configuration file that a name holds: of one that is named in the code, written
+        as its others are read, or of one that Hydra passes."""
         found = set.intersection(*files) if (files := self._files(name, binding, owner)) else set()
         if found and binding.kind == "parameter":  # the user may choose another file for Hydra
             return f'{name}.get("{min(found)}", {self._default})'
