@@ -269,6 +269,13 @@ def test_lines_are_as_long_as_the_formatter_lets_them_be(tmp_path: Path) -> None
 def test_tensors_made_on_the_gpu_need_a_person(tmp_path: Path) -> None:
     before = HEAD + "torch.set_default_device('cuda')\nDataLoader(d, shuffle=True)\n"
     assert fixed(tmp_path, "TRP201", before) == before
+    alone = HEAD + "DataLoader(d, shuffle=True)\n"
+    (tmp_path / "setup_gpu.py").write_text("import torch\n\ntorch.set_default_device('cuda')\n")
+    assert fixed(tmp_path, "TRP201", alone) == alone
+    (tmp_path / "setup_gpu.py").rename(tmp_path / "test_gpu.py")
+    assert fixed(tmp_path, "TRP201", alone) == alone  # no test, but for its name
+    (tmp_path / "test_gpu.py").write_text("import pytest\nimport torch\n\ntorch.set_default_device('cuda')\n")
+    assert "manual_seed(0)" in fixed(tmp_path, "TRP201", alone)
 
 
 EACH_EPOCH = {

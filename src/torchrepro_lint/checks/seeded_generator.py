@@ -26,6 +26,7 @@ from torchrepro_lint.loading.same_order import (
     number_beside,
 )
 from torchrepro_lint.model import Edit
+from torchrepro_lint.project.entries import is_test
 from torchrepro_lint.project.versions import allowed_in
 from torchrepro_lint.rng.own_seed import Seeds, numbered
 from torchrepro_lint.syntax import import_name, insert_before, is_within_width, top_line, with_argument
@@ -109,8 +110,12 @@ def _holding(call: Call) -> ast.stmt | None:
 
 
 def _cuda_by_default(program: Program) -> bool:
-    """Where tensors are made on the GPU by default, samplers need a generator of that device."""
-    return bool(program.project.text.any_match(_DEFAULT_DEVICE, (b"set_default_",)))
+    """Where tensors are made on the GPU by default, samplers need a generator of that device. What a unit test sets
+    holds for tests alone."""
+    text = program.project.text
+    setting = [path for path in text.containing("set_default_") or () if text.has(path, _DEFAULT_DEVICE)]
+    files = (program.load(str(path)) for path in setting)
+    return any(facts is None or not is_test(facts) for facts in files)
 
 
 def _free_name(call: Call) -> str:
