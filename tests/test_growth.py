@@ -108,6 +108,10 @@ SEARCHES = {
         60,
     ),
     "imports of one name": (lines("import torch"), 100),
+    "imports of many, and loaders": (
+        lambda n: HEAD + "".join(f"import m{i}\nDataLoader(ds, shuffle=True)\n" for i in range(n)),
+        200,
+    ),
     "handlers": (lines("try:\n    import torch\nexcept ImportError:\n    torch = None"), 60),
     "functions that seed": (lines("def seed{i}(s): torch.manual_seed(s)\nseed{i}(0)"), 40),
     "a function that calls itself": (

@@ -74,7 +74,7 @@ def seed_edits(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Edi
 
 def _runs_elsewhere(seeding: Seeding) -> bool:
     """Whether the program hands work to processes that do not begin with its code, nor with its seeds."""
-    return any(b.target.partition(".")[0] in _ELSEWHERE for facts in seeding.visited for b in facts.imports)
+    return any(facts.packages & _ELSEWHERE for facts in seeding.visited)
 
 
 # -- which generators -------------------------------------------------------------------------------------------------
@@ -90,7 +90,7 @@ def _families(program: Program, seeding: Seeding, found: Unseeded, process: Scop
 def _has_numpy(program: Program, seeding: Seeding) -> bool:
     """Whether the program or a library that it uses imports numpy: a program may run where it is not installed."""
     with_it = catalogue.table("rng")["numpy"]["imported_by"]
-    if any(b.target.partition(".")[0] in with_it for facts in seeding.visited for b in facts.imports):
+    if any(not facts.packages.isdisjoint(with_it) for facts in seeding.visited):
         return True
     naming = program.project.text.mentioning("numpy")
     return bool(naming) and not program.project.reachable(seeding.entry.facts.source.path).isdisjoint(naming or ())

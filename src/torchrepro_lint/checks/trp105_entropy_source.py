@@ -15,8 +15,7 @@ _DATA = frozenset({"torch", "torchvision", "torchaudio", "numpy", "pandas", "skl
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
-    imported = {b.target.partition(".")[0] for b in module.facts.imports}
-    if not imported & _DATA or of_file(module.facts.source.rel, trains="backward" in module.facts.calls):
+    if not module.facts.packages & _DATA or of_file(module.facts.source.rel, trains="backward" in module.facts.calls):
         return
     for found in decisions(module, program):
         facts = found.scope.facts

@@ -9,7 +9,6 @@ from pathlib import Path
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.project.disk import Required, exists, required, speaks_of
 from torchrepro_lint.project.entries import entries
 from torchrepro_lint.project.versions import pins
@@ -41,13 +40,9 @@ def _open(node: ast.AST, wanted: Required, root: Path) -> Draft:
 
 def _uses_torch(module: Module, program: Program) -> bool:
     """Whether the file imports it, or what the program runs does."""
-    if _imports_torch(module.facts):
+    if "torch" in module.facts.packages:
         return True
-    return any(_imports_torch(facts) for seeding in seedings(module.facts, program) for facts in seeding.visited)
-
-
-def _imports_torch(facts: ModuleFacts) -> bool:
-    return any(b.target.partition(".")[0] == "torch" for b in facts.imports)
+    return any("torch" in facts.packages for seeding in seedings(module.facts, program) for facts in seeding.visited)
 
 
 def _upwards(folder: Path, root: Path) -> Sequence[Path]:

@@ -176,8 +176,8 @@ class ModuleFacts:
     `except` clause. `f_strings` are those whose inner positions `ast` got wrong, until a range is asked for.
     """
 
-    __slots__ = ("_in_handlers", "_parents", "_reads", "_statements", "aliases", "attribute_sets", "blocks", "calls",
-                 "conditions", "definitions", "f_strings", "guard", "handlers", "imported", "imports", "is_own",
+    __slots__ = ("_in_handlers", "_packages", "_parents", "_reads", "_statements", "aliases", "attribute_sets",
+                 "blocks", "calls", "conditions", "definitions", "f_strings", "guard", "handlers", "imported", "imports", "is_own",
                  "lines", "scope", "source", "star_imports", "statements", "subscript_sets", "tree")  # fmt: skip
 
     def __init__(
@@ -206,6 +206,7 @@ class ModuleFacts:
         self.statements: dict[int, str] = {}  # by `fingerprints`
         self._statements = statements
         self._in_handlers: set[int] | None = None
+        self._packages: frozenset[str] | None = None
 
     def release(self) -> None:
         """Break the cycles between scopes, so that the tree is freed at once. The facts are of no use afterwards."""
@@ -219,6 +220,13 @@ class ModuleFacts:
         self.imports, self.star_imports, self.guard = [], [], None
         self._reads, self.conditions, self.blocks, self.definitions, self.imported = {}, {}, {}, {}, {}
         self._statements = None
+
+    @property
+    def packages(self) -> frozenset[str]:
+        """The first parts of the names of all modules that the file imports: `torch` of `torch.nn`."""
+        if self._packages is None:
+            self._packages = frozenset(binding.target.partition(".")[0] for binding in self.imports)
+        return self._packages
 
     def in_handler(self, node: ast.AST) -> bool:
         """Whether `node` lies in an `except` clause."""

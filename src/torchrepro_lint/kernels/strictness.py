@@ -36,12 +36,17 @@ _WORDS = (
 def requested(module: Module, program: Program) -> Flag | None:
     """What this file asks for, or another one of the programs that run it; of code that no program in sight runs, any
     file of the project. What a test asks for holds for tests alone."""
-    own = module.facts.source.path
+    return _requested(module.facts, program)
+
+
+@remembered
+def _requested(asking: ModuleFacts, program: Program) -> Flag | None:
+    own = asking.source.path
     paths = {path for word in _WORDS for path in program.project.text.containing(word) or ()}
-    if paths and not is_test(module.facts):
-        paths &= files_of_programs(module.facts, program.project) or paths
+    if paths and not is_test(asking):
+        paths &= files_of_programs(asking, program.project) or paths
     files = [facts for path in sorted({own, *paths})[:MAX_FILES] if (facts := program.load(str(path))) is not None]
-    counted = files if is_test(module.facts) else [facts for facts in files if not is_test(facts)]
+    counted = files if is_test(asking) else [facts for facts in files if not is_test(facts)]
     return _strictest({_requested_in(facts, program) for facts in counted})
 
 

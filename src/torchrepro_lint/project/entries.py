@@ -10,6 +10,7 @@ from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.project.disk import exists
 from torchrepro_lint.project.project import Project
 
+_TESTING = ("unittest", "pytest")
 _HARMLESS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Pass)
 
 
@@ -55,7 +56,7 @@ def is_test(facts: ModuleFacts) -> bool:
     folders = facts.source.rel.split("/")[:-1]
     if stem in ("conftest", "setup") or "tests" in folders or "test_utils" in folders:
         return True
-    if any(b.target.partition(".")[0] in ("unittest", "pytest") for b in facts.imports):
+    if not facts.packages.isdisjoint(_TESTING):
         return True
     return (stem.startswith("test_") or stem.endswith("_test")) and not _is_evaluation(facts)
 

@@ -109,8 +109,7 @@ def _samples(module: Module) -> Iterator[Call]:
 
 
 def _has_frac(call: Call, name: str) -> bool:
-    imported = any(b.target.partition(".")[0] == "pandas" for b in call.facts.imports)
-    return imported and any(k.arg == name for k in call.node.keywords)
+    return "pandas" in call.facts.packages and any(k.arg == name for k in call.node.keywords)
 
 
 def _pandas(program: Program) -> LibraryObject:

@@ -15,7 +15,7 @@ def is_demonstration(seeding: Seeding) -> bool:
         return False
     web = catalogue.table("frameworks")["web"]["packages"]
     return any(
-        any(b.target.partition(".")[0] in web for b in facts.imports)
+        not facts.packages.isdisjoint(web)
         or any(
             seeding.runs(call, scope) and any(isinstance(a, ast.While | ast.For) for a in facts.ancestors(call))
             for call, scope in facts.calls.get("input", ())

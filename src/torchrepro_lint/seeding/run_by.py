@@ -88,7 +88,7 @@ def decorated_in(facts: ModuleFacts) -> list[Decorated]:
 def handlers(facts: ModuleFacts, program: Program) -> Iterator[Scope]:
     """The functions of a file that answer requests, once the program serves: `@app.post("/predict")`."""
     frameworks = catalogue.table("frameworks")["web"]["packages"]
-    if not any(b.target.partition(".")[0] in frameworks for b in facts.imports):
+    if facts.packages.isdisjoint(frameworks):
         return
     for function, by in decorated_in(facts):
         applications = {name.partition(".")[0] for name in by if "." in name}

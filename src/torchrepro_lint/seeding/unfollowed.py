@@ -142,7 +142,7 @@ def may_train(seeding: Seeding, program: Program) -> bool:
 
 def uses_tensors(seeding: Seeding) -> bool:
     """Whether any file of the program imports torch, or a library that is built on it."""
-    return any(b.target.partition(".")[0].startswith(_TENSORS) for facts in seeding.visited for b in facts.imports)
+    return any(name.startswith(_TENSORS) for facts in seeding.visited for name in facts.packages)
 
 
 def may_use_tensors(seeding: Seeding, program: Program) -> bool:
