@@ -177,8 +177,9 @@ class ModuleFacts:
     """
 
     __slots__ = ("_in_handlers", "_packages", "_parents", "_reads", "_statements", "aliases", "attribute_sets",
-                 "blocks", "calls", "conditions", "definitions", "f_strings", "guard", "handlers", "imported", "imports",
-                 "is_own", "lines", "scope", "source", "star_imports", "statements", "subscript_sets", "tree")  # fmt: skip
+                 "blocks", "calls", "conditions", "definitions", "f_strings", "guard", "handlers", "imported",
+                 "imports", "is_own", "lines", "scope", "source", "star_imports", "statements", "subscript_sets",
+                 "tree")  # fmt: skip
 
     def __init__(
         self, source: SourceFile, tree: ast.Module, statements: dict[int, tuple[int, int]] | None = None
