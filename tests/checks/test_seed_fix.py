@@ -88,6 +88,15 @@ class Samples(torch.utils.data.Dataset):
 
 loader = torch.utils.data.DataLoader(Samples())
 """
+BATCHES = """
+class Worker:
+    def batches(self):
+        for _ in range(9):
+            yield torch.randn(4, 4)
+
+
+loader = Worker().batches()
+"""
 LATENTS = UNSEEN.replace("model(batch)", "model(torch.randn(4, 4))")
 
 
@@ -104,6 +113,7 @@ def test_ranks_that_draw_latents_again_and_again_keep_theirs_whatever_they_draw_
         ("import fsspec", "data = fsspec.open('a')", "torch.nn.Linear(4, 4)", True),
         ("", "start = torch.rand(5, 2)", "torch.nn.Linear(4, 4)", False),  # its own, or the same in all of them?
         ("", SAMPLES, "torch.nn.Linear(4, 4)", True),
+        ("", BATCHES, "torch.nn.Linear(4, 4)", False),
         (
             "from torch.utils.data import TensorDataset",
             "data = TensorDataset(torch.rand(64, 4))",

@@ -29,6 +29,7 @@ from torchrepro_lint.seeding.unfollowed import opaque
 
 _SPLITS = frozenset({"random_split", "randperm"})
 _BUILDS = re.compile(r"^[A-Z]|^$|model|build|create|load|instantiate")
+_FOR_EACH_SAMPLE = frozenset({"__getitem__", "__call__", "forward"})
 _JOIN = "torch.distributed.init_process_group"
 
 
@@ -136,15 +137,23 @@ def _agrees(seeding: Seeding, program: Program) -> bool:
 
 def _is_undecided(seeding: Seeding, program: Program) -> bool:
     """Whether ranks draw what they may have to share or to keep apart: samples that a function draws once, and of which
-    no data set is made, or what the model that they train draws out of sight. Methods are of data sets, transforms and
-    models, which draw for each sample."""
+    no data set is made, or what the model that they train draws out of sight."""
     if any(_may_build(step.node) for step in opaque(seeding, program)):
         return True
     made_up = any(True for _ in seeding.calls("TensorDataset"))
     return not made_up and any(
-        draw.scope.method_class is None and not _is_repeated(draw.node, draw.scope, program)
+        not _is_for_each_sample(draw.scope, program) and not _is_repeated(draw.node, draw.scope, program)
         for draw in _samples(seeding, program)
     )
+
+
+def _is_for_each_sample(scope: Scope, program: Program) -> bool:
+    """Whether a method of a data set, a transform or a model runs a call."""
+    owner = scope.method_class
+    if owner is None:
+        return False
+    is_named = scope.function.name.rpartition(".")[2] in _FOR_EACH_SAMPLE
+    return is_named or any(base.endswith("Dataset") for base in program.external_bases(owner))
 
 
 def _may_build(call: ast.AST) -> bool:
