@@ -131,29 +131,27 @@ class Memo(Generic[V]):
 
     def __init__(self, tracker: Tracker) -> None:
         self._tracker = tracker
-        self._answers: dict[Hashable, V] = {}
-        self._rests: dict[Hashable, int] = {}  # none for what rests on nothing
+        self._answers: dict[Hashable, tuple[V, int]] = {}
 
     def __contains__(self, key: Hashable) -> bool:
         return key in self._answers
 
     def get(self, key: Hashable, work: Callable[[], V]) -> V:
         """The answer, worked out when it is first asked for."""
-        if key in self._answers:
-            self._tracker.current |= self._rests.get(key, 0)
-            return self._answers[key]
+        known = self._answers.get(key)
+        if known is not None:
+            self._tracker.current |= known[1]
+            return known[0]
         outer = self._tracker.begin()
         try:
-            found = self._answers[key] = work()
+            found = work()
         finally:
             rests = self._tracker.end(outer)
-        if rests:
-            self._rests[key] = rests
+        self._answers[key] = found, rests
         return found
 
     def clear(self) -> None:
         self._answers.clear()
-        self._rests.clear()
 
 
 __all__ = ["Memo", "Question", "Tracker", "Untracked"]

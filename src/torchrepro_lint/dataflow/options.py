@@ -48,7 +48,8 @@ class Options:
         self._count = 0  # of the files that the tables have
         self._with_option: dict[str, Declared] = {}
         self._with_setting: dict[str, Declared] = {}
-        self._with_sets: dict[str, list[ModuleFacts]] = {}  # of attributes
+        self._set_on_others: set[str] = set()  # attributes of objects that are not `self`
+        self._known: dict[tuple[ast.expr, Scope], tuple[list[Default] | None, int]] = {}  # what is written
 
     def values(self, expr: ast.expr, scope: Scope, frame: Frame | None, depth: int = 0) -> list[Default] | None:
         """Every value that `expr` has by default, or None when that is unknown."""
@@ -74,23 +75,37 @@ class Options:
             attribute = self._of_object(expr, scope, frame, frame.owner, depth)
             if attribute is not None:
                 return attribute
+        written = self._written(expr, scope)
+        if written is not None:
+            return written
+        if isinstance(expr, ast.Attribute):
+            return self._configured(expr.attr, scope)
+        if isinstance(expr, ast.Subscript) and isinstance(expr.slice, ast.Constant):
+            return self._configured(str(expr.slice.value), scope)
+        if isinstance(expr, ast.Name):
+            return self._assigned(expr, scope, frame, depth) or self._named(expr, scope)
+        return None
+
+    def _written(self, expr: ast.expr, scope: Scope) -> list[Default] | None:
+        """What the code or a configuration file says, whichever calls are in progress."""
+        key = (expr, scope)
+        known = self._known.get(key)
+        if known is None:
+            read = self.of_files
+            found = self._find_written(expr, scope)
+            known = self._known[key] = found, self.of_files - read
+            return found
+        self.of_files += known[1]
+        return known[0]
+
+    def _find_written(self, expr: ast.expr, scope: Scope) -> list[Default] | None:
         found = self._program.origins(expr, scope)
         if found and all(isinstance(o, Constant) for o in found):
             self.of_files += all(map(is_configured, found))
             return [Default(o.value, settable=False) for o in found if isinstance(o, Constant)]
         if all(_is_made(o) for o in found):
             return [Default(OBJECT, settable=False)]
-        configured = self._in_files(expr, scope)
-        if configured is not None:
-            return configured
-        if isinstance(expr, ast.Attribute):
-            return self._configured(expr.attr, scope)
-        if isinstance(expr, ast.Subscript) and isinstance(expr.slice, ast.Constant):
-            return self._configured(str(expr.slice.value), scope)
-        if isinstance(expr, ast.Name):
-            parameters = [o.name for o in found if isinstance(o, Parameter)]
-            return self._assigned(expr, scope, frame, depth) or self._named(expr, scope, parameters)
-        return None
+        return self._in_files(expr, scope)
 
     def _of_arms(self, choice: ast.IfExp, scope: Scope, frame: Frame | None, depth: int) -> list[Default] | None:
         truth = self.truth(choice.test, scope, frame)
@@ -106,7 +121,7 @@ class Options:
         if not scope.is_self(expr.value) or scope.function is not frame.function or is_constructor(scope.function):
             return None
         self._take_in_new_files()
-        if any(_sets_of_others(expr.attr, facts) for facts in self._with_sets.get(expr.attr, ())):
+        if expr.attr in self._set_on_others:
             return None
         made = constructions(frame, self._program)
         found = _joined([self._set_by(constructed, expr.attr, owner, depth + 1) for constructed in made or ()])
@@ -187,11 +202,14 @@ class Options:
         binding = bindings[0] if len(bindings) == 1 or (bindings and self._first) else None
         return self._bound(binding, owner, frame, depth + 1) if owner is not None and binding is not None else None
 
-    def _named(self, expr: ast.Name, scope: Scope, parameters: list[str]) -> list[Default] | None:
+    def _named(self, expr: ast.Name, scope: Scope) -> list[Default] | None:
         """A parameter that click or hydra fills in."""
         owner = scope.binding_scope(expr.id)
         option = _declared(owner.facts, self._program).options.get(expr.id) if owner is not None else None
-        return [option] if option is not None and expr.id in parameters else None
+        if option is None:
+            return None
+        is_parameter = any(isinstance(o, Parameter) and o.name == expr.id for o in self._program.origins(expr, scope))
+        return [option] if is_parameter else None
 
     def _configured(self, name: str, scope: Scope) -> list[Default] | None:
         """`args.name` or `cfg["name"]`: an option of that name in this file, then in any file; then a setting."""
@@ -210,8 +228,7 @@ class Options:
                 self._with_option.setdefault(name, declared)
             for name in declared.settings:
                 self._with_setting.setdefault(name, declared)
-            for name in facts.attribute_sets:
-                self._with_sets.setdefault(name, []).append(facts)
+            self._set_on_others |= _set_on_others(facts, self._program)
         self._count = len(self._files)
 
     def truth(self, test: ast.expr, scope: Scope, frame: Frame | None) -> Truth:
@@ -266,9 +283,11 @@ def _joined(found: Sequence[list[Default] | None], *, settable: bool = False) ->
     return [v._replace(settable=v.settable or settable) for values in known for v in values]
 
 
-def _sets_of_others(name: str, facts: ModuleFacts) -> bool:
-    """Whether a file sets an attribute of that name of anything but `self`."""
-    return any(not s.scope.is_self(s.target.value) for s in facts.attribute_sets.get(name, ()))
+@remembered
+def _set_on_others(facts: ModuleFacts, program: Program) -> frozenset[str]:  # noqa: ARG001
+    """The attributes that a file sets of anything but `self`."""
+    sets = facts.attribute_sets.items()
+    return frozenset(name for name, found in sets if any(not s.scope.is_self(s.target.value) for s in found))
 
 
 def _is_made(origin: Origin) -> bool:

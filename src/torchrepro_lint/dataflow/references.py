@@ -8,7 +8,7 @@ do with it.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from torchrepro_lint.dataflow.enclosing import ancestors
@@ -147,18 +147,18 @@ def _files_with(program: Program, word: str, owner: Scope) -> list[ModuleFacts] 
     here = Path(own.source.path)
     paths = program.project.text.mentioning(word)
     if paths is not None and len(paths) > MAX_FILES:
-        known = _knowing(program, owner, here)
-        paths = [p for p in paths if p in known or p == here]
+        knowing = _knowing(program, owner, here)
+        paths = [path for path in paths if path == here or knowing(path)]
     if paths is None or len(paths) > MAX_FILES:
         return None
     loaded = [own if p == here else program.load(str(p)) for p in paths] or [own]
     return [facts for facts in loaded if facts is not None]
 
 
-def _knowing(program: Program, owner: Scope, here: Path) -> set[Path]:
+def _knowing(program: Program, owner: Scope, here: Path) -> Callable[[Path], bool]:
+    project = program.project
     holder = owner if owner.kind == "class" else owner.parent
     if holder is not None and holder.kind == "class":
-        return set(program.project.text.mentioning(holder.name.rpartition(".")[2]) or ())
-    module = here.parent.name if here.stem == "__init__" else here.stem
-    words = (f"{module} import", f"import {module}", f".{module}")
-    return {path for word in words for path in program.project.text.containing(word) or ()}
+        return set(project.text.mentioning(holder.name.rpartition(".")[2]) or ()).__contains__
+    naming = set(project.text.mentioning(here.parent.name if here.stem == "__init__" else here.stem) or ())
+    return lambda path: path in naming and str(here) in project.imported(path)

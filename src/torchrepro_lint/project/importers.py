@@ -70,13 +70,17 @@ def users(given: Collection[Path], text: ProjectText, finder: ModuleFinder) -> l
     return list(found)[:MAX_USERS]
 
 
-def reachable(start: Path, text: ProjectText, finder: ModuleFinder) -> set[Path]:
+def reachable(start: Path, text: ProjectText, finder: ModuleFinder) -> frozenset[Path]:
     """The files that `start` imports, directly or through each other, and itself."""
-    found: set[Path] = set()
-    pending = {start}
+    return text.reachable.get(start, lambda: frozenset(map(_path, _reachable(start, text, finder))))
+
+
+def _reachable(start: Path, text: ProjectText, finder: ModuleFinder) -> set[str]:
+    found: set[str] = set()
+    pending = {str(start)}
     while pending:
         found |= pending
-        pending = {_path(p) for path in pending for p in imported(path, text, finder)} - found
+        pending = {other for path in pending for other in imported(_path(path), text, finder)} - found
     return found
 
 

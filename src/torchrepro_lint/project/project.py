@@ -162,6 +162,6 @@ class Project:
         """The files of the project that a file imports."""
         return imported(path, self.text, self.finder)
 
-    def reachable(self, path: Path) -> set[Path]:
+    def reachable(self, path: Path) -> frozenset[Path]:
         """The files that a program which starts in `path` may run code of."""
         return reachable(path, self.text, self.finder)

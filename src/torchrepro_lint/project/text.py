@@ -47,6 +47,7 @@ class ProjectText:
         self.changes = 0  # how often a file was changed: what is kept of the text holds for one number
         # The files that a file imports, as far as `importers` was asked.
         self.imports: Memo[frozenset[str]] = Memo(self._tracker)
+        self.reachable: Memo[frozenset[Path]] = Memo(self._tracker)  # those that it imports through others, too
 
     @property
     def _contents(self) -> dict[Path, bytes] | None:
@@ -93,6 +94,7 @@ class ProjectText:
         self._words = self._defined = self._derived = None
         self._matches.clear()
         self.imports.clear()
+        self.reachable.clear()
         if text is None:
             self._changed.pop(path, None)
         else:

@@ -215,7 +215,8 @@ class _Interpreter:
                 case Branch():
                     state = self._branch(item, state, frame)
                 case Import(node=statement, scope=scope, paths=paths):
-                    state = self._run_imports(paths, Step(statement, scope), state)
+                    if not self._imported.issuperset(paths):
+                        state = self._run_imports(paths, Step(statement, scope), state)
                 case Loop():
                     state = self._loop(item, state, frame)
                 case Attempt():
