@@ -77,7 +77,7 @@ def _times(function: Scope, further: int, program: Program) -> Times:
     """The same, where its callers are looked at and theirs, `further` up."""
     if function.kind == "module":
         return "once"
-    if _yields(function) or _function_runs_often(function, program):
+    if function.yields or _function_runs_often(function, program):
         return "often"
     callers = (program.callers_of(function) or ()) if further else ()
     if callers:
@@ -89,14 +89,6 @@ def _times(function: Scope, further: int, program: Program) -> Times:
     if _is_whole_run(function, program) or handed_over or _is_command(function):
         return "once"
     return "often" if function.method_class is not None and name != "__init__" else "unknown"
-
-
-def _yields(function: Scope) -> bool:
-    """Whether a function is a generator."""
-    return any(
-        isinstance(node, ast.Yield | ast.YieldFrom) and function.facts.scope_of(node).function is function
-        for node in ast.walk(function.node)
-    )
 
 
 def _is_command(function: Scope) -> bool:

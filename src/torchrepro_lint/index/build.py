@@ -268,6 +268,11 @@ def _joined(node: ast.AST, scope: Scope, pending: Pending) -> bool:
     return False
 
 
+def _yield(_: ast.AST, scope: Scope, pending: Pending) -> bool:
+    scope.function.yields = True
+    return False
+
+
 _HANDLERS: dict[type, Callable[[ast.AST, Scope, Pending], bool]] = {
     ast.FunctionDef: _function, ast.AsyncFunctionDef: _function, ast.Lambda: _lambda, ast.ClassDef: _class,
     ast.ListComp: _comprehension, ast.SetComp: _comprehension, ast.GeneratorExp: _comprehension,
@@ -275,7 +280,7 @@ _HANDLERS: dict[type, Callable[[ast.AST, Scope, Pending], bool]] = {
     ast.AugAssign: _rebound, ast.NamedExpr: _walrus, ast.For: _for, ast.AsyncFor: _for, ast.With: _with,
     ast.AsyncWith: _with, ast.ExceptHandler: _except, ast.MatchAs: _capture, ast.MatchStar: _capture,
     ast.MatchMapping: _capture, ast.Return: _return, ast.Global: _declare, ast.Nonlocal: _declare,
-    ast.If: _if, ast.Import: _import, ast.ImportFrom: _import_from,
+    ast.Yield: _yield, ast.YieldFrom: _yield, ast.If: _if, ast.Import: _import, ast.ImportFrom: _import_from,
 }  # fmt: skip
 if sys.version_info < (3, 12):
     _HANDLERS[ast.JoinedStr] = _joined

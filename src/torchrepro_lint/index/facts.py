@@ -64,11 +64,11 @@ class Scope:
     """A namespace: module, class, function, lambda or comprehension.
 
     `runs` has the calls, loops and imports that are run where the scope is, in source order: those of a function with
-    the classes and comprehensions in it, which share its list.
+    the classes and comprehensions in it, which share its list. A function that `yields` is a generator.
     """
 
     __slots__ = ("_self_name", "attributes", "bindings", "children", "facts", "kind", "name", "node", "outer", "parent",
-                 "returns", "runs")  # fmt: skip
+                 "returns", "runs", "yields")  # fmt: skip
 
     def __init__(self, kind: ScopeKind, name: str, node: ast.AST, parent: Scope | None, facts: ModuleFacts) -> None:
         self.kind: ScopeKind = kind
@@ -82,6 +82,7 @@ class Scope:
         self.returns: list[ast.expr] = []
         self.outer: dict[str, Literal["global", "nonlocal"]] = {}
         self.runs: list[tuple[ast.AST, Scope]] = []
+        self.yields = False
         self._self_name: str | None = ""
 
     def __repr__(self) -> str:

@@ -13,6 +13,7 @@ from torchrepro_lint.dataflow.grafts import written_entries
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Binding, ModuleFacts, Scope, last_name
+from torchrepro_lint.index.parents import descendants
 from torchrepro_lint.project.declarations import declarations, declared_options, takes_integers
 from torchrepro_lint.project.names import Variable
 from torchrepro_lint.rng.draws import is_seeder
@@ -123,11 +124,11 @@ class Seeds:
         found = set.intersection(*files) if (files := self._files(name, binding, owner)) else set()
         if found and binding.kind == "parameter":  # the user may choose another file for Hydra
             return f'{name}.get("{min(found)}", {self._default})'
-        for node in ast.walk(owner.node):
+        for node in descendants(owner.node) if found else ():
             match node:
-                case ast.Subscript(value=ast.Name(id=held), slice=ast.Constant(value=str())) if found and held == name:
+                case ast.Subscript(value=ast.Name(id=held), slice=ast.Constant(value=str())) if held == name:
                     return f'{name}["{min(found)}"]'
-                case ast.Attribute(value=ast.Name(id=held)) if found and held == name:
+                case ast.Attribute(value=ast.Name(id=held)) if held == name:
                     if getattr(owner.facts.parents.get(node), "func", None) is not node:  # `config.items()` is a dict's
                         return f"{name}.{min(found)}"
         return None

@@ -14,7 +14,7 @@ from torchrepro_lint.dataflow.abstract_values import Constant, Display, Origin, 
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.dataflow.store import remembered
-from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope
+from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.rng import FAMILIES
 
 if TYPE_CHECKING:
@@ -117,8 +117,9 @@ def _lines_on_states(facts: ModuleFacts, _: Program) -> Mapping[int, str]:
         return {}
     text = facts.source.text
     lines = {n: line for n, line in enumerate(text.split("\n"), 1) if re.search(_RNG_STATE, line.partition("#")[0])}
-    functions = (node for node in ast.walk(facts.tree) if isinstance(node, FunctionNode))
-    for number in {line for function in functions for line in _set_aside(function)}:
+    functions = (s.node for s in facts.scope.descend() if s.kind == "function")
+    speaking = [f for f in functions if any(f.lineno <= n <= (f.end_lineno or 0) for n in lines)]  # type: ignore[attr-defined]
+    for number in {line for function in speaking for line in _set_aside(function)}:
         lines.pop(number, None)
     return lines
 

@@ -31,7 +31,7 @@ def seeded(state: State) -> State:
 def either(states: Sequence[State]) -> State:
     """Paths that meet where it is unknown which was taken: a seed on one of them is believed."""
     alive = [s for s in states if s is not None]
-    if len(alive) <= 1:
+    if all(s is alive[0] for s in alive):  # most arms neither seed nor draw
         return alive[0] if alive else None
     return tuple(
         Family(max(f.level for f in families), next((f.early for f in families if f.early is not None), None))
@@ -41,7 +41,7 @@ def either(states: Sequence[State]) -> State:
 
 def by_default(usual: State, other: State) -> State:
     """Two arms of which `usual` runs by default: a family seeded only in the other is `maybe` seeded."""
-    if usual is None or other is None:
+    if usual is None or other is None or usual is other:
         return usual or other
     return tuple(
         Family(level_by_default(u.level, o.level), u.early or o.early) for u, o in zip(usual, other, strict=True)
@@ -61,6 +61,8 @@ def joined(
 ) -> tuple[Witness, ...]:
     """The draws still to come behind two arms, which both began with those of `before`; `level` joins two levels, and
     of equal ones makes the same."""
+    if first is before and second is before:
+        return before
     count = len(before)
     kept, others = first[:count], second[:count]
     if kept != others:  # compared at once: most arms seed nothing, and a program may have thousands
@@ -72,6 +74,8 @@ def joined(
 def telling(draws: tuple[Witness, ...], start: int) -> tuple[Witness, ...]:
     """The draws still to come, from `start` on without those of which nothing will be noted: an equal one comes before,
     and nothing new between the two. Such two stay equal, since both were made in one arm of the branches around."""
+    if start == len(draws):
+        return draws
     kept, last, newest = list(draws[:start]), dict[object, int](), start
     for draw in draws[start:]:
         key = (draw.draw.family, draw.draw.kind, draw.level, draw.process, draw.sure, draw.is_telling)
