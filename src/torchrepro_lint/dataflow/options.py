@@ -49,6 +49,7 @@ class Options:
         self._with_option: dict[str, Declared] = {}
         self._with_setting: dict[str, Declared] = {}
         self._set_on_others: set[str] = set()  # attributes of objects that are not `self`
+        self._last: tuple[Frame, list[Frame] | None] | None = None
         self._known: dict[tuple[ast.expr, Scope], tuple[list[Default] | None, int]] = {}  # what is written
 
     def values(self, expr: ast.expr, scope: Scope, frame: Frame | None, depth: int = 0) -> list[Default] | None:
@@ -123,10 +124,16 @@ class Options:
         self._take_in_new_files()
         if expr.attr in self._set_on_others:
             return None
-        made = constructions(frame, self._program)
+        made = self._constructions(frame)
         found = _joined([self._set_by(constructed, expr.attr, owner, depth + 1) for constructed in made or ()])
         self.of_objects += found is not None
         return found
+
+    def _constructions(self, frame: Frame) -> list[Frame] | None:
+        """How the object of a frame was made: of the last frame, since a method tests its attributes one by one."""
+        if self._last is None or self._last[0] is not frame:
+            self._last = frame, constructions(frame, self._program)
+        return self._last[1]
 
     def _set_by(self, constructed: Frame, name: str, owner: Scope, depth: int) -> list[Default] | None:
         """What the constructor sets an attribute to, over what the class has; other methods may have set it since."""
