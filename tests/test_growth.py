@@ -75,7 +75,7 @@ SEARCHES = {
     "switches": (lines("torch.backends.cudnn.benchmark = True"), 200),
     "switches to and fro": (lines("torch.backends.cudnn.benchmark = {i} % 2 == 0 or True"), 100),
     "saved switches": (lines("torch.backends.cudnn.benchmark = b; b = torch.backends.cudnn.benchmark"), 40),
-    "loaders": (lines("l{i} = DataLoader(ds, shuffle=True, num_workers=2)"), 60),
+    "loaders": (lines("l{i} = DataLoader(ds, shuffle=True, num_workers=2)"), 400),
     "loaders under tests": (lines("if a{i}: l{i} = DataLoader(ds, shuffle=True, num_workers=2)"), 60),
     "loaders before seeds": (
         lambda n: HEAD + "DataLoader(ds, shuffle=True)\n" * n + "torch.manual_seed(0)\n" * n,

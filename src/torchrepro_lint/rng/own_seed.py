@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from torchrepro_lint.dataflow.abstract_values import Display, Origin, Result, is_configured
+from torchrepro_lint.dataflow.binding import named_parameters
 from torchrepro_lint.dataflow.enclosing import is_in_body
 from torchrepro_lint.dataflow.grafts import written_entries
 from torchrepro_lint.dataflow.program import Program
@@ -95,8 +96,9 @@ class Seeds:
         """The entry of a configuration with which the function that reads it seeds, where a parameter here holds the
         same one: `config["seed"]`."""
         function = scope.function
-        for name, bound in function.bindings.items():
-            if name not in _CONFIG_NAMES or len(bound) != 1 or bound[0].kind != "parameter":
+        for name in named_parameters(function):
+            bound = function.bindings[name]
+            if name not in _CONFIG_NAMES or len(bound) != 1:
                 continue
             made = self._made(name, bound[0], function)
             if len(made) == 1 and isinstance(made[0], Result):

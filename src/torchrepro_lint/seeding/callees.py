@@ -62,7 +62,7 @@ class Callees:
 
     def _method_of_instantiated(self, function: ast.expr, scope: Scope) -> tuple[Scope, ...]:
         """The method of an object that Hydra makes: `instantiate(cfg.engine).run()`."""
-        if not isinstance(function, ast.Attribute):
+        if not isinstance(function, ast.Attribute) or self._program.project.text.mentioning("hydra") == []:
             return ()
         made = [o for o in self._program.origins(function.value, scope) if isinstance(o, Result)]
         targets = [i.target for o in made for i in self._program.instantiated(o.node, o.scope) if i.is_outermost]
