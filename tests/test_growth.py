@@ -100,7 +100,7 @@ SEARCHES = {
     ),
     "generators seeded by draws": (
         lambda n: HEAD + "import numpy as np\n" + "r = np.random.default_rng(np.random.randint(9)); f()\n" * n,
-        60,
+        300,
     ),
     "silenced loaders": (lines("l{i} = DataLoader(ds, shuffle=True, num_workers=2)  # noqa: TRP201"), 60),
     "a tensor that is scattered to": (

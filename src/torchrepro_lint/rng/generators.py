@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Result
@@ -64,15 +65,16 @@ def _is_one_of_several(call: Call) -> bool:
     match _target(call):
         case ast.Name(id=name):
             owner = call.scope.binding_scope(name)
-            values = [b.value for b in owner.bindings[name]] if owner is not None else []
-            values += [b.value for b, _ in call.scope.attributes.get(name, ())]
+            bound = owner.bindings[name] if owner is not None else []
+            set_on_self = call.scope.attributes.get(name, [])
         case ast.Attribute(attr=name):
             owner = call.scope.method_class
-            values = [b.value for b, _ in owner.attributes.get(name, ())] if owner is not None else []
-            values += [b.value for b in owner.bindings.get(name, ())] if owner is not None else []
+            bound = owner.bindings.get(name, []) if owner is not None else []
+            set_on_self = owner.attributes.get(name, []) if owner is not None else []
         case _:
             return False
-    others = [v for v in values if v is not call.node]
+    values = chain((b.value for b in bound), (b.value for b, _ in set_on_self))
+    others = (value for value in values if value is not call.node)
     return any(v is None or not (isinstance(v, ast.Constant) and v.value is None) for v in others)
 
 

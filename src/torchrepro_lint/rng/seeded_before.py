@@ -27,12 +27,17 @@ def may_be_seeded_before(call: ast.Call, scope: Scope, program: Program, depth: 
     if any(not are_exclusive(site, (call, scope)) for site in above):
         return True
     if function.kind == "module":
-        return not entries(scope.facts, program.project)
+        return not _is_program(scope.facts, program)
     callers = program.callers_of(function) if depth < MAX_DEPTH else None
     if callers:
         return any(may_be_seeded_before(c, where, program, depth + 1) for c, where in callers)
     started = bool(_seeding_calls(scope.facts.scope, program))
-    return callers is None or started or not entries(scope.facts, program.project)
+    return callers is None or started or not _is_program(scope.facts, program)
+
+
+@remembered
+def _is_program(facts: ModuleFacts, program: Program) -> bool:
+    return bool(entries(facts, program.project))
 
 
 @remembered
