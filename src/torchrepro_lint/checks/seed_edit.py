@@ -15,7 +15,8 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.checks.seed_option import option_that_is_off
 from torchrepro_lint.dataflow.execution_count import times
 from torchrepro_lint.index import last_name
-from torchrepro_lint.rng.own_seed import Seeds, is_seed
+from torchrepro_lint.rng.own_seed import Seeds
+from torchrepro_lint.rng.seed_options import is_seed
 from torchrepro_lint.seeding.processes import RankSeed, in_pool, rank_seed
 from torchrepro_lint.seeding.seeding import SEEDED
 from torchrepro_lint.seeding.setting_up import Beginning, beginnings
@@ -143,6 +144,9 @@ def _place(levels: Collection[Beginning] | Iterator[Beginning], program: Program
         if statement is None:
             break
         own = Seeds(program).found(scope, statement)
+        early = Seeds(program).parsed_above(scope, statement) if own is None else None
+        if early is not None and isinstance(parsing := early.binding.node, ast.stmt) and parsing in body:
+            return _Place(scope, parsing, is_after=True, own=early)
         if own is not None:
             made = own.binding.node
             if own.is_parsed and isinstance(made, ast.stmt) and made in body:
