@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.checks.own_seeder_call import own_seeder
 from torchrepro_lint.checks.seed_option import option_that_is_off
 from torchrepro_lint.dataflow.execution_count import times
 from torchrepro_lint.index import last_name
@@ -106,7 +107,8 @@ def _in_process(program: Program, seeding: Seeding, found: Unseeded, process: Sc
     families = _families(program, seeding, found, process)
     ranks = rank_seed(seeding, process, program)
     works = list(_works(seeding, found, process, families))
-    return _seeded(program, _place(beginnings(process, _body(process), works, program), program), families, ranks)
+    place = _place(beginnings(process, _body(process), works, program), program)
+    return _seeded(program, seeding, place, families, ranks)
 
 
 def _in_program(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Edit, ...]:
@@ -119,7 +121,7 @@ def _in_program(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Ed
         levels = list(beginnings(facts.scope, facts.guard.body, works, program))
         if levels[0].statement is None:
             levels = [Beginning(facts.scope, facts.guard.body, facts.guard.body[0])]
-    return _seeded(program, _place(levels, program), families, rank_seed(seeding, None, program))
+    return _seeded(program, seeding, _place(levels, program), families, rank_seed(seeding, None, program))
 
 
 def _body(function: Scope) -> Sequence[ast.stmt]:
@@ -196,7 +198,7 @@ def _begins_paragraph(facts: ModuleFacts, statement: ast.stmt) -> bool:
 
 
 def _seeded(
-    program: Program, place: _Place | None, families: Sequence[str], ranks: RankSeed | None
+    program: Program, seeding: Seeding, place: _Place | None, families: Sequence[str], ranks: RankSeed | None
 ) -> tuple[Edit, ...]:
     """The seed calls, with the imports that they need."""
     if place is None or ranks is None:
@@ -206,7 +208,9 @@ def _seeded(
         return ()
     facts = scope.facts
     seed = own.text if own is not None else str(program.project.seed)
-    lines, edits = _calls(facts, scope, statement, families, ranks.of(seed))
+    lines, edits = _by_own_seeder(program, seeding, place, families, ranks.of(seed)) or _calls(
+        facts, scope, statement, families, ranks.of(seed)
+    )
     if ranks.variable:
         os = import_module(facts, "os", scope, statement)
         lines, edits = (
@@ -231,6 +235,21 @@ def _calls(
     modules = {family: import_module(facts, SEED_CALLS[family][0], scope, at) for family in families}
     lines = [f"{modules[family].text}.{SEED_CALLS[family][1]}({seed})" for family in families]
     return lines, tuple(edit for made in modules.values() for edit in made.edits)
+
+
+def _by_own_seeder(
+    program: Program, seeding: Seeding, place: _Place, families: Sequence[str], seed: str
+) -> tuple[list[str], tuple[Edit, ...]] | None:
+    """A call of the project's own function that seeds all of these; with its default, where the program has no seed."""
+    scope, at, _, own = place
+    if len(families) < 2 or _at_once(scope.facts, scope, at) is not None:
+        return None
+    packages = {package for facts in seeding.visited for package in facts.packages}
+    found = own_seeder(program, scope, at, families, packages)
+    if found is None:
+        return None
+    is_default = found.has_default and own is None and seed == str(program.project.seed)
+    return [f"{found.name.text}({'' if is_default else seed})"], found.name.edits
 
 
 def _at_once(facts: ModuleFacts, scope: Scope, at: ast.stmt) -> Import | None:

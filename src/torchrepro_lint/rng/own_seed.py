@@ -16,7 +16,7 @@ from torchrepro_lint.index import Binding, ModuleFacts, Scope, last_name
 from torchrepro_lint.project.declarations import declarations, declared_options
 from torchrepro_lint.project.names import Variable
 from torchrepro_lint.rng.draws import is_seeder
-from torchrepro_lint.rng.seed_options import SEED_NAME, SeedOption, is_seed, seed_field, seed_option
+from torchrepro_lint.rng.seed_options import SEED_NAME, SeedOption, is_seed, is_seed_parameter, seed_field, seed_option
 
 _CONFIG_NAMES = frozenset({"args", "opt", "opts", "cfg", "config", "conf", "hparams", "flags", "options", "params"})
 _DECLARING = ("add_argument", "option")
@@ -109,7 +109,9 @@ class Seeds:
 
     def held(self, name: str, binding: Binding, owner: Scope) -> OwnSeed | None:
         """The seed that a name holds, wherever that is bound."""
-        if SEED_NAME.fullmatch(name) and self._is_number(name, binding, owner):
+        if SEED_NAME.fullmatch(name) and (
+            self._is_number(name, binding, owner) or is_seed_parameter(name, binding, owner)
+        ):
             return OwnSeed(name, binding, owner, is_parsed=False)
         key = _entry(name, binding, owner)
         if key is not None:

@@ -7,7 +7,7 @@ import re
 from typing import Literal, NamedTuple
 
 from torchrepro_lint.index import Binding, ModuleFacts, Scope, last_name
-from torchrepro_lint.project.declarations import declared_options, gives_text, takes_integers
+from torchrepro_lint.project.declarations import declarations, declared_options, gives_text, takes_integers
 
 SEED_NAME = re.compile(
     r"(?:(?:base|default|exp|experiment|fixed|global|init|initial|main|manual|master|my|program|rand|random|rng|run|torch"
@@ -50,6 +50,20 @@ def seed_option(facts: ModuleFacts) -> SeedOption | None:
     if type(value) is int:
         return SeedOption(name, "negative" if value < 0 else None, value >= 0 and gives_text(name, facts))
     return SeedOption(name, "None") if value is None and takes_integers(name, facts) else None
+
+
+def is_seed_parameter(name: str, binding: Binding, function: Scope) -> bool:
+    """Whether this is the seed that a command line fills in: of a function that click decorates, or with the default
+    `typer.Option(1)`."""
+    decorators = [d for d in getattr(function.node, "decorator_list", ()) if isinstance(d, ast.Call)]
+    if any(last_name(d.func) == "option" for d in decorators):
+        option = declared_options(function.facts).get(name)
+        is_number = option is not None and type(option.value) is int and 0 <= option.value < 2**32
+        return is_number and declarations(name, function.facts)[0][0] in decorators
+    match binding.value:
+        case ast.Call(func=described, args=[default, *_]) if last_name(described) in ("Argument", "Option"):
+            return is_seed(default)
+    return False
 
 
 def seed_field(owner: Scope) -> SeedOption | None:

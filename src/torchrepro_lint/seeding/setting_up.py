@@ -16,9 +16,13 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import FunctionNode, Scope
 from torchrepro_lint.index.parents import children
+from torchrepro_lint.project.names import Variable
+from torchrepro_lint.seeding.run_by import commands, decorated_in
 
 MAX_DEPTH = 5  # of functions that read options
 _DEFINES = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+# What runs the one function that it is given, with options as its arguments.
+_COMMAND_LINES = frozenset({"fire.Fire", "fire.core.Fire", "typer.run", "absl.app.run", "tyro.cli"})
 # What of a parser of options takes options as well: docs.python.org/3/library/argparse.html#other-utilities
 _PARTS = frozenset({"add_argument_group", "add_mutually_exclusive_group", "add_subparsers", "add_parser"})
 
@@ -62,8 +66,8 @@ def _entered(statement: ast.stmt | None, scope: Scope, works: Collection[ast.AST
             return None
         case _:
             return None
-    function = program.resolve(call.func, scope)
-    if not isinstance(function, Scope) or not isinstance(function.node, ast.FunctionDef):
+    function = _started(call, scope, program)
+    if function is None or not isinstance(function.node, ast.FunctionDef):
         return None
     if any(isinstance(n, ast.Yield | ast.YieldFrom) for n in ast.walk(function.node)):
         return None
@@ -72,6 +76,18 @@ def _entered(statement: ast.stmt | None, scope: Scope, works: Collection[ast.AST
         return None
     sites = program.callers_of(function)
     return function if sites is not None and all(site is call for site, _ in sites) else None
+
+
+def _started(call: ast.Call, scope: Scope, program: Program) -> Scope | None:
+    """The project's function that a call is one of, or that a command line runs: `fire.Fire(main)`, `app()`."""
+    function = program.resolve(call.func, scope)
+    if function in _COMMAND_LINES:
+        given = program.given(call, scope)
+        return given[0][1] if len(given) == 1 else None
+    if isinstance(function, Scope) and function.kind == "function":
+        return function
+    offered = commands(call, scope, program, decorated_in) if isinstance(function, Variable) else []
+    return offered[0][0] if len(offered) == 1 else None
 
 
 def _calls(node: ast.AST) -> Iterator[ast.Call]:
@@ -113,6 +129,9 @@ def _is_plain(origin: Origin, program: Program, depth: int) -> bool:
             return _is_quiet(name)
         case Result(callee=Scope(kind="function") as function):
             return _sets_up(function, program, depth + 1)
+        case Result(callee=Scope(kind="class") as owner):  # whose own methods are followed
+            bases = program.external_bases(owner)
+            return bool(bases) and all(map(_is_quiet, bases))
         case Result(callee=None, node=ast.Call(func=ast.Attribute(value=holder, attr=name)), scope=scope):
             return name in _PARTS and _holds_plain(holder, scope, program, depth + 1)
     return False
