@@ -11,6 +11,7 @@ from torchrepro_lint.formatter import NO_STYLE, Style
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.model import Edit, Position, Range
 from torchrepro_lint.source import SourceFile
+from torchrepro_lint.syntax.breaking import within
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -229,6 +230,11 @@ def _within_width(facts: ModuleFacts, call: ast.Call, edit: Edit, style: Style) 
         return edit
     if _is_whole_value(facts, call) and (style.hangs or source.hangs):
         return _hanging(facts, call, edit.text.strip(", "), width)
+    whole = facts.statement(call)
+    if isinstance(getattr(whole, "value", None), ast.IfExp) and len(line) <= width:
+        broken = within(facts, call, [edit], width)
+        if broken != (edit,):
+            return broken[0]
     before = _before_argument(facts, call)
     if len(before) + len(own) + len(tail) > width:
         return edit
@@ -236,6 +242,10 @@ def _within_width(facts: ModuleFacts, call: ast.Call, edit: Edit, style: Style) 
     if _stands_apart(facts, call):
         return _one_a_line(facts, call, edit.text.strip(", "))
     if own != edit.text:
+        rest, mark, comment = tail.partition("#")
+        if mark and rest.strip() == ")" and call.lineno != call.end_lineno:  # which stays beside what it is about
+            whole_tail = Range(start, Position(start.line, len(line) + 1))
+            return Edit(source.rel, whole_tail, f",  #{comment}{source.newline}{indent}{own})")
         return Edit(source.rel, edit.range, f",{source.newline}{indent}{own}")
     if head.endswith(", "):
         return Edit(source.rel, Range(Position(start.line, start.column - 1), end), f"{source.newline}{indent}{own}")
@@ -248,6 +258,11 @@ def is_within_width(facts: ModuleFacts, edit: Edit, style: Style = NO_STYLE) -> 
     first, last = source.line(start.line), source.line(end.line)
     text = first[: start.column - 1] + edit.text + last[end.column - 1 :]
     return max(map(len, text.splitlines())) <= max(style.width or _width(source), len(first), len(last))
+
+
+def kept_within_width(facts: ModuleFacts, node: ast.expr, edits: Sequence[Edit], style: Style) -> tuple[Edit, ...]:
+    """Edits within an expression, which is broken over several lines where its line would grow too long."""
+    return within(facts, node, edits, style.width or _width(facts.source))
 
 
 def _stands_apart(facts: ModuleFacts, call: ast.Call) -> bool:
