@@ -89,7 +89,7 @@ class _Repair:
             units = self._units()
             if not units and not changed:
                 return
-            if sum(self._mend(unit) for unit in units):
+            if sum(self._mend(_seeds_first(unit)) for unit in units):
                 changed = True
             elif changed:
                 self.findings = check_files(self.run, self.run.files)
@@ -183,6 +183,11 @@ class _Repair:
     def _source(self, rel: str) -> SourceFile | None:
         path = self.run.path_of(rel)
         return self.run.checker.source(path) if path is not None else None
+
+
+def _seeds_first(unit: list[Finding]) -> list[Finding]:
+    """Those that are about seeds, where there are any: what others write may rest on how a program is seeded."""
+    return [finding for finding in unit if finding.code.startswith("TRP1")] or unit
 
 
 def _edited(finding: Finding) -> set[str]:

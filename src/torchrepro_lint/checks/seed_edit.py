@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.own_seeder_call import own_seeder
-from torchrepro_lint.checks.seed_option import option_that_is_off
+from torchrepro_lint.checks.seed_option import negative_option, option_that_is_off, with_default
 from torchrepro_lint.dataflow.execution_count import times
 from torchrepro_lint.index import last_name
 from torchrepro_lint.rng.own_seed import Seeds
@@ -27,10 +27,10 @@ from torchrepro_lint.syntax import (
     begins_cell,
     import_from,
     import_module,
+    indentation,
     insert_after,
     insert_before,
     top_line,
-    with_argument,
 )
 
 if TYPE_CHECKING:
@@ -207,7 +207,10 @@ def _seeded(
     if ranks.variable and scope.binding_scope(ranks.added) is not None:
         return ()
     facts = scope.facts
+    switched = negative_option(seeding, own.negative) if own is not None and own.negative else None
     seed = own.text if own is not None else str(program.project.seed)
+    if own is not None and switched is not None:
+        seed = own.read
     lines, edits = _by_own_seeder(program, seeding, place, families, ranks.of(seed)) or _calls(
         facts, scope, statement, families, ranks.of(seed)
     )
@@ -217,6 +220,9 @@ def _seeded(
             [f'{ranks.added} = int({os.text}.environ.get("{ranks.variable}", 0))', *lines],
             (*os.edits, *edits),
         )
+    if switched is not None:  # who gives a negative number still gets other numbers each time
+        lines = [f"if {seed} >= 0:", *(indentation(facts) + line for line in lines)]
+        edits = (*edits, *with_default(switched, str(program.project.seed), program))
     if is_after:
         inserted = insert_after(facts, statement, *lines)
     else:
@@ -296,7 +302,7 @@ def _switched_on(program: Program, seeding: Seeding, found: Unseeded, process: S
         seed = _copied_seed(program, last)
         if seed is None and not done.issuperset(found.draws):
             return ()
-        edits = [with_argument(option.facts, option.call, "default", str(program.project.seed), program.project.style)]
+        edits = [*with_default(option, str(program.project.seed), program)]
         if seed is not None and missing:
             facts = last.scope.facts
             statement = _last_of_seeds(facts, facts.statement(last.node))

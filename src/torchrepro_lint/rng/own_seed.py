@@ -37,6 +37,7 @@ class OwnSeed(NamedTuple):
     """A seed of the program's own: its `text`, and what binds the name that it begins with, in the scope `owner`.
 
     `is_parsed` says that the name holds the program's arguments, `until` on which line it is bound anew, if it is.
+    `negative` is the name of an option that is off by default, as a negative number, which is `read` so.
     """
 
     text: str
@@ -44,6 +45,8 @@ class OwnSeed(NamedTuple):
     owner: Scope
     is_parsed: bool
     until: int | None = None
+    negative: str | None = None
+    read: str = ""
 
 
 class _Parsed(NamedTuple):
@@ -222,7 +225,8 @@ class Seeds:
         is_read = binding.kind == "parameter" and _reads(owner, name, option.name)
         if not is_read and not (is_sure and self._is_of_each_command(option.name, parsed.calls, {home, *declaring})):
             return None
-        return OwnSeed(option.of(text, self._default), binding, owner, is_parsed=True)
+        negative = option.name if option.off == "negative" else None
+        return OwnSeed(option.of(text, self._default), binding, owner, is_parsed=True, negative=negative, read=text)
 
     def _parsed(self, value: ast.expr, scope: Scope, depth: int = 0) -> _Parsed:
         """The arguments that a value holds: as they were parsed, or as a dict or another object of what they are."""
