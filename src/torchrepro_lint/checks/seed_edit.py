@@ -140,9 +140,9 @@ def _works(seeding: Seeding, found: Unseeded, process: Scope | None, families: C
 
 
 def _place(levels: Collection[Beginning] | Iterator[Beginning], program: Program) -> _Place | None:
-    """The outermost place where the program's own seed is known, else the outermost."""
+    """The outermost place where the program's own seed is known, else the outermost of all programs that share it."""
     outermost: _Place | None = None
-    for scope, body, statement in levels:
+    for scope, body, statement, is_shared in levels:
         if statement is None:
             break
         own = Seeds(program).found(scope, statement)
@@ -154,7 +154,8 @@ def _place(levels: Collection[Beginning] | Iterator[Beginning], program: Program
             if own.is_parsed and isinstance(made, ast.stmt) and made in body:
                 return _Place(scope, made, is_after=True, own=own)
             return _Place(scope, _top_of_paragraph(scope.facts, body, statement, own), is_after=False, own=own)
-        outermost = outermost or _Place(scope, _top_of_paragraph(scope.facts, body, statement), is_after=False)
+        if outermost is None or is_shared:
+            outermost = _Place(scope, _top_of_paragraph(scope.facts, body, statement), is_after=False)
     return outermost
 
 
@@ -182,7 +183,9 @@ def _continues(facts: ModuleFacts, above: ast.stmt, statement: ast.stmt) -> bool
 
 
 def _is_plain(statement: ast.stmt) -> bool:
-    """Whether this is an assignment that reads no options."""
+    """Whether this is an assignment that reads no options, or decides between such."""
+    if isinstance(statement, ast.If):
+        return all(map(_is_plain, (*statement.body, *statement.orelse)))
     called = (last_name(n.func) for n in ast.walk(statement) if isinstance(n, ast.Call))
     return isinstance(statement, ast.Assign | ast.AnnAssign) and not any("pars" in name.lower() for name in called)
 

@@ -63,9 +63,11 @@ def takes_integers(name: str, facts: ModuleFacts) -> list[ast.Call]:
 def gives_text(name: str, facts: ModuleFacts) -> bool:
     """Whether what a user gives an option stays a text: nothing makes an integer of it, and the default is no telling
     as it is for click."""
-    given = [{k.arg: k.value for k in call.keywords} for call, _ in declarations(name, facts)]
-    typed = [keywords.get("type") for keywords in given]
-    return "add_argument" in facts.calls and any(t is None or "int" not in ast.unparse(t) for t in typed)
+    calls = [call for call, _ in declarations(name, facts)]
+    in_loops = [call for call, _ in facts.calls.get("add_argument", ()) if not _flags(call)]
+    typed = [next((k.value for k in call.keywords if k.arg in ("type", None)), None) for call in calls or in_loops]
+    is_integer = [t is not None and (not calls or "int" in ast.unparse(t)) for t in typed]
+    return "add_argument" in facts.calls and not all(is_integer)
 
 
 def _flags(call: ast.Call) -> list[str]:

@@ -292,7 +292,9 @@ def _entry(name: str, binding: Binding, owner: Scope) -> ast.Constant | None:
         if isinstance(key, ast.Constant) and SEED_NAME.fullmatch(str(key.value)) and is_seed(value)
     )
     key = next(keys, None)
-    return key if key is not None and not _is_changed(name, str(key.value), owner.facts) else None
+    if key is None or str(key.value) in declared_options(owner.facts):  # a table of defaults, which users override
+        return None
+    return key if not _is_changed(name, str(key.value), owner.facts) else None
 
 
 def _is_changed(name: str, key: str, facts: ModuleFacts) -> bool:

@@ -28,11 +28,13 @@ _PARTS = frozenset({"add_argument_group", "add_mutually_exclusive_group", "add_s
 
 
 class Beginning(NamedTuple):
-    """The first statement of `body`, which runs in `scope`, that may draw; None where none does."""
+    """The first statement of `body`, which runs in `scope`, that may draw; None where none does. With `is_shared`,
+    other programs start with the same body."""
 
     scope: Scope
     body: Sequence[ast.stmt]
     statement: ast.stmt | None
+    is_shared: bool = False
 
 
 def beginnings(
@@ -40,12 +42,14 @@ def beginnings(
 ) -> Iterator[Beginning]:
     """Where the work begins in a body, and then within the function that this runs, if nothing else runs before it:
     outermost first. `works` are calls and imports that are known to be work."""
+    is_shared = False
     for _ in range(MAX_DEPTH):
         statement = next((s for s in body if _is_work(s, scope, works, program)), None)
-        yield Beginning(scope, body, statement)
+        yield Beginning(scope, body, statement, is_shared)
         inner = _entered(statement, scope, works, program)
         if inner is None:
             return
+        is_shared = is_shared or _is_started_elsewhere(inner, program)
         scope, body = inner, inner.node.body  # type: ignore[attr-defined]
 
 
@@ -71,11 +75,27 @@ def _entered(statement: ast.stmt | None, scope: Scope, works: Collection[ast.AST
         return None
     if any(isinstance(n, ast.Yield | ast.YieldFrom) for n in ast.walk(function.node)):
         return None
-    others = [c for c in _calls(statement) if c is not call]
-    if any(c in works or not _only_sets_up(c, scope, program, 0) for c in others):
+    if any(c in works or not _only_sets_up(c, scope, program, 0) for c in _calls(statement) if c is not call):
         return None
     sites = program.callers_of(function)
-    return function if sites is not None and all(site is call for site, _ in sites) else None
+    others = [(made, where) for made, where in sites or () if made is not call]
+    return function if sites is not None and all(_starts_program(*other, program) for other in others) else None
+
+
+def _starts_program(call: ast.Call, scope: Scope, program: Program) -> bool:
+    """Whether a call is what a program of its own begins its work with."""
+    facts = scope.facts
+    statement = facts.statement(call)
+    guard, outer = facts.guard, facts.parents.get(statement)
+    if guard is None or outer is not guard or not isinstance(statement, ast.Expr) or statement.value is not call:
+        return False
+    return statement is next((s for s in guard.body if _is_work(s, facts.scope, (), program)), None)
+
+
+def _is_started_elsewhere(function: Scope, program: Program) -> bool:
+    """Whether the project's installer makes a command of a function, or other programs begin with it."""
+    commanded = program.project.console_scripts.get(str(function.facts.source.path), ())
+    return function.name in commanded or len(program.callers_of(function) or ()) > 1
 
 
 def _started(call: ast.Call, scope: Scope, program: Program) -> Scope | None:
