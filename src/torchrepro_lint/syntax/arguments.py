@@ -220,7 +220,9 @@ def _smallest(facts: ModuleFacts, place: Range, before: str, after: str) -> Edit
 def _within_width(facts: ModuleFacts, call: ast.Call, edit: Edit, style: Style) -> Edit:
     """The edit with the new argument on a line of its own, where the line it is on would grow too long."""
     source, (start, end) = facts.source, edit.range
-    if start != end or "\n" in edit.text or not (call.args or call.keywords) or _is_on_one_line(facts, call):
+    if start == end and "\n" in edit.text:
+        return _below_comment(facts, call, edit)
+    if start != end or not (call.args or call.keywords) or _is_on_one_line(facts, call):
         return edit
     line = source.line(start.line)
     head, tail = line[: start.column - 1], line[start.column - 1 :]
@@ -242,14 +244,22 @@ def _within_width(facts: ModuleFacts, call: ast.Call, edit: Edit, style: Style) 
     if _stands_apart(facts, call):
         return _one_a_line(facts, call, edit.text.strip(", "))
     if own != edit.text:
-        rest, mark, comment = tail.partition("#")
-        if mark and rest.strip() == ")" and call.lineno != call.end_lineno:  # which stays beside what it is about
-            whole_tail = Range(start, Position(start.line, len(line) + 1))
-            return Edit(source.rel, whole_tail, f",  #{comment}{source.newline}{indent}{own})")
-        return Edit(source.rel, edit.range, f",{source.newline}{indent}{own}")
+        return _below_comment(facts, call, Edit(source.rel, edit.range, f",{source.newline}{indent}{own}"))
     if head.endswith(", "):
         return Edit(source.rel, Range(Position(start.line, start.column - 1), end), f"{source.newline}{indent}{own}")
     return edit
+
+
+def _below_comment(facts: ModuleFacts, call: ast.Call, edit: Edit) -> Edit:
+    """A new line for an argument, below a comment that stands behind the last one and the bracket: it is about that."""
+    source, start = facts.source, edit.range.start
+    line = source.line(start.line)
+    closing, mark, comment = line[start.column - 1 :].partition("#")
+    if not mark or closing.strip() != ")" or call.lineno == call.end_lineno or not edit.text.startswith(","):
+        return edit
+    to_end = Range(start, Position(start.line, len(line) + 1))
+    blank = closing.strip("\r\n")[1:]
+    return Edit(source.rel, to_end, f",{blank}#{comment}{edit.text[1:]})")
 
 
 def is_within_width(facts: ModuleFacts, edit: Edit, style: Style = NO_STYLE) -> bool:
