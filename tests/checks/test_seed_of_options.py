@@ -191,6 +191,21 @@ def test_a_negative_default_gives_way_and_a_negative_number_still_turns_seeding_
     assert "    if args.seed >= 0:\n        random.seed(args.seed)\n        torch.manual_seed(args.seed)\n" in after
 
 
+def test_a_parameter_has_the_option_that_a_function_reads_which_is_given_it(tmp_path: Path) -> None:
+    """Who calls `train` is not known: too many files speak of it."""
+    text = "import argparse\nimport torch\n\n\ndef set_seed(args):\n    torch.manual_seed(args.seed)\n\n\n"
+    text += "def train(args, data):\n    loader = torch.utils.data.DataLoader(data, shuffle=True)\n    set_seed(args)\n"
+    text += "    for x in loader:\n        x.backward()\n\n\nif __name__ == '__main__':\n" + PARSE
+    text += "    args = parser.parse_args()\n    set_seed(args)\n    train(args, [])\n"
+    for number in range(14):
+        (tmp_path / f"other{number}.py").write_text("def train(args):\n    pass\n\n\ntrain(1)\n")
+    (tmp_path / "train.py").write_text(text)
+    (tmp_path / "pyproject.toml").write_text("")
+    resolver = SettingsResolver(cards.codes(), isolated=True, overrides={"select": ["TRP201"]})
+    fix(Request((tmp_path,), resolver), unsafe=True, write=True)
+    assert "generator=torch.Generator().manual_seed(args.seed))" in (tmp_path / "train.py").read_text()
+
+
 # -- a function of the project that seeds -----------------------------------------------------------------------------
 SEEDER = """\
 import random

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeGuard
 
 from torchrepro_lint.dataflow.abstract_values import Display, Origin, Result, Unknown, is_configured
@@ -222,7 +222,7 @@ class Seeds:
         if option is None:
             return None
         text = f"{name}[{_quoted(option.name, owner.facts)}]" if parsed.is_items else f"{name}.{option.name}"
-        is_read = binding.kind == "parameter" and _reads(owner, name, option.name)
+        is_read = binding.kind == "parameter" and _reads(owner, name, option.name, self._program)
         if not is_read and not (is_sure and self._is_of_each_command(option.name, parsed.calls, {home, *declaring})):
             return None
         negative = option.name if option.off == "negative" else None
@@ -272,10 +272,25 @@ class Seeds:
                 yield from self._parsers(origin.node.func, origin.scope, depth + 1) if is_group else [origin.node]
 
 
-def _reads(function: Scope, name: str, option: str) -> bool:
-    """Whether a function itself reads an option from what `name` holds."""
-    reads = (n for n in ast.walk(function.node) if isinstance(n, ast.Attribute) and n.attr == option)
-    return any(isinstance(n.value, ast.Name) and n.value.id == name for n in reads)
+def _reads(function: Scope, name: str, option: str, program: Program) -> bool:
+    """Whether a function itself reads an option from what `name` holds, or passes that to one that does:
+    `set_seed(args)`."""
+    nodes = list(ast.walk(function.node))
+    if _is_read_from(nodes, name, option):
+        return True
+    for call in (n for n in nodes if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)):
+        place = next((i for i, a in enumerate(call.args) if isinstance(a, ast.Name) and a.id == name), None)
+        called = program.resolve(call.func, function) if place is not None else None
+        node = called.node if isinstance(called, Scope) else None
+        taken = node.args.args if isinstance(node, ast.FunctionDef) and place is not None else []
+        if node is not None and any(_is_read_from(ast.walk(node), a.arg, option) for a in taken[place:][:1]):
+            return True
+    return False
+
+
+def _is_read_from(nodes: Iterable[ast.AST], name: str, option: str) -> bool:
+    reads = (n.value for n in nodes if isinstance(n, ast.Attribute) and n.attr == option)
+    return any(isinstance(holder, ast.Name) and holder.id == name for holder in reads)
 
 
 def _is_required(subparsers: ast.Call) -> bool:
