@@ -74,6 +74,10 @@ CASES = {
         + ENDS,
         "args.seed",
     ),
+    "a short name for what declares them": (
+        main("    add = parser.add_argument\n    add('--rate', type=float)\n    args = parser.parse_args()\n"),
+        "args.seed",
+    ),
     "the rest of the arguments": (main("    args, rest = parser.parse_known_args()\n"), "args.seed"),
     "the first of what is known": (main("    args = parser.parse_known_args()[0]\n"), "args.seed"),
     "a dict": (main("    args = vars(parser.parse_args())\n"), "args['seed']"),

@@ -126,7 +126,11 @@ def _only_sets_up(call: ast.Call, scope: Scope, program: Program, depth: int) ->
     found = program.runs(call, scope)
     if found:
         return all(_is_harmless(callee, program, depth) for callee in found)
-    function = call.func
+    function: ast.expr | None = call.func
+    if isinstance(function, ast.Name):  # `add = parser.add_argument`
+        owner = scope.binding_scope(function.id)
+        made = owner.bindings[function.id] if owner is not None else []
+        function, scope = made[0].value if len(made) == 1 and not made[0].path else None, owner or scope
     if not isinstance(function, ast.Attribute):
         return False
     return program.is_of_builtin(function.attr) or _holds_plain(function.value, scope, program, depth)
