@@ -78,6 +78,14 @@ CASES = {
         main("    add = parser.add_argument\n    add('--rate', type=float)\n    args = parser.parse_args()\n"),
         "args.seed",
     ),
+    "a class of settings": (
+        main("    cfg = Config\n    print(cfg.r)\n").replace("def main", "class Config:\n    SEED = 3\n\n\ndef main"),
+        "Config.SEED",
+    ),
+    "a class of settings that objects change": (
+        main("    print(3)\n").replace("def main", "class Config(Base):\n    SEED = 3\n\n\ndef main"),
+        "0",
+    ),
     "the rest of the arguments": (main("    args, rest = parser.parse_known_args()\n"), "args.seed"),
     "the first of what is known": (main("    args = parser.parse_known_args()[0]\n"), "args.seed"),
     "a dict": (main("    args = vars(parser.parse_args())\n"), "args['seed']"),
@@ -181,6 +189,11 @@ def fixed(folder: Path, **files: str) -> str:
 @pytest.mark.parametrize(("text", "seed"), CASES.values(), ids=CASES)
 def test_the_seed_is_the_program_s_own(text: str, seed: str, tmp_path: Path) -> None:
     assert f"torch.manual_seed({seed})\n" in fixed(tmp_path, train=text)
+
+
+def test_a_module_of_settings_has_the_seed(tmp_path: Path) -> None:
+    program = "import torch\nimport config\n\nif __name__ == '__main__':\n    print(config.RATE)\n" + WORK
+    assert "manual_seed(config.SEED)" in fixed(tmp_path, train=program, config="RATE = 0.1\nSEED = 7\n")
 
 
 def test_arguments_are_read_before_a_function_that_is_not_known_changes_them(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeGuard
 
@@ -19,6 +20,7 @@ from torchrepro_lint.rng.draws import is_seeder
 from torchrepro_lint.rng.seed_options import SEED_NAME, SeedOption, is_seed, is_seed_parameter, seed_field, seed_option
 
 _CONFIG_NAMES = frozenset({"args", "opt", "opts", "cfg", "config", "conf", "hparams", "flags", "options", "params"})
+_SETTINGS = re.compile(r"^(?:args|opts?)$|cfg|conf|const|param|setting|option", re.IGNORECASE)
 _DECLARING = ("add_argument", "option")
 _PARSING = ("parse_args", "parse_known_args")
 _INTO_CLASSES = frozenset({"parse_args_into_dataclasses", "parse_args_and_config"})  # of transformers and trl
@@ -126,7 +128,21 @@ class Seeds:
         if field is not None:
             return OwnSeed(field.read(name, self._default), binding, owner, is_parsed=True)
         entry = self._entry(name, binding, owner) if name in _CONFIG_NAMES else None
+        entry = entry or self._setting(name, binding, owner)
         return OwnSeed(entry, binding, owner, is_parsed=False) if entry is not None else None
+
+    def _setting(self, name: str, binding: Binding, owner: Scope) -> str | None:
+        """The constant for the seed in a module or plain class of settings: `config.SEED`."""
+        same = binding.value if binding.kind == "assign" and isinstance(binding.value, ast.Name) else None
+        if not _SETTINGS.search(name) or (binding.kind not in ("import", "class") and same is None):
+            return None
+        held = self._program.resolve(same, owner) if same is not None else self._program.names.lookup(name, owner)
+        if not isinstance(held, Scope) or held.kind not in ("module", "class"):
+            return None
+        node = held.node
+        is_plain = not isinstance(node, ast.ClassDef) or not (node.bases or node.decorator_list)
+        option = seed_field(held) if is_plain else None
+        return f"{name}.{option.name}" if option is not None and option.off is None else None
 
     def _entry(self, name: str, binding: Binding, owner: Scope) -> str | None:
         """The entry for the seed of a configuration file that a name holds: of one that is named in the code, written
