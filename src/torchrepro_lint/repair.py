@@ -189,7 +189,7 @@ class _Repair:
 
 def _seeds_first(unit: list[Finding]) -> list[Finding]:
     """Those that give an option for the seed a default, where there are any: others read it then as it is."""
-    first = (f for f in unit if f.code == "TRP101" and f.fix is not None)
+    first = (f for f in unit if f.code.startswith("TRP1") and f.fix is not None)
     return [f for f in first if f.fix is not None and any(_DEFAULT.fullmatch(e.text) for e in f.fix.edits)] or unit
 
 
