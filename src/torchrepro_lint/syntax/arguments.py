@@ -271,8 +271,9 @@ def is_within_width(facts: ModuleFacts, edit: Edit, style: Style = NO_STYLE) -> 
 
 
 def kept_within_width(facts: ModuleFacts, node: ast.expr, edits: Sequence[Edit], style: Style) -> tuple[Edit, ...]:
-    """Edits within an expression, which is broken over several lines where its line would grow too long."""
-    return within(facts, node, edits, style.width or _width(facts.source))
+    """Edits within an expression, which is broken over several lines where its line would grow longer than a formatter
+    lets it; where none says, than most do."""
+    return within(facts, node, edits, style.width or _WIDEST)
 
 
 def _stands_apart(facts: ModuleFacts, call: ast.Call) -> bool:
