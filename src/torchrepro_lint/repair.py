@@ -6,6 +6,7 @@ together: it must parse, and each fixed rule must have fewer findings there. Fix
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from torchrepro_lint.model import Finding, Safety
 from torchrepro_lint.source import SourceError, SourceFile
 
 MAX_ROUNDS = 10
+_DEFAULT = re.compile(r"(?:,\s*default=)?\d+")
 
 
 def fix(request: Request, *, unsafe: bool, write: bool, progress: Progress | None = None) -> Result:
@@ -89,7 +91,7 @@ class _Repair:
             units = self._units()
             if not units and not changed:
                 return
-            if sum(self._mend(unit) for unit in units):
+            if sum(self._mend(_seeds_first(unit)) for unit in units):
                 changed = True
             elif changed:
                 self.findings = check_files(self.run, self.run.files)
@@ -183,6 +185,12 @@ class _Repair:
     def _source(self, rel: str) -> SourceFile | None:
         path = self.run.path_of(rel)
         return self.run.checker.source(path) if path is not None else None
+
+
+def _seeds_first(unit: list[Finding]) -> list[Finding]:
+    """Those that give an option for the seed a default, where there are any: others read it then as it is."""
+    first = (f for f in unit if f.code.startswith("TRP1") and f.fix is not None)
+    return [f for f in first if f.fix is not None and any(_DEFAULT.fullmatch(e.text) for e in f.fix.edits)] or unit
 
 
 def _edited(finding: Finding) -> set[str]:

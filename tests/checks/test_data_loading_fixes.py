@@ -308,3 +308,54 @@ COMPREHENDED = {
 @pytest.mark.parametrize(("before", "after"), COMPREHENDED.values(), ids=COMPREHENDED)
 def test_samplers_of_a_comprehension_share_a_generator(before: str, after: str, tmp_path: Path) -> None:
     assert fixed(tmp_path, "TRP203", HEAD + before) == HEAD + after
+
+
+WIDE = {
+    "a condition": (
+        "TRP201",
+        HEAD + "x = DataLoader(d, shuffle=True) if dddddddddd else eeeeee\n",
+        HEAD + "x = (\n    DataLoader(d, shuffle=True, generator=torch.Generator().manual_seed(0))\n"
+        "    if dddddddddd\n    else eeeeee\n)\n",
+    ),
+    "a comment about the last argument": (
+        "TRP201",
+        HEAD + "x = DataLoader(\n    d, shuffle=True,\n    drop_last=True)  # batches have one size\n",
+        HEAD + "x = DataLoader(\n    d, shuffle=True,\n    drop_last=True,  # batches have one size\n"
+        "    generator=torch.Generator().manual_seed(0))\n",
+    ),
+    "a listing": (
+        "TRP204",
+        "import os\nnames = [os.path.join(d, name) for name in os.listdir(d)]\nnames[0]\n",
+        "import os\nnames = [\n    os.path.join(d, name) for name in sorted(os.listdir(d))\n]\nnames[0]\n",
+    ),
+    "a listing and its parts": (
+        "TRP204",
+        "import os\nn = [join(d, name) for name in os.listdir(d) if isfile(name) if nn]\nn[0]\n",
+        "import os\nn = [\n    join(d, name)\n    for name in sorted(os.listdir(d))\n"
+        "    if isfile(name)\n    if nn\n]\nn[0]\n",
+    ),
+    "an item stays on its line": (
+        "TRP204",
+        "import os\nname = [os.path.join(d, name) for name in os.listdir(d)][0]\n",
+        "import os\nname = [os.path.join(d, name) for name in sorted(os.listdir(d))][0]\n",
+    ),
+    "a line that was too long before": (
+        "TRP204",
+        f"import os\nnames = [os.path.join(d, name) for name in os.listdir(d) if {'d' * 30}]\nnames[0]\n",
+        f"import os\nnames = [os.path.join(d, name) for name in sorted(os.listdir(d)) if {'d' * 30}]\nnames[0]\n",
+    ),
+    "a call": (
+        "TRP204",
+        "import glob\nimage_names = glob.glob(folder + '/images/images/*.jpg')\nimage_names[0]\n",
+        "import glob\nimage_names = sorted(\n    glob.glob(folder + '/images/images/*.jpg')\n)\nimage_names[0]\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("code", "before", "after"), WIDE.values(), ids=WIDE)
+def test_a_line_that_grows_too_long_is_broken_as_a_formatter_does(
+    code: str, before: str, after: str, tmp_path: Path
+) -> None:
+    width = 75 if code == "TRP201" else 70 if "if nn" in before else 62
+    (tmp_path / ".flake8").write_text(f"[flake8]\nmax-line-length = {width}\n")
+    assert fixed(tmp_path, code, before) == after

@@ -12,10 +12,12 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.checks.seed_option import option_that_is_off
+from torchrepro_lint.checks.own_seeder_call import own_seeder
+from torchrepro_lint.checks.seed_option import negative_option, option_that_is_off, with_default
 from torchrepro_lint.dataflow.execution_count import times
 from torchrepro_lint.index import last_name
-from torchrepro_lint.rng.own_seed import Seeds, is_seed
+from torchrepro_lint.rng.own_seed import Seeds
+from torchrepro_lint.rng.seed_options import is_seed
 from torchrepro_lint.seeding.processes import RankSeed, in_pool, rank_seed
 from torchrepro_lint.seeding.seeding import SEEDED
 from torchrepro_lint.seeding.setting_up import Beginning, beginnings
@@ -25,10 +27,10 @@ from torchrepro_lint.syntax import (
     begins_cell,
     import_from,
     import_module,
+    indentation,
     insert_after,
     insert_before,
     top_line,
-    with_argument,
 )
 
 if TYPE_CHECKING:
@@ -105,7 +107,8 @@ def _in_process(program: Program, seeding: Seeding, found: Unseeded, process: Sc
     families = _families(program, seeding, found, process)
     ranks = rank_seed(seeding, process, program)
     works = list(_works(seeding, found, process, families))
-    return _seeded(program, _place(beginnings(process, _body(process), works, program), program), families, ranks)
+    place = _place(beginnings(process, _body(process), works, program), program)
+    return _seeded(program, seeding, place, families, ranks)
 
 
 def _in_program(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Edit, ...]:
@@ -118,7 +121,7 @@ def _in_program(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Ed
         levels = list(beginnings(facts.scope, facts.guard.body, works, program))
         if levels[0].statement is None:
             levels = [Beginning(facts.scope, facts.guard.body, facts.guard.body[0])]
-    return _seeded(program, _place(levels, program), families, rank_seed(seeding, None, program))
+    return _seeded(program, seeding, _place(levels, program), families, rank_seed(seeding, None, program))
 
 
 def _body(function: Scope) -> Sequence[ast.stmt]:
@@ -137,18 +140,22 @@ def _works(seeding: Seeding, found: Unseeded, process: Scope | None, families: C
 
 
 def _place(levels: Collection[Beginning] | Iterator[Beginning], program: Program) -> _Place | None:
-    """The outermost place where the program's own seed is known, else the outermost."""
+    """The outermost place where the program's own seed is known, else the outermost of all programs that share it."""
     outermost: _Place | None = None
-    for scope, body, statement in levels:
+    for scope, body, statement, is_shared in levels:
         if statement is None:
             break
         own = Seeds(program).found(scope, statement)
+        early = Seeds(program).parsed_above(scope, statement) if own is None else None
+        if early is not None and isinstance(parsing := early.binding.node, ast.stmt) and parsing in body:
+            return _Place(scope, parsing, is_after=True, own=early)
         if own is not None:
             made = own.binding.node
             if own.is_parsed and isinstance(made, ast.stmt) and made in body:
                 return _Place(scope, made, is_after=True, own=own)
             return _Place(scope, _top_of_paragraph(scope.facts, body, statement, own), is_after=False, own=own)
-        outermost = outermost or _Place(scope, _top_of_paragraph(scope.facts, body, statement), is_after=False)
+        if outermost is None or is_shared:
+            outermost = _Place(scope, _top_of_paragraph(scope.facts, body, statement), is_after=False)
     return outermost
 
 
@@ -176,7 +183,9 @@ def _continues(facts: ModuleFacts, above: ast.stmt, statement: ast.stmt) -> bool
 
 
 def _is_plain(statement: ast.stmt) -> bool:
-    """Whether this is an assignment that reads no options."""
+    """Whether this is an assignment that reads no options, or decides between such."""
+    if isinstance(statement, ast.If):
+        return all(map(_is_plain, (*statement.body, *statement.orelse)))
     called = (last_name(n.func) for n in ast.walk(statement) if isinstance(n, ast.Call))
     return isinstance(statement, ast.Assign | ast.AnnAssign) and not any("pars" in name.lower() for name in called)
 
@@ -192,7 +201,7 @@ def _begins_paragraph(facts: ModuleFacts, statement: ast.stmt) -> bool:
 
 
 def _seeded(
-    program: Program, place: _Place | None, families: Sequence[str], ranks: RankSeed | None
+    program: Program, seeding: Seeding, place: _Place | None, families: Sequence[str], ranks: RankSeed | None
 ) -> tuple[Edit, ...]:
     """The seed calls, with the imports that they need."""
     if place is None or ranks is None:
@@ -201,14 +210,22 @@ def _seeded(
     if ranks.variable and scope.binding_scope(ranks.added) is not None:
         return ()
     facts = scope.facts
+    switched = negative_option(seeding, own.negative) if own is not None and own.negative else None
     seed = own.text if own is not None else str(program.project.seed)
-    lines, edits = _calls(facts, scope, statement, families, ranks.of(seed))
+    if own is not None and switched is not None:
+        seed = own.read
+    lines, edits = _by_own_seeder(program, seeding, place, families, ranks.of(seed)) or _calls(
+        facts, scope, statement, families, ranks.of(seed)
+    )
     if ranks.variable:
         os = import_module(facts, "os", scope, statement)
         lines, edits = (
             [f'{ranks.added} = int({os.text}.environ.get("{ranks.variable}", 0))', *lines],
             (*os.edits, *edits),
         )
+    if switched is not None:  # who gives a negative number still gets other numbers each time
+        lines = [f"if {seed} >= 0:", *(indentation(facts) + line for line in lines)]
+        edits = (*edits, *with_default(switched, str(program.project.seed), program))
     if is_after:
         inserted = insert_after(facts, statement, *lines)
     else:
@@ -227,6 +244,21 @@ def _calls(
     modules = {family: import_module(facts, SEED_CALLS[family][0], scope, at) for family in families}
     lines = [f"{modules[family].text}.{SEED_CALLS[family][1]}({seed})" for family in families]
     return lines, tuple(edit for made in modules.values() for edit in made.edits)
+
+
+def _by_own_seeder(
+    program: Program, seeding: Seeding, place: _Place, families: Sequence[str], seed: str
+) -> tuple[list[str], tuple[Edit, ...]] | None:
+    """A call of the project's own function that seeds all of these; with its default, where the program has no seed."""
+    scope, at, _, own = place
+    if len(families) < 2 or _at_once(scope.facts, scope, at) is not None:
+        return None
+    packages = {package for facts in seeding.visited for package in facts.packages}
+    found = own_seeder(program, scope, at, families, packages)
+    if found is None:
+        return None
+    is_default = found.has_default and own is None and seed == str(program.project.seed)
+    return [f"{found.name.text}({'' if is_default else seed})"], found.name.edits
 
 
 def _at_once(facts: ModuleFacts, scope: Scope, at: ast.stmt) -> Import | None:
@@ -273,7 +305,7 @@ def _switched_on(program: Program, seeding: Seeding, found: Unseeded, process: S
         seed = _copied_seed(program, last)
         if seed is None and not done.issuperset(found.draws):
             return ()
-        edits = [with_argument(option.facts, option.call, "default", str(program.project.seed), program.project.style)]
+        edits = [*with_default(option, str(program.project.seed), program)]
         if seed is not None and missing:
             facts = last.scope.facts
             statement = _last_of_seeds(facts, facts.statement(last.node))

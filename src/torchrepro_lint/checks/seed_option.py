@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchrepro_lint.dataflow.conditions import conditions
-from torchrepro_lint.project.declarations import declared_options, takes_integers
+from torchrepro_lint.project.declarations import constant, declarations, declared_options, takes_integers
+from torchrepro_lint.syntax import replace, with_argument
 
 if TYPE_CHECKING:
+    from torchrepro_lint.dataflow.program import Program
     from torchrepro_lint.index import ModuleFacts
+    from torchrepro_lint.model import Edit
     from torchrepro_lint.seeding.seeding import Seeding, SeedMet
+
+
+_TOLD = re.compile(r"(\bdefault(?:s to|:|=| is)?\s*)(?:-1|None)\b", re.IGNORECASE)
 
 
 class Declaration(NamedTuple):
@@ -32,6 +39,33 @@ def option_that_is_off(seeding: Seeding, met: SeedMet) -> Declaration | None:
     names = {a.attr for a in passed if isinstance(a, ast.Attribute) and "seed" in a.attr.lower()}
     declared = [d for name in sorted(names) for facts in seeding.visited for d in _off_by_default(name, facts)]
     return declared[0] if len(declared) == 1 else None
+
+
+def negative_option(seeding: Seeding, name: str) -> Declaration | None:
+    """The one declaration of an option of a program that is a negative number by default."""
+    found = [
+        Declaration(call, facts)
+        for facts in seeding.visited
+        for call, _ in declarations(name, facts)
+        if any(k.arg == "default" and is_negative(constant(k.value)) for k in call.keywords)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def is_negative(value: object) -> bool:
+    return type(value) is int and value < 0
+
+
+def with_default(option: Declaration, value: str, program: Program) -> tuple[Edit, ...]:
+    """Give an option another default, which its help may tell."""
+    call, facts = option
+    edits = [with_argument(facts, call, "default", value, program.project.style)]
+    told = next((k.value for k in call.keywords if k.arg == "help"), None)
+    if isinstance(told, ast.Constant):
+        text = facts.text(told)
+        new = _TOLD.sub(rf"\g<1>{value}", text)
+        edits += [replace(facts, told, new)] if new != text else []
+    return tuple(edits)
 
 
 def _off_by_default(name: str, facts: ModuleFacts) -> list[Declaration]:

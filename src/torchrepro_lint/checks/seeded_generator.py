@@ -63,13 +63,17 @@ def seeded_generator(call: Call, program: Program) -> GeneratorFix:
     unsafe = unsafe or differs_by_rank(call) or is_made_side_by_side(call)
     style = program.project.style
     inline = with_argument(facts, call.node, "generator", generator, style)
-    above = loop if loop is not None or is_within_width(facts, inline, style) else _holding(call)
+    is_apart = inline.text.startswith("(")  # what the call is part of is laid out anew
+    above = loop if loop is not None or (is_within_width(facts, inline, style) and not is_apart) else _holding(call)
     if above is None:
         return GeneratorFix((inline, *made.edits), unsafe)
     name = _free_name(call)
+    named = with_argument(facts, call.node, "generator", name, style)
+    if is_apart and loop is None and "\n" in named.text:
+        return GeneratorFix((inline, *made.edits), unsafe)
     apart = [""] if loop is not None and top_line(facts, above) < above.lineno else []  # its comments are not ours
     before = insert_before(facts, above, f"{name} = {generator}", *apart, below_comments=loop is None)
-    return GeneratorFix((before, with_argument(facts, call.node, "generator", name, style), *made.edits), unsafe)
+    return GeneratorFix((before, named, *made.edits), unsafe)
 
 
 def _replaceable(call: Call, passed: object) -> bool:

@@ -13,7 +13,7 @@ from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.loading.listings import Listing
 from torchrepro_lint.loading.walks import WalkOrder
 from torchrepro_lint.model import Edit
-from torchrepro_lint.syntax import insert_first, replace, wrap
+from torchrepro_lint.syntax import insert_first, kept_within_width, replace, wrap
 
 _BY_NAME = ", key=lambda entry: entry.name)"
 
@@ -43,6 +43,11 @@ def _may_be_min(facts: ModuleFacts) -> bool:
 
 def sorted_listing(listing: Listing, program: Program) -> tuple[Edit, ...]:
     """Sort a listing where it is made."""
+    edits = _sorted_where_made(listing, program)
+    return kept_within_width(listing.scope.facts, listing.node, edits, program.project.style)
+
+
+def _sorted_where_made(listing: Listing, program: Program) -> tuple[Edit, ...]:
     facts, node = listing.scope.facts, listing.node
     parent = facts.parents[node]
     if listing.items == "entries":

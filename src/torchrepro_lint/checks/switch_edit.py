@@ -8,13 +8,14 @@ import re
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.kernels.flags import Setting
 from torchrepro_lint.model import Edit, Position, Range
-from torchrepro_lint.syntax import insert_before, replace
+from torchrepro_lint.syntax import insert_before, replace, top_line
 
 # A comment that only praises the other value, in a few words: it would be wrong of the new one. One that names anything
 # (a ticket, a person, a place, a number) stays.
 PRAISE = re.compile(
     r"\s*#(?!.*(?:noqa|type:|pylint|torchrepro|R-?CNN))(?=\s*[a-z,.!?'()-]+(?:\s+[a-z,.!?'()-]+){0,11}\s*$).*"
-    r"\b(?:fast(?:er|est)?|speeds?|speed-?ups?|tun(?:e|es|ing)|accelerat\w+|warn\w*)\b",
+    r"\b(?:fast(?:er|est)?|speeds?|speed-?ups?|tun(?:e|es|ing)|accelerat\w+|warn\w*|perform\w+|efficien\w+"
+    r"|(?:activat|enabl|turn|us)\w*\b.*\bbenchmark\w*|benchmark mode)\b",
     re.IGNORECASE,
 )
 
@@ -25,7 +26,7 @@ def with_value(setting: Setting, text: str) -> tuple[Edit, ...]:
     if setting.value_scope.facts is not facts:
         return ()  # the value is written in another file, where other code may use it
     if setting.target is None or not isinstance(statement, ast.Assign) or len(statement.targets) == 1:
-        return (_with_comment(facts, replace(facts, setting.value, text)),)
+        return (_with_comment(facts, replace(facts, setting.value, text)), *_comment_above(facts, statement))
     if setting.target not in statement.targets:
         return ()
     index = statement.targets.index(setting.target)
@@ -42,3 +43,16 @@ def _with_comment(facts: ModuleFacts, edit: Edit) -> Edit:
     if not PRAISE.match(line[end.column - 1 :]):
         return edit
     return Edit(edit.path, Range(edit.range.start, Position(end.line, len(line) + 1)), edit.text)
+
+
+def _comment_above(facts: ModuleFacts, statement: ast.stmt) -> tuple[Edit, ...]:
+    """The removal of one about the old value on the line above, where it heads this statement alone."""
+    source, line = facts.source, statement.lineno
+    above, below = source.line(line - 1) if line > 1 else "", (statement.end_lineno or line) + 1
+    indent = source.line(line)[: statement.col_offset]
+    heads_more = (
+        below < len(source.line_starts) and source.line(below).startswith(indent) and source.line(below).strip()
+    )
+    if not PRAISE.match(above) or top_line(facts, statement) != line - 1 or heads_more:
+        return ()
+    return (Edit(source.rel, Range(Position(line - 1, 1), Position(line, 1)), ""),)

@@ -53,7 +53,8 @@ def _chosen(value: ast.expr, source: Source, seedings: list[Seeding], program: P
     at_value = bool(edits) and edits[0].range == facts.range(value)
     places = [(value, source.scope)] if at_value else [(s.call, s.scope) for s in seedings]
     varies = is_worker_init(source.scope, program) or tells_apart(source.node)  # each call still draws its own numbers
-    if not varies and (_is_meant(facts, value) or any(runs_often(program, *place) for place in places)):
+    is_meant = _is_meant(facts, value) or _answers(facts)
+    if not varies and (is_meant or any(runs_often(program, *place) for place in places)):
         edits = ()
     return Draft(
         value,
@@ -73,6 +74,13 @@ def _is_meant(facts: ModuleFacts, value: ast.expr) -> bool:
         line -= 1
         comments.append(facts.source.line(line))
     return any(_MEANT.search(comment) for comment in comments)
+
+
+def _answers(facts: ModuleFacts) -> bool:
+    """Whether a file answers whoever asks, and trains nothing: with a constant, all would get the same answer."""
+    return "backward" not in facts.calls and not facts.packages.isdisjoint(
+        catalogue.table("frameworks")["web"]["packages"]
+    )
 
 
 def _is_per_process(source: Source, program: Program) -> bool:

@@ -47,13 +47,13 @@ def seeded_workers(
 
 def _shared(facts: ModuleFacts, program: Program, first_of: Callable[[ModuleFacts], Call | None]) -> Import | None:
     """The new function of a file from which this one imports names."""
-    homes = [(n, home) for n, home in _homes(facts, program) if _NAME not in home.scope.bindings]
-    for node, home in homes:
+    found = [(n, home) for n, home in homes(facts, program) if _NAME not in home.scope.bindings]
+    for node, home in found:
         if _UTILITY.fullmatch(Path(home.source.path).stem):
             return Import(_NAME, (*_definition(home, home.guard), also_imported(facts, node, _NAME)))
-    for node, home in homes:
+    for node, home in found:
         need = first_of(home)
-        if need is not None and not any(first_of(other) for _, other in _homes(home, program)):
+        if need is not None and not any(first_of(other) for _, other in homes(home, program)):
             return Import(_NAME, (*_definition(home, _top(need)), also_imported(facts, node, _NAME)))
     return None
 
@@ -110,7 +110,7 @@ def _known(facts: ModuleFacts, program: Program) -> Import | None:
 @remembered
 def _importable(facts: ModuleFacts, program: Program) -> Import | None:
     """One of a module from which the file imports names already, so that one more can do no harm."""
-    for node, home in _homes(facts, program):
+    for node, home in homes(facts, program):
         for name, made in home.scope.bindings.items():
             is_one = len(made) == 1 and made[0].kind == "function" and _KNOWN.fullmatch(name)
             if (
@@ -124,9 +124,9 @@ def _importable(facts: ModuleFacts, program: Program) -> Import | None:
 
 
 @remembered
-def _homes(facts: ModuleFacts, program: Program) -> list[tuple[ast.ImportFrom, ModuleFacts]]:
+def homes(facts: ModuleFacts, program: Program) -> list[tuple[ast.ImportFrom, ModuleFacts]]:
     """The project's modules from which a file imports names, and which do not come back to it."""
-    homes: list[tuple[ast.ImportFrom, ModuleFacts]] = []
+    found_in: list[tuple[ast.ImportFrom, ModuleFacts]] = []
     for node in facts.tree.body:
         if isinstance(node, ast.ImportFrom) and node.names[0].name != "*":
             found = program.project.finder.find(node.module or "", node.level, str(facts.source.path))
@@ -137,8 +137,8 @@ def _homes(facts: ModuleFacts, program: Program) -> list[tuple[ast.ImportFrom, M
                 and own != (path := Path(home.source.path))
                 and own not in program.project.reachable(path)
             ):
-                homes.append((node, home))
-    return homes
+                found_in.append((node, home))
+    return found_in
 
 
 def _seeds_numpy(facts: ModuleFacts, function: ast.AST) -> bool:

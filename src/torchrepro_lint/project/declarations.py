@@ -7,6 +7,7 @@ Options come from argparse and click declarations, settings from dataclass field
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from torchrepro_lint.index import AttributeSet, ModuleFacts, Scope
@@ -21,11 +22,15 @@ class Default(NamedTuple):
 
 
 def declared_options(facts: ModuleFacts) -> dict[str, Default]:
-    """Option name -> default, for every `add_argument`, `click.option` and `add` of configargparse in a file."""
+    """Option name -> default, for every `add_argument`, `click.option` and `add` of configargparse in a file, also in a
+    loop over a table that is written out."""
     found: dict[str, Default] = {}
     for spelled in ("add_argument", "option", "add"):
-        for call, _ in facts.calls.get(spelled, ()):
+        for call, scope in facts.calls.get(spelled, ()):
             flags = _flags(call)
+            if not flags and spelled == "add_argument":
+                found |= _declared_in_loop(call, scope)
+                continue
             if spelled == "add" and not any(flag.startswith("-") for flag in flags):
                 continue
             keywords = {k.arg: k.value for k in call.keywords}
@@ -55,8 +60,93 @@ def takes_integers(name: str, facts: ModuleFacts) -> list[ast.Call]:
     ]
 
 
+def gives_text(name: str, facts: ModuleFacts) -> bool:
+    """Whether what a user gives an option stays a text: nothing makes an integer of it, and the default is no telling
+    as it is for click."""
+    calls = [call for call, _ in declarations(name, facts)]
+    in_loops = [call for call, _ in facts.calls.get("add_argument", ()) if not _flags(call)]
+    typed = [next((k.value for k in call.keywords if k.arg in ("type", None)), None) for call in calls or in_loops]
+    is_integer = [t is not None and (not calls or "int" in ast.unparse(t)) for t in typed]
+    return "add_argument" in facts.calls and not all(is_integer)
+
+
 def _flags(call: ast.Call) -> list[str]:
     return [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+
+
+# -- in a loop ------------------------------------------------------------------------------------------------------
+def _declared_in_loop(call: ast.Call, scope: Scope) -> dict[str, Default]:
+    """Those that a loop over a table declares: `for name, value in TABLE.items(): add_argument("--" + name, ...)`."""
+    found: dict[str, Default] = {}
+    flag = next((n for n in ast.walk(call.args[0]) if isinstance(n, ast.Name)), None) if len(call.args) == 1 else None
+    if flag is None:
+        return {}
+    for row in _rows(flag.id, scope):
+        keywords = _keywords_of(call, row)
+        name, default = _in_row(flag, row), _declared_default(keywords)
+        if isinstance(name, ast.Constant) and isinstance(name.value, str) and default is not UNKNOWN:
+            found[name.value.lstrip("-").replace("-", "_")] = Default(default, settable=True)
+    return found
+
+
+def _keywords_of(call: ast.Call, row: dict[str, ast.expr]) -> dict[str | None, ast.expr]:
+    """The keywords of a call, with what a row of the table gives for them; also `**row`."""
+    found: dict[str | None, ast.expr] = {}
+    for keyword in call.keywords:
+        value = _in_row(keyword.value, row)
+        if keyword.arg is not None:
+            found[keyword.arg] = value
+        else:
+            found |= {str(key.value): item for key, item in _items(value) if isinstance(key, ast.Constant)}
+    return found
+
+
+def _in_row(value: ast.expr, row: dict[str, ast.expr]) -> ast.expr:
+    return row.get(value.id, value) if isinstance(value, ast.Name) else value
+
+
+def _rows(name: str, scope: Scope) -> list[dict[str, ast.expr]]:
+    """What the variables of the loop that binds `name` hold, in each of its rounds; nothing where that is not written
+    out in the file."""
+    made = scope.bindings.get(name, ())
+    loop = made[0].node if len(made) == 1 and made[0].kind == "loop" else None
+    if not isinstance(loop, ast.For):
+        return []
+    targets = loop.target.elts if isinstance(loop.target, ast.Tuple) else [loop.target]
+    rounds = _rounds(loop.iter, scope)
+    if not all(isinstance(t, ast.Name) for t in targets) or any(len(r) != len(targets) for r in rounds):
+        return []
+    names = [t.id for t in targets if isinstance(t, ast.Name)]
+    return [dict(zip(names, values, strict=True)) for values in rounds]
+
+
+def _rounds(iterated: ast.expr, scope: Scope) -> list[Sequence[ast.expr]]:
+    """The values that a loop takes apart: the items of a dict, the tuples of a list."""
+    match iterated:
+        case ast.Call(func=ast.Attribute(value=table, attr="items"), args=[]):
+            return [[key, value] for key, value in _items(_written(table, scope))]
+    match _written(iterated, scope):
+        case ast.List(elts=rows) | ast.Tuple(elts=rows):
+            return [row.elts for row in rows if isinstance(row, ast.Tuple | ast.List)]
+    return []
+
+
+def _items(table: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
+    """The keys and values of a dict that is written out."""
+    match table:
+        case ast.Dict(keys=keys, values=values):
+            return [(key, value) for key, value in zip(keys, values, strict=True) if key is not None]
+        case ast.Call(func=ast.Name(id="dict"), args=[], keywords=keywords):
+            return [(ast.Constant(k.arg), k.value) for k in keywords if k.arg is not None]
+    return []
+
+
+def _written(table: ast.expr, scope: Scope) -> ast.expr:
+    """What the one assignment to a name gives it."""
+    owner = scope.binding_scope(table.id) if isinstance(table, ast.Name) else None
+    made = owner.bindings[table.id] if owner is not None and isinstance(table, ast.Name) else []
+    only = made[0] if len(made) == 1 and made[0].kind == "assign" and not made[0].path else None
+    return only.value if only is not None and only.value is not None else table
 
 
 class Declared(NamedTuple):

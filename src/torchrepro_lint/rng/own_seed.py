@@ -4,28 +4,34 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterator, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple, TypeGuard
 
-from torchrepro_lint.dataflow.abstract_values import Display, Origin, Result, is_configured
+from torchrepro_lint.dataflow.abstract_values import Display, Origin, Result, Unknown, is_configured
 from torchrepro_lint.dataflow.binding import named_parameters
 from torchrepro_lint.dataflow.enclosing import is_in_body
 from torchrepro_lint.dataflow.grafts import written_entries
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Binding, ModuleFacts, Scope, last_name
 from torchrepro_lint.index.parents import descendants
-from torchrepro_lint.project.declarations import declarations, declared_options, takes_integers
+from torchrepro_lint.project.declarations import declarations, declared_options
 from torchrepro_lint.project.names import Variable
 from torchrepro_lint.rng.draws import is_seeder
+from torchrepro_lint.rng.seed_options import SEED_NAME, SeedOption, is_seed, is_seed_parameter, seed_field, seed_option
 
-_SEED_NAME = re.compile(
-    r"(?:(?:base|default|exp|experiment|fixed|global|init|initial|main|manual|master|my|program|rand|random|rng|run|torch"
-    r"|train|training)_?)?seed(?:_?(?:num|number|val|value))?",
-    re.IGNORECASE,
-)
 _CONFIG_NAMES = frozenset({"args", "opt", "opts", "cfg", "config", "conf", "hparams", "flags", "options", "params"})
+_SETTINGS = re.compile(r"^(?:args|opts?)$|cfg|conf|const|param|setting|option", re.IGNORECASE)
 _DECLARING = ("add_argument", "option")
+_PARSING = ("parse_args", "parse_known_args")
+_INTO_CLASSES = frozenset({"parse_args_into_dataclasses", "parse_args_and_config"})  # of transformers and trl
+_OF_CLASS = ("cli", "parse", "structured")  # give an object of it: of tyro; simple_parsing, pyrallis; OmegaConf
+_WRAPS: Mapping[str, Literal["items", "attributes", "same"]] = {
+    "vars": "items", "dict": "items", "copy": "same", "deepcopy": "same",
+    **dict.fromkeys(("AttrDict", "DotDict", "EasyDict", "Namespace", "SimpleNamespace", "edict"), "attributes"),
+}  # fmt: skip
+MAX_WRAPS = 3
 _CHANGING = ("clear", "pop", "popitem", "update")  # methods of a dict
 MAX_GROUPS = 4  # of options within one another
 _GROUPS = frozenset({"add_argument_group", "add_mutually_exclusive_group"})
@@ -34,29 +40,25 @@ _GROUPS = frozenset({"add_argument_group", "add_mutually_exclusive_group"})
 class OwnSeed(NamedTuple):
     """A seed of the program's own: its `text`, and what binds the name that it begins with, in the scope `owner`.
 
-    `is_parsed` says that the name holds the program's arguments.
+    `is_parsed` says that the name holds the program's arguments, `until` on which line it is bound anew, if it is.
+    `negative` is the name of an option that is off by default, as a negative number, which is `read` so.
     """
 
     text: str
     binding: Binding
     owner: Scope
     is_parsed: bool
+    until: int | None = None
+    negative: str | None = None
+    read: str = ""
 
 
-class _Option(NamedTuple):
-    """An option or field for the seed, and which values of it are no seed: `None`, `negative` numbers, or neither."""
+class _Parsed(NamedTuple):
+    """What a value comes from, and of that the calls that parse arguments; with `is_items` they are in a dict."""
 
-    name: str
-    off: Literal["None", "negative"] | None = None
-
-    def read(self, holder: str, default: str) -> str:
-        """The seed, where `holder` has the options: `default` where it is off."""
-        text = f"{holder}.{self.name}"
-        if self.off == "negative":
-            return f"max({text}, {default})"
-        if self.off is None:
-            return text
-        return f"{text} or 0" if default == "0" else f"{default} if {text} is None else {text}"
+    made: Sequence[Origin] = ()
+    calls: Sequence[CallSite] = ()
+    is_items: bool = False
 
 
 class Seeds:
@@ -83,9 +85,14 @@ class Seeds:
     def found(self, scope: Scope, node: ast.AST) -> OwnSeed | None:
         """The program's own seed at `node`, and where it comes from."""
         for seed in _visible(scope, self._program):
-            if _bound_before(seed.binding, seed.owner, scope, node):
+            if _bound_before(seed.binding, seed.owner, scope, node) and _is_still(seed, scope, node):
                 return seed
         return None
+
+    def parsed_above(self, scope: Scope, node: ast.AST) -> OwnSeed | None:
+        """The same in arguments that are parsed above `node`, though their name is bound to something else by then."""
+        seeds = (s for s in _visible(scope, self._program) if s.is_parsed and s.owner is scope.function)
+        return next((s for s in seeds if _bound_before(s.binding, s.owner, scope, node)), None)
 
     def _given_above(self, scope: Scope, node: ast.AST) -> str | None:
         """What a call further up in the same function gives to a seeder, where it means the same at `node`."""
@@ -100,7 +107,8 @@ class Seeds:
             bound = function.bindings[name]
             if name not in _CONFIG_NAMES or len(bound) != 1:
                 continue
-            made = self._made(name, bound[0], function)
+            value = self._value(name, bound[0], function)
+            made = self._program.origins(value, function) if value is not None else []
             if len(made) == 1 and isinstance(made[0], Result):
                 entry = _entry_given(made[0], self._program)
                 if entry is not None:
@@ -109,27 +117,46 @@ class Seeds:
 
     def held(self, name: str, binding: Binding, owner: Scope) -> OwnSeed | None:
         """The seed that a name holds, wherever that is bound."""
-        if _SEED_NAME.fullmatch(name) and self._is_number(name, binding, owner):
+        if SEED_NAME.fullmatch(name) and (
+            self._is_number(name, binding, owner) or is_seed_parameter(name, binding, owner)
+        ):
             return OwnSeed(name, binding, owner, is_parsed=False)
         key = _entry(name, binding, owner)
         if key is not None:
             return OwnSeed(f"{name}[{owner.facts.text(key)}]", binding, owner, is_parsed=False)
-        option = self._option(name, binding, owner) or self._field(binding, owner)
-        if option is not None:
-            return OwnSeed(option.read(name, self._default), binding, owner, is_parsed=True)
+        parsed = self._option(name, binding, owner)
+        if parsed is not None:
+            return parsed
+        field = self._field(binding, owner)
+        if field is not None:
+            return OwnSeed(field.read(name, self._default), binding, owner, is_parsed=True)
         entry = self._entry(name, binding, owner) if name in _CONFIG_NAMES else None
+        entry = entry or self._setting(name, binding, owner)
         return OwnSeed(entry, binding, owner, is_parsed=False) if entry is not None else None
+
+    def _setting(self, name: str, binding: Binding, owner: Scope) -> str | None:
+        """The constant for the seed in a module or plain class of settings: `config.SEED`."""
+        same = binding.value if binding.kind == "assign" and isinstance(binding.value, ast.Name) else None
+        if not _SETTINGS.search(name) or (binding.kind not in ("import", "class") and same is None):
+            return None
+        held = self._program.resolve(same, owner) if same is not None else self._program.names.lookup(name, owner)
+        if not isinstance(held, Scope) or held.kind not in ("module", "class"):
+            return None
+        node = held.node
+        is_plain = not isinstance(node, ast.ClassDef) or not (node.bases or node.decorator_list)
+        option = seed_field(held) if is_plain else None
+        return f"{name}.{option.name}" if option is not None and option.off is None else None
 
     def _entry(self, name: str, binding: Binding, owner: Scope) -> str | None:
         """The entry for the seed of a configuration file that a name holds: of one that is named in the code, written
         as its others are read, or of one that Hydra passes."""
         found = set.intersection(*files) if (files := self._files(name, binding, owner)) else set()
         if found and binding.kind == "parameter":  # the user may choose another file for Hydra
-            return f'{name}.get("{min(found)}", {self._default})'
+            return f"{name}.get({_quoted(min(found), owner.facts)}, {self._default})"
         for node in descendants(owner.node) if found else ():
             match node:
                 case ast.Subscript(value=ast.Name(id=held), slice=ast.Constant(value=str())) if held == name:
-                    return f'{name}["{min(found)}"]'
+                    return f"{name}[{_quoted(min(found), owner.facts)}]"
                 case ast.Attribute(value=ast.Name(id=held)) if held == name:
                     if getattr(owner.facts.parents.get(node), "func", None) is not node:  # `config.items()` is a dict's
                         return f"{name}.{min(found)}"
@@ -137,13 +164,20 @@ class Seeds:
 
     def _files(self, name: str, binding: Binding, owner: Scope) -> list[set[str]]:
         """The seeds in each of the configuration files that a name may hold."""
-        made: Sequence[Origin] = self._made(name, binding, owner) if binding.kind == "assign" else ()
+        value = self._value(name, binding, owner) if binding.kind == "assign" else None
+        made: Sequence[Origin] = self._program.origins(value, owner) if value is not None else ()
         if binding.kind == "parameter" and isinstance(owner.node, ast.FunctionDef) and owner.node.decorator_list:
             read = next((n for n in ast.walk(owner.node) if isinstance(n, ast.Name) and n.id == name), None)
             defaults = self._program.defaults
             made = defaults.value(read, owner) if defaults is not None and read is not None else ()
         files = [_seeds_in(o) for o in made if isinstance(o, Display) and is_configured(o)]
         return files if len(files) == len(made) else []
+
+    def _value(self, name: str, binding: Binding, owner: Scope) -> ast.expr | None:
+        """What a name is bound to; a parameter, where it is read first, which is what every caller passes."""
+        if binding.kind != "parameter":
+            return _unpacked(binding)
+        return next((n for n in ast.walk(owner.node) if isinstance(n, ast.Name) and n.id == name), None)
 
     def _is_number(self, name: str, binding: Binding, owner: Scope) -> bool:
         """Whether a name is bound to a number, here or in the module that it is imported from."""
@@ -153,63 +187,76 @@ class Seeds:
             return len(made) == 1 and is_seed(made[0].value)
         return is_seed(binding.value)
 
-    def _field(self, binding: Binding, owner: Scope) -> _Option | None:
+    def _field(self, binding: Binding, owner: Scope) -> SeedOption | None:
         """The field for the seed of a configuration: `cfg = Config()`, `args = tyro.cli(Args)`, `cfg: Config`."""
         given: set[str | None] = set()
         classes: list[ast.expr | None] = []
+        value, place = _taken_from(binding)
         if binding.kind == "parameter" and binding.value is None:
             classes = [getattr(binding.node, "annotation", None)]
-        elif binding.kind == "assign" and isinstance(call := binding.value, ast.Call):
-            classes = [call.func, *call.args[:1]]
-            given = {k.arg for k in call.keywords}
+        elif isinstance(value, ast.Call) and last_name(value.func) in _INTO_CLASSES:
+            return self._field_of_parsed(value, place or 0, owner)
+        elif binding.kind == "assign" and isinstance(value, ast.Call) and place is None:
+            classes = [value.func]
+            if last_name(value.func) in _OF_CLASS:
+                classes = [*value.args[:1], *(k.value for k in value.keywords if k.arg == "config_class")]
+            if isinstance(value.func, ast.Attribute) and isinstance(made := value.func.value, ast.Call):
+                classes = [made.func] if value.func.attr in _PARSING else []  # `Args().parse_args()`
+            given = {k.arg for k in value.keywords}
         for node in classes:
-            held = self._program.resolve(node, owner) if isinstance(node, ast.Name | ast.Attribute) else None
-            if isinstance(held, Scope) and held.kind == "class":
-                fields = (n for n, made in held.bindings.items() if len(made) == 1 and is_seed(made[0].value))
-                name = next((n for n in fields if _SEED_NAME.fullmatch(n) and n not in given), None)
-                return _Option(name, _off(held.bindings[name][0])) if name is not None else None
+            option = self._field_of(node, owner)
+            if option is not None:
+                return option if option.name not in given else None
         return None
 
-    def _option(self, name: str, binding: Binding, owner: Scope) -> _Option | None:
-        """The option for the seed that a name holds with others."""
-        if not self._holds_options(name, binding, owner):
+    def _field_of(self, node: ast.expr | None, scope: Scope) -> SeedOption | None:
+        held = self._program.resolve(node, scope) if isinstance(node, ast.Name | ast.Attribute) else None
+        return seed_field(held) if isinstance(held, Scope) and held.kind == "class" else None
+
+    def _field_of_parsed(self, parsing: ast.Call, place: int, scope: Scope) -> SeedOption | None:
+        """The same, of the objects that a parser of `transformers` gives, in the order of its classes."""
+        parsers = [p for p in self._parsers(parsing.func, scope) if p.args]
+        classes = parsers[0].args[0] if len(parsers) == 1 else None
+        listed = classes.elts if isinstance(classes, ast.Tuple | ast.List) else [classes]
+        return self._field_of(listed[place], scope) if place < len(listed) else None
+
+    # -- options that are parsed --------------------------------------------------------------------------------
+    def _option(self, name: str, binding: Binding, owner: Scope) -> OwnSeed | None:
+        """The option for the seed that a name holds with others, or has as items."""
+        value = self._value(name, binding, owner)
+        is_call = binding.kind != "parameter" and isinstance(value, ast.Call)
+        if not is_call and (name not in _CONFIG_NAMES or not isinstance(value, ast.Name | ast.Attribute)):
             return None
-        home = self._home(name, binding, owner)
+        parsed = self._parsed(value, owner) if value is not None else _Parsed()
+        is_sure = bool(parsed.calls) and (is_call or len(parsed.calls) == len(parsed.made))
+        if binding.kind == "parameter":
+            if binding.value is not None:
+                return None
+        elif not is_sure:
+            return None
+        home = parsed.calls[0][1].facts if parsed.calls else owner.facts
         declaring = self._declaring(home)
-        found = {_seed_option(facts) for facts in declaring} - {None}
+        found = {seed_option(facts) for facts in declaring} - {None}
         option = found.pop() if len(found) == 1 else None
-        if option is None or (binding.kind == "parameter" and _reads(owner, name, option.name)):
-            return option
-        made = self._made(name, binding, owner)
-        is_there = binding.kind != "parameter" or self._are_parsed(name, binding, owner)
-        return option if is_there and self._is_of_each_command(option.name, made, {home, *declaring}) else None
+        if option is None:
+            return None
+        text = f"{name}[{_quoted(option.name, owner.facts)}]" if parsed.is_items else f"{name}.{option.name}"
+        is_read = binding.kind == "parameter" and _reads(owner, name, option.name, self._program)
+        if not is_read and not (is_sure and self._is_of_each_command(option.name, parsed.calls, {home, *declaring})):
+            return None
+        negative = option.name if option.off == "negative" else None
+        return OwnSeed(option.of(text, self._default), binding, owner, is_parsed=True, negative=negative, read=text)
 
-    def _holds_options(self, name: str, binding: Binding, owner: Scope) -> bool:
-        """Whether a name holds parsed arguments: assigned from `parse_args()`, or a parameter called `args`."""
-        if binding.kind == "parameter":
-            return name in _CONFIG_NAMES and binding.value is None
-        value = _unpacked(binding)
-        is_held = isinstance(value, ast.Call) or (name in _CONFIG_NAMES and isinstance(value, ast.Attribute))
-        return is_held and self._are_parsed(name, binding, owner)
-
-    def _are_parsed(self, name: str, binding: Binding, owner: Scope) -> bool:
-        made = self._made(name, binding, owner)
-        functions = [o.node.func for o in made if isinstance(o, Result)]
-        parsed = [f for f in functions if isinstance(f, ast.Attribute) and f.attr == "parse_args"]
-        return bool(parsed) and (isinstance(binding.value, ast.Call) or len(parsed) == len(made))
-
-    def _made(self, name: str, binding: Binding, owner: Scope) -> list[Origin]:
-        """What a name is bound to; a parameter, to what every caller passes."""
-        value = _unpacked(binding)
-        if binding.kind == "parameter":
-            names = (n for n in ast.walk(owner.node) if isinstance(n, ast.Name) and n.id == name)
-            value = next(names, None)
-        return self._program.origins(value, owner) if value is not None else []
-
-    def _home(self, name: str, binding: Binding, owner: Scope) -> ModuleFacts:
-        """The file that parses the arguments that a name holds."""
-        made = self._made(name, binding, owner)
-        return next((o.scope.facts for o in made if isinstance(o, Result)), owner.facts)
+    def _parsed(self, value: ast.expr, scope: Scope, depth: int = 0) -> _Parsed:
+        """The arguments that a value holds: as they were parsed, or as a dict or another object of what they are."""
+        made = self._program.origins(value, scope)
+        match made:
+            case [Result(node=ast.Call() as call, scope=where)] if depth < MAX_WRAPS and last_name(call.func) in _WRAPS:
+                given = [*call.args, *(k.value for k in call.keywords if k.arg is None)]
+                inner = self._parsed(given[0], where, depth + 1) if len(given) == 1 else _Parsed()
+                wrap = _WRAPS[last_name(call.func)]
+                return inner._replace(is_items=wrap == "items") if wrap != "attributes" or inner.is_items else _Parsed()
+        return _Parsed(made, [(o.node, o.scope) for o in made if _is_parsed(o)])
 
     def _declaring(self, facts: ModuleFacts) -> list[ModuleFacts]:
         """The files that may declare the options that this file parses: itself, or where it declares none at all, those
@@ -222,17 +269,17 @@ class Seeds:
         others = (self._program.load(str(path)) for path in sorted(naming & set(reachable)))
         return [other for other in others if other is not None]
 
-    def _is_of_each_command(self, option: str, made: Sequence[Origin], files: Collection[ModuleFacts]) -> bool:
+    def _is_of_each_command(self, option: str, parsing: Sequence[CallSite], files: Collection[ModuleFacts]) -> bool:
         """Whether options have this one whichever command is given: it is declared for the parser itself, or for each
         of the commands, of which one must be given."""
         commands = {call for facts in files for call, _ in facts.calls.get("add_parser", ())}
         if not commands:
             return True
-        parsing = {p for o in made if isinstance(o, Result) for p in self._parsers(o.node.func, o.scope)}
+        asked = {parser for call, scope in parsing for parser in self._parsers(call.func, scope)}
         sites = [site for facts in files for site in declarations(option, facts)]
         declared = {parser for call, scope in sites for parser in self._parsers(call.func, scope)}
         groups = [call for facts in files for call, _ in facts.calls.get("add_subparsers", ())]
-        return not parsing.isdisjoint(declared) or (all(map(_is_required, groups)) and commands <= declared)
+        return not asked.isdisjoint(declared) or (all(map(_is_required, groups)) and commands <= declared)
 
     def _parsers(self, method: ast.expr, scope: Scope, depth: int = 0) -> Iterator[ast.Call]:
         """The calls that made the parser whose method, or a group of which, this is."""
@@ -244,36 +291,29 @@ class Seeds:
                 yield from self._parsers(origin.node.func, origin.scope, depth + 1) if is_group else [origin.node]
 
 
-def _reads(function: Scope, name: str, option: str) -> bool:
-    """Whether a function itself reads an option from what `name` holds."""
-    reads = (n for n in ast.walk(function.node) if isinstance(n, ast.Attribute) and n.attr == option)
-    return any(isinstance(n.value, ast.Name) and n.value.id == name for n in reads)
+def _reads(function: Scope, name: str, option: str, program: Program) -> bool:
+    """Whether a function itself reads an option from what `name` holds, or passes that to one that does:
+    `set_seed(args)`."""
+    nodes = list(ast.walk(function.node))
+    if _is_read_from(nodes, name, option):
+        return True
+    for call in (n for n in nodes if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)):
+        place = next((i for i, a in enumerate(call.args) if isinstance(a, ast.Name) and a.id == name), None)
+        called = program.resolve(call.func, function) if place is not None else None
+        node = called.node if isinstance(called, Scope) else None
+        taken = node.args.args if isinstance(node, ast.FunctionDef) and place is not None else []
+        if node is not None and any(_is_read_from(ast.walk(node), a.arg, option) for a in taken[place:][:1]):
+            return True
+    return False
+
+
+def _is_read_from(nodes: Iterable[ast.AST], name: str, option: str) -> bool:
+    reads = (n.value for n in nodes if isinstance(n, ast.Attribute) and n.attr == option)
+    return any(isinstance(holder, ast.Name) and holder.id == name for holder in reads)
 
 
 def _is_required(subparsers: ast.Call) -> bool:
     return any(k.arg == "required" and isinstance(k.value, ast.Constant) and k.value.value for k in subparsers.keywords)
-
-
-def _seed_option(facts: ModuleFacts) -> _Option | None:
-    """The option for the seed in a file: a number, or none by default."""
-    options = {name: o.value for name, o in declared_options(facts).items() if _SEED_NAME.fullmatch(name)}
-    name = "seed" if "seed" in options else next(iter(options), None)
-    if name is None:
-        return None
-    value = options[name]
-    if type(value) is int:
-        return _Option(name, "negative" if value < 0 else None)
-    return _Option(name, "None") if value is None and takes_integers(name, facts) else None
-
-
-def _off(field: Binding) -> Literal["None"] | None:
-    """Which value of a field is no seed, by its annotation: `seed: int | None = 1`."""
-    annotation = getattr(field.node, "annotation", None)
-    words = {last_name(n) for n in ast.walk(annotation)} if isinstance(annotation, ast.AST) else set()
-    is_none = isinstance(annotation, ast.AST) and any(
-        isinstance(n, ast.Constant) and n.value is None for n in ast.walk(annotation)
-    )
-    return "None" if is_none or "Optional" in words else None
 
 
 def _entry(name: str, binding: Binding, owner: Scope) -> ast.Constant | None:
@@ -283,10 +323,12 @@ def _entry(name: str, binding: Binding, owner: Scope) -> ast.Constant | None:
     keys = (
         key
         for key, value in zip(binding.value.keys, binding.value.values, strict=True)
-        if isinstance(key, ast.Constant) and _SEED_NAME.fullmatch(str(key.value)) and is_seed(value)
+        if isinstance(key, ast.Constant) and SEED_NAME.fullmatch(str(key.value)) and is_seed(value)
     )
     key = next(keys, None)
-    return key if key is not None and not _is_changed(name, str(key.value), owner.facts) else None
+    if key is None or str(key.value) in declared_options(owner.facts):  # a table of defaults, which users override
+        return None
+    return key if not _is_changed(name, str(key.value), owner.facts) else None
 
 
 def _is_changed(name: str, key: str, facts: ModuleFacts) -> bool:
@@ -309,17 +351,40 @@ def added(seed: str, term: str) -> str:
     return f"({seed}) + {term}" if " or " in seed or " if " in seed else f"{seed} + {term}"
 
 
-def is_seed(value: ast.expr | None) -> bool:
-    """Whether an expression is a number that every generator takes as its seed."""
-    return isinstance(value, ast.Constant) and type(value.value) is int and 0 <= value.value < 2**32
-
-
 def _unpacked(binding: Binding) -> ast.expr | None:
-    """What a name is assigned, alone or as one of several that are written out: `args, x = self.args, self.x`."""
+    """What a name is assigned, alone or as one of several that are written out: `args, x = self.args, self.x`; the call
+    that parses arguments, of which it also gives the rest: `args, rest = parser.parse_known_args()`."""
+    value, place = _taken_from(binding)
+    if place is None or (place == 0 and isinstance(value, ast.Call) and last_name(value.func) in _PARSING):
+        return value
+    return value.elts[place] if isinstance(value, ast.Tuple) and place < len(value.elts) else None
+
+
+def _taken_from(binding: Binding) -> tuple[ast.expr | None, int | None]:
+    """What is assigned, and which of its items a name gets; None for the whole."""
     value = binding.value if binding.kind in ("assign", "unpack") else None
-    for index in binding.path:
-        value = value.elts[index] if isinstance(value, ast.Tuple) and index < len(value.elts) else None
-    return value
+    match value, binding.path:
+        case ast.Subscript(value=ast.Call() as call, slice=ast.Constant(value=int() as place)), ():
+            return call, place
+        case _, (int() as place,):
+            return value, place
+    return (value, None) if not binding.path else (None, None)
+
+
+def _is_parsed(origin: Origin) -> TypeGuard[Result]:
+    """Whether a value is what `parse_args()` gives, or the first of what `parse_known_args()` does."""
+    match origin:
+        case Result(node=ast.Call(func=ast.Attribute(attr=name))):
+            return name in _PARSING
+        case Unknown(node=ast.Call(func=ast.Attribute(attr=name)), scope=Scope()):
+            return name in _PARSING
+    return False
+
+
+def _quoted(key: str, facts: ModuleFacts) -> str:
+    """A key, in the quotes that the file mostly has."""
+    text = facts.source.text
+    return f"'{key}'" if text.count("'") > text.count('"') else f'"{key}"'
 
 
 def _visible(scope: Scope, program: Program) -> Iterator[OwnSeed]:
@@ -335,7 +400,7 @@ def _visible(scope: Scope, program: Program) -> Iterator[OwnSeed]:
 def _seeds_in(file: Display) -> set[str]:
     """The entries of a configuration file that are seeds."""
     entries = written_entries(file.node, file.scope) if isinstance(file.node, ast.Dict) else ()
-    return {key for key, site in entries if _SEED_NAME.fullmatch(key) and is_seed(site.node)}
+    return {key for key, site in entries if SEED_NAME.fullmatch(key) and is_seed(site.node)}
 
 
 def _entry_given(made: Result, program: Program) -> str | None:
@@ -379,14 +444,34 @@ def _given_first(function: Scope, program: Program) -> _Given | None:
 
 @remembered
 def _seeds_of(owner: Scope, program: Program) -> list[OwnSeed]:
-    """Those that names of one scope hold, each bound once."""
-    once = ((name, made[0]) for name, made in owner.bindings.items() if len(made) == 1)
-    found = (Seeds(program).held(name, binding, owner) for name, binding in once)
-    return [seed for seed in found if seed is not None]
+    """Those that names of one scope hold, each bound once, or to arguments that are changed step by step."""
+    found: list[OwnSeed] = []
+    for name, made in owner.bindings.items():
+        steps = made if len(made) == 1 or _in_turn(name, made, owner) else []
+        ends = [*(getattr(b.node, "lineno", 0) for b in steps[1:]), None]
+        for binding, until in zip(steps, ends[: len(steps)], strict=True):
+            seed = Seeds(program).held(name, binding, owner)
+            found += [seed._replace(until=until)] if seed is not None else []
+    return found
+
+
+def _in_turn(name: str, made: Sequence[Binding], owner: Scope) -> bool:
+    """Whether the statements that bind a name of arguments follow one another: `args = prepare(args)`."""
+    nodes = [b.node for b in made if b.kind in ("assign", "unpack") and isinstance(b.node, ast.stmt)]
+    around = {owner.facts.parents.get(node) for node in nodes}
+    if name not in _CONFIG_NAMES or len(nodes) < len(made) or len(around) != 1:
+        return False
+    return isinstance(body := getattr(around.pop(), "body", None), list) and all(n in body for n in nodes)
+
+
+def _is_still(seed: OwnSeed, scope: Scope, node: ast.AST) -> bool:
+    """Whether the name of a seed holds at `node` what it was bound to."""
+    return seed.until is None or (scope.function is seed.owner and getattr(node, "lineno", 0) <= seed.until)
 
 
 def _bound_before(binding: Binding, owner: Scope, scope: Scope, node: ast.AST) -> bool:
-    """Whether the binding has run when `node` runs: it stands above it, unconditionally, in its own scope."""
+    """Whether the binding has run when `node` runs: it stands above it, unconditionally, in its own scope, or in the
+    same function, which binds a global name."""
     if binding.kind == "parameter":
         return True
     line = getattr(binding.node, "end_lineno", 0)
@@ -395,6 +480,8 @@ def _bound_before(binding: Binding, owner: Scope, scope: Scope, node: ast.AST) -
         outer = owner.facts.parents.get(outer)
     plain = isinstance(binding.node, ast.stmt) and outer is owner.node
     if owner.kind == "module" and scope.function is not owner:
+        if outer is scope.function.node:
+            return isinstance(binding.node, ast.stmt) and line < getattr(node, "lineno", 0)
         return plain and not _in_guard(owner.facts, binding.node)
     plain = plain or (owner.kind == "module" and _in_guard(owner.facts, binding.node))
     return plain and line < getattr(node, "lineno", 0)

@@ -16,19 +16,25 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import FunctionNode, Scope
 from torchrepro_lint.index.parents import children
+from torchrepro_lint.project.names import Variable
+from torchrepro_lint.seeding.run_by import commands, decorated_in
 
 MAX_DEPTH = 5  # of functions that read options
 _DEFINES = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+# What runs the one function that it is given, with options as its arguments.
+_COMMAND_LINES = frozenset({"fire.Fire", "fire.core.Fire", "typer.run", "absl.app.run", "tyro.cli"})
 # What of a parser of options takes options as well: docs.python.org/3/library/argparse.html#other-utilities
 _PARTS = frozenset({"add_argument_group", "add_mutually_exclusive_group", "add_subparsers", "add_parser"})
 
 
 class Beginning(NamedTuple):
-    """The first statement of `body`, which runs in `scope`, that may draw; None where none does."""
+    """The first statement of `body`, which runs in `scope`, that may draw; None where none does. With `is_shared`,
+    other programs start with the same body."""
 
     scope: Scope
     body: Sequence[ast.stmt]
     statement: ast.stmt | None
+    is_shared: bool = False
 
 
 def beginnings(
@@ -36,12 +42,14 @@ def beginnings(
 ) -> Iterator[Beginning]:
     """Where the work begins in a body, and then within the function that this runs, if nothing else runs before it:
     outermost first. `works` are calls and imports that are known to be work."""
+    is_shared = False
     for _ in range(MAX_DEPTH):
         statement = next((s for s in body if _is_work(s, scope, works, program)), None)
-        yield Beginning(scope, body, statement)
+        yield Beginning(scope, body, statement, is_shared)
         inner = _entered(statement, scope, works, program)
         if inner is None:
             return
+        is_shared = is_shared or _is_started_elsewhere(inner, program)
         scope, body = inner, inner.node.body  # type: ignore[attr-defined]
 
 
@@ -62,16 +70,44 @@ def _entered(statement: ast.stmt | None, scope: Scope, works: Collection[ast.AST
             return None
         case _:
             return None
-    function = program.resolve(call.func, scope)
-    if not isinstance(function, Scope) or not isinstance(function.node, ast.FunctionDef):
+    function = _started(call, scope, program)
+    if function is None or not isinstance(function.node, ast.FunctionDef):
         return None
     if any(isinstance(n, ast.Yield | ast.YieldFrom) for n in ast.walk(function.node)):
         return None
-    others = [c for c in _calls(statement) if c is not call]
-    if any(c in works or not _only_sets_up(c, scope, program, 0) for c in others):
+    if any(c in works or not _only_sets_up(c, scope, program, 0) for c in _calls(statement) if c is not call):
         return None
     sites = program.callers_of(function)
-    return function if sites is not None and all(site is call for site, _ in sites) else None
+    others = [(made, where) for made, where in sites or () if made is not call]
+    return function if sites is not None and all(_starts_program(*other, program) for other in others) else None
+
+
+def _starts_program(call: ast.Call, scope: Scope, program: Program) -> bool:
+    """Whether a call is what a program of its own begins its work with."""
+    facts = scope.facts
+    statement = facts.statement(call)
+    guard, outer = facts.guard, facts.parents.get(statement)
+    if guard is None or outer is not guard or not isinstance(statement, ast.Expr) or statement.value is not call:
+        return False
+    return statement is next((s for s in guard.body if _is_work(s, facts.scope, (), program)), None)
+
+
+def _is_started_elsewhere(function: Scope, program: Program) -> bool:
+    """Whether the project's installer makes a command of a function, or other programs begin with it."""
+    commanded = program.project.console_scripts.get(str(function.facts.source.path), ())
+    return function.name in commanded or len(program.callers_of(function) or ()) > 1
+
+
+def _started(call: ast.Call, scope: Scope, program: Program) -> Scope | None:
+    """The project's function that a call is one of, or that a command line runs: `fire.Fire(main)`, `app()`."""
+    function = program.resolve(call.func, scope)
+    if function in _COMMAND_LINES:
+        given = program.given(call, scope)
+        return given[0][1] if len(given) == 1 else None
+    if isinstance(function, Scope) and function.kind == "function":
+        return function
+    offered = commands(call, scope, program, decorated_in) if isinstance(function, Variable) else []
+    return offered[0][0] if len(offered) == 1 else None
 
 
 def _calls(node: ast.AST) -> Iterator[ast.Call]:
@@ -90,7 +126,11 @@ def _only_sets_up(call: ast.Call, scope: Scope, program: Program, depth: int) ->
     found = program.runs(call, scope)
     if found:
         return all(_is_harmless(callee, program, depth) for callee in found)
-    function = call.func
+    function: ast.expr | None = call.func
+    if isinstance(function, ast.Name):  # `add = parser.add_argument`
+        owner = scope.binding_scope(function.id)
+        made = owner.bindings[function.id] if owner is not None else []
+        function, scope = made[0].value if len(made) == 1 and not made[0].path else None, owner or scope
     if not isinstance(function, ast.Attribute):
         return False
     return program.is_of_builtin(function.attr) or _holds_plain(function.value, scope, program, depth)
@@ -113,6 +153,9 @@ def _is_plain(origin: Origin, program: Program, depth: int) -> bool:
             return _is_quiet(name)
         case Result(callee=Scope(kind="function") as function):
             return _sets_up(function, program, depth + 1)
+        case Result(callee=Scope(kind="class") as owner):  # whose own methods are followed
+            bases = program.external_bases(owner)
+            return bool(bases) and all(map(_is_quiet, bases))
         case Result(callee=None, node=ast.Call(func=ast.Attribute(value=holder, attr=name)), scope=scope):
             return name in _PARTS and _holds_plain(holder, scope, program, depth + 1)
     return False

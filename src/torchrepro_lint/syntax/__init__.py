@@ -1,6 +1,6 @@
 """Edits on exact source slices: arguments (through libcst), statements, imports. No analysis."""
 
-from torchrepro_lint.syntax.arguments import is_within_width, with_argument
+from torchrepro_lint.syntax.arguments import is_within_width, kept_within_width, with_argument
 from torchrepro_lint.syntax.imports import Import, import_from, import_module, import_name
 from torchrepro_lint.syntax.placing import also_imported
 from torchrepro_lint.syntax.statements import (
@@ -30,6 +30,7 @@ __all__ = [
     "insert_first",
     "is_docstring",
     "is_within_width",
+    "kept_within_width",
     "quoted",
     "remove",
     "replace",

@@ -11,6 +11,7 @@ from torchrepro_lint.formatter import NO_STYLE, Style
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.model import Edit, Position, Range
 from torchrepro_lint.source import SourceFile
+from torchrepro_lint.syntax.breaking import within
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -219,7 +220,9 @@ def _smallest(facts: ModuleFacts, place: Range, before: str, after: str) -> Edit
 def _within_width(facts: ModuleFacts, call: ast.Call, edit: Edit, style: Style) -> Edit:
     """The edit with the new argument on a line of its own, where the line it is on would grow too long."""
     source, (start, end) = facts.source, edit.range
-    if start != end or "\n" in edit.text or not (call.args or call.keywords) or _is_on_one_line(facts, call):
+    if start == end and "\n" in edit.text:
+        return _below_comment(facts, call, edit)
+    if start != end or not (call.args or call.keywords) or _is_on_one_line(facts, call):
         return edit
     line = source.line(start.line)
     head, tail = line[: start.column - 1], line[start.column - 1 :]
@@ -229,6 +232,11 @@ def _within_width(facts: ModuleFacts, call: ast.Call, edit: Edit, style: Style) 
         return edit
     if _is_whole_value(facts, call) and (style.hangs or source.hangs):
         return _hanging(facts, call, edit.text.strip(", "), width)
+    whole = facts.statement(call)
+    if isinstance(getattr(whole, "value", None), ast.IfExp) and len(line) <= width:
+        broken = within(facts, call, [edit], width)
+        if broken != (edit,):
+            return broken[0]
     before = _before_argument(facts, call)
     if len(before) + len(own) + len(tail) > width:
         return edit
@@ -236,10 +244,22 @@ def _within_width(facts: ModuleFacts, call: ast.Call, edit: Edit, style: Style) 
     if _stands_apart(facts, call):
         return _one_a_line(facts, call, edit.text.strip(", "))
     if own != edit.text:
-        return Edit(source.rel, edit.range, f",{source.newline}{indent}{own}")
+        return _below_comment(facts, call, Edit(source.rel, edit.range, f",{source.newline}{indent}{own}"))
     if head.endswith(", "):
         return Edit(source.rel, Range(Position(start.line, start.column - 1), end), f"{source.newline}{indent}{own}")
     return edit
+
+
+def _below_comment(facts: ModuleFacts, call: ast.Call, edit: Edit) -> Edit:
+    """A new line for an argument, below a comment that stands behind the last one and the bracket: it is about that."""
+    source, start = facts.source, edit.range.start
+    line = source.line(start.line)
+    closing, mark, comment = line[start.column - 1 :].partition("#")
+    if not mark or closing.strip() != ")" or call.lineno == call.end_lineno or not edit.text.startswith(","):
+        return edit
+    to_end = Range(start, Position(start.line, len(line) + 1))
+    blank = closing.strip("\r\n")[1:]
+    return Edit(source.rel, to_end, f",{blank}#{comment}{edit.text[1:]})")
 
 
 def is_within_width(facts: ModuleFacts, edit: Edit, style: Style = NO_STYLE) -> bool:
@@ -248,6 +268,12 @@ def is_within_width(facts: ModuleFacts, edit: Edit, style: Style = NO_STYLE) -> 
     first, last = source.line(start.line), source.line(end.line)
     text = first[: start.column - 1] + edit.text + last[end.column - 1 :]
     return max(map(len, text.splitlines())) <= max(style.width or _width(source), len(first), len(last))
+
+
+def kept_within_width(facts: ModuleFacts, node: ast.expr, edits: Sequence[Edit], style: Style) -> tuple[Edit, ...]:
+    """Edits within an expression, which is broken over several lines where its line would grow longer than a formatter
+    lets it; where none says, than most do."""
+    return within(facts, node, edits, style.width or _WIDEST)
 
 
 def _stands_apart(facts: ModuleFacts, call: ast.Call) -> bool:

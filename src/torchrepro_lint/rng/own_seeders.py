@@ -1,0 +1,103 @@
+"""Functions of a project that seed generators and do nothing else: `set_seed(seed)`. What a function does counts, not
+what it is called.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.rng.seed_options import is_seed
+
+_SEEDS: Mapping[str, tuple[str, ...]] = {
+    "torch.manual_seed": ("torch",), "torch.random.manual_seed": ("torch",), "numpy.random.seed": ("numpy",),
+    "random.seed": ("python",), "torch.cuda.manual_seed": (), "torch.cuda.manual_seed_all": (),
+    "torch.mps.manual_seed": (), "torch.xpu.manual_seed": (), "torch.xpu.manual_seed_all": (),
+}  # fmt: skip
+_BESIDE = ("torch.cuda.is_available", "torch.backends.mps.is_available", "builtins.print", "builtins.str")
+# Switches that decide only which kernels run, and what turns nothing on that fails.
+_SWITCHES = {"torch.backends.cudnn.deterministic": True, "torch.backends.cudnn.benchmark": False}
+_ENVIRONMENT = "PYTHONHASHSEED"
+
+
+class OwnSeeder(NamedTuple):
+    """A function whose first parameter seeds `families`; `has_default` says that it may be left out."""
+
+    function: Scope
+    families: frozenset[str]
+    has_default: bool
+
+
+@remembered
+def seeders_in(facts: ModuleFacts, program: Program) -> list[OwnSeeder]:
+    """Those at the top of a file."""
+    functions = (s for s in facts.scope.children.values() if s.kind == "function")
+    found = (_seeder(f, program) for f in functions if len(facts.scope.bindings.get(f.name, ())) == 1)
+    return [seeder for seeder in found if seeder is not None and seeder.families]
+
+
+def _seeder(function: Scope, program: Program) -> OwnSeeder | None:
+    node = function.node
+    if not isinstance(node, ast.FunctionDef) or node.decorator_list or node.args.vararg or node.args.posonlyargs:
+        return None
+    names, defaults = [a.arg for a in node.args.args], node.args.defaults
+    if not names or len(names) - len(defaults) > 1 or None in node.args.kw_defaults:
+        return None
+    if len(function.bindings[names[0]]) != 1:
+        return None
+    families: set[str] = set()
+    for statement in _run(node, [*zip(names[::-1], defaults[::-1], strict=False)]):
+        seeded = _seeded(statement, names[0], function, program)
+        if seeded is None:
+            return None
+        families |= seeded
+    has_default = len(names) == len(defaults)
+    if has_default and not is_seed(defaults[0]):
+        return None
+    return OwnSeeder(function, frozenset(families), has_default)
+
+
+def _run(function: ast.FunctionDef, defaults: list[tuple[str, ast.expr]]) -> Iterator[ast.stmt]:
+    """The statements that a call runs which gives the seed alone: `if deterministic:` follows its default."""
+    held = {name: value.value for name, value in defaults if isinstance(value, ast.Constant)}
+    for statement in function.body:
+        match statement:
+            case ast.If(test=ast.Name(id=name), body=body, orelse=orelse) if type(held.get(name)) is bool:
+                yield from body if held[name] else orelse
+            case _:
+                yield statement
+
+
+def _seeded(statement: ast.stmt, seed: str, function: Scope, program: Program) -> frozenset[str] | None:
+    """What a statement seeds with the parameter; None for one that does anything else."""
+    nothing: frozenset[str] = frozenset()
+    match statement:
+        case ast.Pass() | ast.Expr(value=ast.Constant()) | ast.Return(value=None) | ast.Import() | ast.ImportFrom():
+            return nothing
+        case ast.Expr(value=ast.Call() as call):
+            name = program.callee(call, function)
+            if name is None or name not in _SEEDS:
+                return nothing if name in _BESIDE else None
+            is_given = len(call.args) == 1 and not call.keywords and _is_seed_itself(call.args[0], seed)
+            return frozenset(_SEEDS[name]) if is_given else None
+        case ast.If(test=ast.Call() as test, body=body, orelse=[]) if program.callee(test, function) in _BESIDE:
+            inner = [_seeded(s, seed, function, program) for s in body]
+            return nothing if None not in inner else None
+        case ast.Assign(targets=[ast.Subscript(value=environ, slice=ast.Constant(value=key))]):
+            is_hash = program.qualified(environ, function) == "os.environ" and key == _ENVIRONMENT
+            return nothing if is_hash else None
+        case ast.Assign(targets=[ast.Attribute() as target], value=ast.Constant(value=value)):
+            switch = program.qualified(target, function)
+            return nothing if switch in _SWITCHES and _SWITCHES[switch] is value else None
+    return None
+
+
+def _is_seed_itself(given: ast.expr, seed: str) -> bool:
+    match given:
+        case ast.Call(func=ast.Name(id="int"), args=[ast.Name(id=name)], keywords=[]) | ast.Name(id=name):
+            return name == seed
+    return False

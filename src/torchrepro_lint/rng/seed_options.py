@@ -1,0 +1,97 @@
+"""Options and fields that hold a program's seed: which of them, how it is read, and which of their values are none."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Literal, NamedTuple
+
+from torchrepro_lint.index import Binding, ModuleFacts, Scope, last_name
+from torchrepro_lint.project.declarations import declarations, declared_options, gives_text, takes_integers
+
+SEED_NAME = re.compile(
+    r"(?:(?:base|default|exp|experiment|fixed|global|init|initial|main|manual|master|my|program|rand|random|rng|run|torch"
+    r"|train|training)_?)?seed(?:_?(?:num|number|val|value))?",
+    re.IGNORECASE,
+)
+_FIELDS = frozenset({"field", "Field"})  # of dataclasses, attrs, pydantic, simple_parsing
+
+
+class SeedOption(NamedTuple):
+    """An option or field for the seed, and which values of it are no seed: `None`, `negative` numbers, or neither.
+
+    `is_text` says that what the user gives stays a text.
+    """
+
+    name: str
+    off: Literal["None", "negative"] | None = None
+    is_text: bool = False
+
+    def read(self, holder: str, default: str) -> str:
+        """The seed, where `holder` has the options as attributes: `default` where it is off."""
+        return self.of(f"{holder}.{self.name}", default)
+
+    def of(self, text: str, default: str) -> str:
+        """The same, where the option is read as `text`."""
+        if self.off == "negative":
+            return f"max({text}, {default})"
+        if self.off is None:
+            return f"int({text})" if self.is_text else text
+        return f"{text} or 0" if default == "0" else f"{default} if {text} is None else {text}"
+
+
+def seed_option(facts: ModuleFacts) -> SeedOption | None:
+    """The option for the seed in a file: a number, or none by default."""
+    options = {name: o.value for name, o in declared_options(facts).items() if SEED_NAME.fullmatch(name)}
+    name = "seed" if "seed" in options else next(iter(options), None)
+    if name is None:
+        return None
+    value = options[name]
+    if type(value) is int:
+        return SeedOption(name, "negative" if value < 0 else None, value >= 0 and gives_text(name, facts))
+    return SeedOption(name, "None") if value is None and takes_integers(name, facts) else None
+
+
+def is_seed_parameter(name: str, binding: Binding, function: Scope) -> bool:
+    """Whether this is the seed that a command line fills in: of a function that click decorates, or with the default
+    `typer.Option(1)`."""
+    decorators = [d for d in getattr(function.node, "decorator_list", ()) if isinstance(d, ast.Call)]
+    if any(last_name(d.func) == "option" for d in decorators):
+        option = declared_options(function.facts).get(name)
+        is_number = option is not None and type(option.value) is int and 0 <= option.value < 2**32
+        return is_number and declarations(name, function.facts)[0][0] in decorators
+    match binding.value:
+        case ast.Call(func=described, args=[default, *_]) if last_name(described) in ("Argument", "Option"):
+            return is_seed(default)
+    return False
+
+
+def seed_field(owner: Scope) -> SeedOption | None:
+    """The field for the seed of a class of settings: `seed: int = 1`, `seed: int = field(default=1)`."""
+    for name, made in owner.bindings.items():
+        if SEED_NAME.fullmatch(name) and len(made) == 1 and is_seed(_default_of(made[0].value)):
+            return SeedOption(name, _off(made[0]))
+    return None
+
+
+def _default_of(value: ast.expr | None) -> ast.expr | None:
+    """The default of a field, which may be described."""
+    match value:
+        case ast.Call(func=function, args=args, keywords=keywords) if last_name(function) in _FIELDS:
+            return next((k.value for k in keywords if k.arg == "default"), args[0] if args else None)
+    return value
+
+
+def _off(field: Binding) -> Literal["None"] | None:
+    """Which value of a field is no seed, by its annotation: `seed: int | None = 1`."""
+    annotation = getattr(field.node, "annotation", None)
+    words = {last_name(n) for n in ast.walk(annotation)} if isinstance(annotation, ast.AST) else set()
+    is_none = isinstance(annotation, ast.AST) and any(
+        isinstance(n, ast.Constant) and n.value is None for n in ast.walk(annotation)
+    )
+    return "None" if is_none or "Optional" in words else None
+
+
+def is_seed(value: ast.expr | None) -> bool:
+    """Whether an expression is a number that every generator takes as its seed."""
+    return isinstance(value, ast.Constant) and type(value.value) is int and 0 <= value.value < 2**32

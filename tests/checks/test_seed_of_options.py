@@ -1,0 +1,320 @@
+"""Which expression the fix of TRP101 takes for the program's own seed, however its options are declared and held."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from torchrepro_lint import cards
+from torchrepro_lint.engine import Request
+from torchrepro_lint.repair import fix
+from torchrepro_lint.settings import SettingsResolver
+
+WORK = "    torch.nn.Linear(4, 1)(torch.ones(4)).sum().backward()\n"
+PARSE = "    parser = argparse.ArgumentParser()\n    parser.add_argument('--seed', type=int, default=7)\n"
+LOOP = "import argparse\nimport torch\n{table}\n\ndef main():\n    parser = argparse.ArgumentParser()\n{loop}"
+GUARD = "\n\nif __name__ == '__main__':\n    main()\n"
+ENDS = "    args = parser.parse_args()\n" + WORK + GUARD
+
+
+def main(steps: str) -> str:
+    return "import argparse\nimport torch\n\n\ndef main():\n" + PARSE + steps + WORK + GUARD
+
+
+CHANGED = "def extended(args):\n    args.out = 'x'\n    return args\n\n\n"
+CLASSES = (
+    "from dataclasses import dataclass, field\n\nimport torch\n{imports}\n\n\n"
+    "@dataclass\nclass Model:\n    size: int = 3\n\n\n"
+    "@dataclass\nclass Run:\n    rate: float = 0.1\n    seed: int = {seed}\n\n\nif __name__ == '__main__':\n{steps}"
+    + WORK
+)
+COMMAND = (
+    "{imports}\nimport torch\n\n\n{decorators}def main({parameter}):\n" + WORK + "\n\nif __name__ == '__main__':\n"
+)
+CASES = {
+    "a loop over a dict": (
+        LOOP.format(
+            table="\nOPTIONS = {'rate': 0.1, 'seed': 7}\n",
+            loop="    for name, value in OPTIONS.items():\n"
+            "        parser.add_argument('--' + name, default=value, type=type(value))\n",
+        )
+        + ENDS,
+        "args.seed",
+    ),
+    "a loop over pairs of a call of dict": (
+        LOOP.format(
+            table="\nOPTIONS = dict(rate=0.1, seed=7)\n",
+            loop="    for k, v in OPTIONS.items():\n        parser.add_argument(f'--{k}', default=v, type=type(v))\n",
+        )        + ENDS.replace("args", "opt").replace("parse_opt", "parse_args"),
+        "opt.seed",
+    ),
+    "a loop over texts": (
+        LOOP.format(
+            table="\nOPTIONS = {'rate': 0.1, 'seed': 7}\n",
+            loop="    for name, value in OPTIONS.items():\n        parser.add_argument('--' + name, default=value)\n",
+        )
+        + ENDS,
+        "int(args.seed)",
+    ),
+    "a loop over a table": (
+        LOOP.format(
+            table="\nOPTIONS = [('--rate', float, 0.1), ('--seed', int, 7)]\n",
+            loop="    for flag, kind, value in OPTIONS:\n        parser.add_argument(flag, type=kind, default=value)\n",
+        )
+        + ENDS,
+        "args.seed",
+    ),
+    "a loop over descriptions": (
+        LOOP.format(
+            table="\nOPTIONS = [('--rate', dict(default=0.1)), ('--seed', dict(type=int, default=7))]\n",
+            loop="    for flag, how in OPTIONS:\n        parser.add_argument(flag, **how)\n",
+        )
+        + ENDS,
+        "args.seed",
+    ),
+    "a short name for what declares them": (
+        main("    add = parser.add_argument\n    add('--rate', type=float)\n    args = parser.parse_args()\n"),
+        "args.seed",
+    ),
+    "a class of settings": (
+        main("    cfg = Config\n    print(cfg.r)\n").replace("def main", "class Config:\n    SEED = 3\n\n\ndef main"),
+        "Config.SEED",
+    ),
+    "a class of settings that objects change": (
+        main("    print(3)\n").replace("def main", "class Config(Base):\n    SEED = 3\n\n\ndef main"),
+        "0",
+    ),
+    "the rest of the arguments": (main("    args, rest = parser.parse_known_args()\n"), "args.seed"),
+    "the first of what is known": (main("    args = parser.parse_known_args()[0]\n"), "args.seed"),
+    "a dict": (main("    args = vars(parser.parse_args())\n"), "args['seed']"),
+    "a dict of the same name": (main("    opt = parser.parse_args()\n    opt = vars(opt)\n"), "opt['seed']"),
+    "another object": (
+        "from easydict import EasyDict\n" + main("    args = parser.parse_args()\n    args = EasyDict(vars(args))\n"),
+        "args.seed",
+    ),
+    "changed by a function of the file": (
+        main("    args = parser.parse_args()\n    args = extended(args)\n").replace("def main", CHANGED + "def main"),
+        "args.seed",
+    ),
+    "changed by a function that is not known": (
+        "from company import prepare\n" + main("    args = parser.parse_args()\n    args = prepare(args)\n"),
+        "args.seed",
+    ),
+    "a global name": (
+        main("    global args\n    args = parser.parse_args()\n"),
+        "args.seed",
+    ),
+    "what a user gives stays a text": (
+        main("    args = parser.parse_args()\n").replace("type=int, ", ""),
+        "int(args.seed)",
+    ),
+    "transformers, one class": (
+        CLASSES.format(
+            imports="from transformers import HfArgumentParser",
+            seed="field(default=7)",
+            steps="    parser = HfArgumentParser(Run)\n    run = parser.parse_args_into_dataclasses()[0]\n",
+        ),
+        "run.seed",
+    ),
+    "transformers, two classes": (
+        CLASSES.format(
+            imports="from transformers import HfArgumentParser",
+            seed="7",
+            steps="    parser = HfArgumentParser((Model, Run))\n"
+            "    model, run = parser.parse_args_into_dataclasses()\n",
+        ),
+        "run.seed",
+    ),
+    "a parser is not what it parses": (
+        CLASSES.format(
+            imports="from company import ArgumentParser",
+            seed="7",
+            steps="    parser = ArgumentParser(Run)\n    print(parser.parse())\n",
+        ),
+        "0",
+    ),
+    "simple_parsing": (
+        CLASSES.format(imports="from simple_parsing import parse", seed="7", steps="    run = parse(Run)\n"),
+        "run.seed",
+    ),
+    "tap": (
+        "import torch\nfrom tap import Tap\n\n\nclass Run(Tap):\n    seed: int = 7\n\n\nif __name__ == '__main__':\n"
+        "    args = Run().parse_args()\n" + WORK,
+        "args.seed",
+    ),
+    "click": (
+        COMMAND.format(
+            imports="import click",
+            decorators="@click.command()\n@click.option('--seed', default=7)\n",
+            parameter="seed",
+        )
+        + "    main()\n",
+        "seed",
+    ),
+    "fire": (
+        COMMAND.format(imports="import fire", decorators="", parameter="seed=7") + "    fire.Fire(main)\n",
+        "seed",
+    ),
+    "typer": (
+        COMMAND.format(imports="import typer", decorators="", parameter="seed: int = typer.Option(7)")
+        + "    typer.run(main)\n",
+        "seed",
+    ),
+    "one command of typer": (
+        COMMAND.format(
+            imports="import typer",
+            decorators="app = typer.Typer()\n\n\n@app.command()\n",
+            parameter="seed: int = 7",
+        )
+        + "    app()\n",
+        "seed",
+    ),
+}  # fmt: skip
+
+
+def fixed(folder: Path, **files: str) -> str:
+    """The text of `train` after the safe fix of TRP101."""
+    (folder / "pyproject.toml").write_text("")
+    for name, text in files.items():
+        (folder / f"{name}.py").write_text(text)
+    resolver = SettingsResolver(cards.codes(), isolated=True, overrides={"select": ["TRP101"]})
+    fix(Request((folder,), resolver), unsafe=False, write=True)
+    after = (folder / "train.py").read_text()
+    assert isinstance(ast.parse(after), ast.Module)
+    return after
+
+
+@pytest.mark.parametrize(("text", "seed"), CASES.values(), ids=CASES)
+def test_the_seed_is_the_program_s_own(text: str, seed: str, tmp_path: Path) -> None:
+    assert f"torch.manual_seed({seed})\n" in fixed(tmp_path, train=text)
+
+
+def test_a_module_of_settings_has_the_seed(tmp_path: Path) -> None:
+    program = "import torch\nimport config\n\nif __name__ == '__main__':\n    print(config.RATE)\n" + WORK
+    assert "manual_seed(config.SEED)" in fixed(tmp_path, train=program, config="RATE = 0.1\nSEED = 7\n")
+
+
+def test_arguments_are_read_before_a_function_that_is_not_known_changes_them(tmp_path: Path) -> None:
+    after = fixed(tmp_path, train=CASES["changed by a function that is not known"][0])
+    assert after.index("manual_seed") < after.index("args = prepare(args)")
+
+
+def test_a_negative_default_gives_way_and_a_negative_number_still_turns_seeding_off(tmp_path: Path) -> None:
+    parse = PARSE.replace("default=7", "default=-1, help='none below 0 (default: -1)'")
+    after = fixed(tmp_path, train=main("    args = parser.parse_args()\n").replace(PARSE, parse))
+    assert "type=int, default=0, help='none below 0 (default: 0)')\n" in after
+    assert "    if args.seed >= 0:\n        random.seed(args.seed)\n        torch.manual_seed(args.seed)\n" in after
+
+
+def test_a_parameter_has_the_option_that_a_function_reads_which_is_given_it(tmp_path: Path) -> None:
+    """Who calls `train` is not known: too many files speak of it."""
+    text = "import argparse\nimport torch\n\n\ndef set_seed(args):\n    torch.manual_seed(args.seed)\n\n\n"
+    text += "def train(args, data):\n    loader = torch.utils.data.DataLoader(data, shuffle=True)\n    set_seed(args)\n"
+    text += "    for x in loader:\n        x.backward()\n\n\nif __name__ == '__main__':\n" + PARSE
+    text += "    args = parser.parse_args()\n    set_seed(args)\n    train(args, [])\n"
+    for number in range(14):
+        (tmp_path / f"other{number}.py").write_text("def train(args):\n    pass\n\n\ntrain(1)\n")
+    (tmp_path / "train.py").write_text(text)
+    (tmp_path / "pyproject.toml").write_text("")
+    resolver = SettingsResolver(cards.codes(), isolated=True, overrides={"select": ["TRP201"]})
+    fix(Request((tmp_path,), resolver), unsafe=True, write=True)
+    assert "generator=torch.Generator().manual_seed(args.seed))" in (tmp_path / "train.py").read_text()
+
+
+# -- a function of the project that seeds -----------------------------------------------------------------------------
+SEEDER = """\
+import random
+
+import numpy as np
+import torch
+
+
+def accuracy(a, b):
+    return (a == b).mean()
+
+
+def set_all(seed=42, strict=False):
+    \"\"\"Seed all generators.\"\"\"
+    random.seed(seed)
+    np.random.seed(seed)
+    torch.manual_seed(seed)
+    if torch.cuda.is_available():
+        torch.cuda.manual_seed_all(seed)
+    torch.backends.cudnn.deterministic = True
+    if strict:
+        torch.use_deterministic_algorithms(True)
+"""
+PROGRAM = "import numpy as np\nimport torch\n{imports}\n\nif __name__ == '__main__':\n" + WORK
+
+
+@pytest.mark.parametrize(
+    ("imports", "wanted"),
+    [
+        (
+            "from tools import accuracy\n",
+            "from tools import accuracy, set_all\n\n\nif __name__ == '__main__':\n    set_all()\n",
+        ),
+        ("from tools import set_all\n", "from tools import set_all\n\n\nif __name__ == '__main__':\n    set_all()\n"),
+        ("import tools\n", "import tools\n\n\nif __name__ == '__main__':\n    tools.set_all()\n"),
+        ("\nseed = 3\n", "    random.seed(seed)\n    np.random.seed(seed)\n    torch.manual_seed(seed)\n"),
+        ("from tools import accuracy\nseed = 3\n", "    set_all(seed)\n"),
+    ],
+)
+def test_a_seeder_of_the_project_is_called_where_the_file_imports_from_it(
+    imports: str, wanted: str, tmp_path: Path
+) -> None:
+    assert wanted in fixed(tmp_path, train=PROGRAM.format(imports=imports), tools=SEEDER)
+
+
+def test_a_seeder_is_imported_as_a_program_beside_does(tmp_path: Path) -> None:
+    beside = "from tools import set_all\n\nset_all(3)\n"
+    tools = SEEDER.replace("import torch\n", "import torch\n{more}\n", 1)
+    assert "    set_all()\n" in fixed(
+        tmp_path, train=PROGRAM.format(imports=""), tools=tools.format(more=""), other=beside
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("    np.random.seed(seed)\n", ""),  # leaves numpy unseeded
+        ("strict=False", "strict=True"),  # may raise
+        ("manual_seed(seed)", "manual_seed(seed + 1)"),
+        ("set_all(seed=42, ", "set_all(seed, device, "),
+        ("    random.seed(seed)\n", "    random.seed(seed)\n    open('log', 'w')\n"),
+        ("import torch\n", "import torch\nimport company\n\ncompany.start()\n"),  # runs when it is imported
+    ],
+)
+def test_what_does_less_or_more_than_seed_is_no_seeder(old: str, new: str, tmp_path: Path) -> None:
+    tools = SEEDER.replace(old, new, 1) if "manual" not in old else SEEDER.replace(old, new)
+    beside = "from tools import set_all\n\nset_all(3)\n"
+    after = fixed(tmp_path, train=PROGRAM.format(imports=""), tools=tools, other=beside)
+    assert "torch.manual_seed(0)\n" in after
+
+
+# -- programs that share a function -----------------------------------------------------------------------------------
+SHARED = "import torch\n\n\ndef run(name):\n" + WORK
+WRAPPER = "from train import run\n\nif __name__ == '__main__':\n{before}    run('a')\n"
+
+
+def test_programs_that_begin_with_one_function_are_seeded_in_it(tmp_path: Path) -> None:
+    one, two = WRAPPER.format(before=""), WRAPPER.format(before="")
+    assert "def run(name):\n    random.seed(0)\n" in fixed(tmp_path, train=SHARED, one=one, two=two)
+    assert (tmp_path / "one.py").read_text() == one
+
+
+def test_a_program_that_seeds_by_itself_keeps_its_seed(tmp_path: Path) -> None:
+    own = "import torch\n" + WRAPPER.format(before="    torch.manual_seed(3)\n")
+    assert fixed(tmp_path, train=SHARED, one=WRAPPER.format(before=""), two=own) == SHARED
+    assert "    torch.manual_seed(0)\n    run('a')" in (tmp_path / "one.py").read_text()
+
+
+def test_a_function_that_is_a_command_is_seeded_in_it(tmp_path: Path) -> None:
+    text = SHARED.replace("run(name)", "run()") + "\n\nif __name__ == '__main__':\n    run()\n"
+    (tmp_path / "train.py").write_text(text)
+    (tmp_path / "pyproject.toml").write_text("[project]\nname = 'a'\n[project.scripts]\na = 'train:run'\n")
+    resolver = SettingsResolver(cards.codes(), isolated=True, overrides={"select": ["TRP101"]})
+    fix(Request((tmp_path,), resolver), unsafe=False, write=True)
+    assert "def run():\n    random.seed(0)\n" in (tmp_path / "train.py").read_text()
