@@ -331,6 +331,15 @@ def test_what_a_name_alone_decides_is_counted(run: Run, project: Path) -> None:
     assert "by a name" not in run("draw.py", "--statistics").stdout
 
 
+def test_each_kind_of_decision_by_a_name_is_told_apart(run: Run, project: Path) -> None:
+    (project / "draw.py").write_text(
+        "import time\nimport torch\n\n\ndef set_seed(number):\n    torch.manual_seed(number)\n\n\n"
+        "set_seed(int(time.time()))\nprint(torch.rand(1))\n"
+    )
+    told = [line for line in run("draw.py", "--statistics").stdout.splitlines() if "by a name" in line]
+    assert told == ["decided by a name alone, that a function seeds: 1"]
+
+
 def test_show_files(run: Run, project: Path) -> None:
     (project / "torchrepro-lint.toml").write_text('extend-exclude = ["clean.py"]\n')
     done = run("--show-files")

@@ -27,7 +27,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     reported: set[Scope] = set()
     for seeding in seed_calls(module, program):
         function = seeding.scope.function
-        if seeding.seed is None or function in reported or _is_named_seeder(function):
+        if seeding.seed is None or function in reported or _is_named_seeder(function, program):
             continue
         if not lasting.keeps(seeding.seed.node, seeding.seed.scope) or not _is_passed_constants(seeding, lasting):
             continue
@@ -47,9 +47,11 @@ def _is_passed_constants(seeding: SeedCall, lasting: RunConstant) -> bool:
     return all(lasting.keeps(value, seeding.scope) for value in passed)
 
 
-def _is_named_seeder(function: Scope) -> bool:
+def _is_named_seeder(function: Scope, program: Program) -> bool:
     """A helper is reported where it is called."""
-    return function.kind == "function" and bool(_SEED.search(function.name.rpartition(".")[2]))
+    name = function.name.rpartition(".")[2]
+    says = function.kind == "function" and _SEED.search(name) is not None
+    return program.by_name(says, "that a function seeds", function, name)
 
 
 def _is_undone(function: Scope) -> bool:

@@ -218,7 +218,8 @@ def runs_in_each_pass(function: Scope, program: Program) -> bool:
         return _calling(called, program) if called.kind == "function" else ()
 
     names = (_last_name(called) for called in _upwards(function, callers) if called.kind == "function")
-    return any(name in _PASSES or _EPOCH.search(name) is not None for name in names)
+    found = next((name for name in names if name in _PASSES or _EPOCH.search(name) is not None), "")
+    return program.by_name(bool(found), "that a function runs in each epoch or step", function, found)
 
 
 def _calling(function: Scope, program: Program) -> Iterator[Scope]:

@@ -83,6 +83,12 @@ class Program:
         told = {COUNTED[kind].format(what): len(at) for kind, rows in found.items() for what, at in rows.items()}
         return dict(sorted(told.items()))
 
+    def by_name(self, says: bool, what: str, scope: Scope, name: str) -> bool:
+        """Whether a name of something in `scope` says so, which is counted: `what` rests on it alone."""
+        if says:
+            self.store.decided_by_name(what, (scope.facts.source.rel, name))
+        return says
+
     # -- names and values ---------------------------------------------------------------------------------------
     def resolve(self, expr: ast.expr, scope: Scope) -> Target | None:
         """What a name or attribute chain means; see `project.names`."""

@@ -68,13 +68,13 @@ class RunConstant(Domain[bool]):
         return self.parameter(parameter, function, of)
 
     def parameter(self, binding: Binding, function: Scope, of: Of[bool]) -> bool:  # noqa: ARG002
-        return function.kind == "function" and _stays(getattr(binding.node, "arg", ""))
+        return function.kind == "function" and self._stays(getattr(binding.node, "arg", ""), function)
 
     def item(self, container: ast.expr, key: ast.expr | None, scope: Scope, of: Of[bool]) -> bool:  # noqa: ARG002
         if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
             return False
         known = self.program.qualified(container, scope) == "os.environ"
-        return known or (_stays(key.value) and _is_held(container, scope))
+        return known or (_is_held(container, scope) and self._stays(key.value, scope))
 
     def known_attribute(self, node: ast.Attribute, scope: Scope, of: Of[bool]) -> bool | None:
         if _CHANGES.search(node.attr):
@@ -86,7 +86,11 @@ class RunConstant(Domain[bool]):
         return None if all(s.value is not None and of(s.value, s.scope) for s in sets) else False
 
     def attribute(self, node: ast.Attribute, scope: Scope, of: Of[bool]) -> bool:  # noqa: ARG002
-        return _stays(node.attr) and _is_held(node.value, scope)
+        return _is_held(node.value, scope) and self._stays(node.attr, scope)
+
+    def _stays(self, name: str, scope: Scope) -> bool:
+        says = bool(_STAYS.search(name)) and not _CHANGES.search(name)
+        return self.program.by_name(says, "that a value stays the same in a run", scope, name)
 
 
 def _is_held(holder: ast.expr, scope: Scope) -> bool:
@@ -98,7 +102,3 @@ def _is_held(holder: ast.expr, scope: Scope) -> bool:
     owner = scope.binding_scope(holder.id)
     bindings = owner.bindings[holder.id] if owner is not None else []
     return all(b.kind != "loop" for b in bindings)
-
-
-def _stays(name: str) -> bool:
-    return bool(_STAYS.search(name)) and not _CHANGES.search(name)

@@ -22,6 +22,7 @@ from torchrepro_lint.loading.samplers import is_evaluation
 
 MAX_CALLERS = 6
 _EPOCH = re.compile(r"epoch", re.IGNORECASE)
+_COUNTS = "that a loop counts epochs"
 _OTHER_COUNT = re.compile(r"fold|seed|rank|trial|task|split|client|worker|gpu|model|repeat|attack", re.IGNORECASE)
 
 
@@ -88,7 +89,7 @@ def _as_epochs(program: Program, loop: ast.For | ast.AsyncFor | ast.While, scope
         named = bool(_EPOCH.search(facts.text(loop.test))) or any(
             isinstance(n, ast.AugAssign) and _EPOCH.search(facts.text(n.target)) for n in ast.walk(loop)
         )
-        return EpochLoop(loop, scope, counts=False, sure=named)
+        return EpochLoop(loop, scope, counts=False, sure=program.by_name(named, _COUNTS, scope, facts.text(loop.test)))
     target, iterable = facts.text(loop.target), facts.text(loop.iter)
     named = bool(_EPOCH.search(target) or _EPOCH.search(iterable))
     counter = _counter(program, loop.iter, scope)
@@ -98,7 +99,8 @@ def _as_epochs(program: Program, loop: ast.For | ast.AsyncFor | ast.While, scope
         counter is not None and _once(program, counter, scope)
     ):
         return None
-    return EpochLoop(loop, scope, counts=counter is not None, sure=named)
+    sure = program.by_name(named, _COUNTS, scope, f"{target} {iterable}")
+    return EpochLoop(loop, scope, counts=counter is not None, sure=sure)
 
 
 def _counter(program: Program, expr: ast.expr, scope: Scope) -> ast.Call | None:

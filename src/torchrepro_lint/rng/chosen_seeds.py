@@ -79,6 +79,7 @@ def _by_name(module: Module, program: Program) -> Iterator[Seeding]:
         for node, scope in sites:
             callee = program.resolve(node.func, scope)
             if isinstance(callee, Scope) and callee.kind == "function":
+                program.by_name(True, "that a function seeds", scope, name)
                 seed = next((k.value for k in node.keywords if k.arg in _OWN_SEED), None) or next(iter(node.args), None)
                 if seed is not None and not isinstance(seed, ast.Starred):
                     yield Seeding(node, scope, Site(seed, scope))

@@ -65,7 +65,7 @@ def _stands_before(one: ast.Call, other: ast.Call) -> bool:
 
 def _may_seed(call: ast.Call, scope: Scope, program: Program, depth: int = 0) -> bool:
     name = last_name(call.func)
-    if _SEEDS.search(name):
+    if program.by_name(_SEEDS.search(name) is not None, "that a call may seed", scope, name):
         return True
     callee = program.resolve(call.func, scope) if depth < MAX_DEPTH else None
     return isinstance(callee, Scope) and callee.kind == "function" and _seeds(callee, depth + 1, program)

@@ -32,6 +32,7 @@ _TEXT = re.compile(
     r"^string\.|letter|digit|alphabet|chars?\b|charset|word|name|emoji|\burls?\b|host|port|server|proxy|agent|peer",
     re.IGNORECASE,
 )
+_NO_DATA = "that a value is a name, a pause or a seed"
 _ELSEWHERE_NAMES = re.compile(
     r"seed|sleep|wait|delay|jitter|backoff|retry|timeout|Random$|Generator$|_rng$", re.IGNORECASE
 )
@@ -118,7 +119,8 @@ def _judge(use: Use[None], edges: Edges) -> Steps | None:
             return _passed(use, edges.program)
         case ast.Assign(targets=[target]) | ast.AnnAssign(target=target):
             name = last_name(target)
-            return _OUT_OF_SIGHT if _is_label(name) or _ELSEWHERE_NAMES.search(name) else None
+            is_no_data = edges.program.by_name(_is_no_data(name), _NO_DATA, use.scope, name)
+            return _OUT_OF_SIGHT if is_no_data else None
         case ast.For(target=target):
             return _OUT_OF_SIGHT if _is_label(getattr(target, "id", "")) else STOP
         case ast.Return():
@@ -132,8 +134,8 @@ def _passed(use: Use[None], program: Program) -> Steps | None:
         return STOP
     name = last_name(call.func)
     keyword = getattr(use.parent, "arg", None) or ""
-    is_named = _ELSEWHERE_NAMES.search(name) or _ELSEWHERE_NAMES.search(keyword) or _is_label(keyword)
-    if is_named or name in ("join", "str", "format"):
+    says = _ELSEWHERE_NAMES.search(name) is not None or _is_no_data(keyword)
+    if name in ("join", "str", "format") or program.by_name(says, _NO_DATA, use.scope, keyword or name):
         return _OUT_OF_SIGHT
     if program.callee(call, use.scope) in _BUFFERS:
         return (Sink(_Decided("draws", call)),)
@@ -148,6 +150,10 @@ def _is_sort_key(function: ast.Lambda, scope: Scope) -> bool:
     outer = scope.facts.parents.get(keyword) if isinstance(keyword, ast.keyword) else None
     name = last_name(outer.func) if isinstance(outer, ast.Call) else ""
     return name in ("sorted", "sort", "min", "max")
+
+
+def _is_no_data(name: str) -> bool:
+    return _is_label(name) or _ELSEWHERE_NAMES.search(name) is not None
 
 
 def _is_label(name: str) -> bool:

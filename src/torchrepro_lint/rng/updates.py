@@ -55,5 +55,7 @@ def _is_step(call: ast.Call, scope: Scope, program: Program) -> bool:
             made = [o.callee for o in program.origins(holder, scope) if isinstance(o, Result)]
             if any(isinstance(m, str) and m.startswith("torch.optim.") for m in made):
                 return not any("lr_scheduler" in str(m) for m in made)
-            return _OPTIMIZER.search(last_name(holder)) is not None
+            name = last_name(holder)
+            says = _OPTIMIZER.search(name) is not None
+            return program.by_name(says, "that something is an optimizer", scope, name)
     return False

@@ -98,14 +98,14 @@ def _is_looked_at(call: ast.Call, scope: Scope, program: Program) -> bool:
         made = facts.parents[facts.parents[made]]
     match facts.parents.get(made):
         case ast.Call(func=func, args=[first, *_]) if first is made:
-            return _describes(func)
+            return _describes(func, scope, program)
         case ast.Assign(targets=[ast.Name() as target]) as statement if scope.kind in ("function", "module"):
             owner = scope.binding_scope(target.id)
             if owner is None or owner is not scope or _reads_all_names(scope):
                 return False
             if owner.kind == "module" and imported_reads(target.id, owner, program) != []:
                 return False
-            return all(map(_is_description, _sites(target, statement, scope)))
+            return all(_is_description(read, program) for read in _sites(target, statement, scope))
     return False
 
 
@@ -116,18 +116,19 @@ def _is_moved(node: ast.AST, facts: ModuleFacts) -> bool:
     return isinstance(call, ast.Call) and call.func is parent
 
 
-def _describes(func: ast.expr) -> bool:
-    return bool(_DESCRIBE.search(last_name(func)))
+def _describes(func: ast.expr, scope: Scope, program: Program) -> bool:
+    name = last_name(func)
+    return program.by_name(_DESCRIBE.search(name) is not None, "that a call only describes a model", scope, name)
 
 
-def _is_description(read: Site) -> bool:
+def _is_description(read: Site, program: Program) -> bool:
     facts = read.scope.facts
     parent = facts.parents.get(read.node)
     match parent:
         case ast.FormattedValue() | ast.Delete():
             return True
         case ast.Call(func=func) if func is not read.node:
-            return _describes(func)
+            return _describes(func, read.scope, program)
         case ast.Attribute(attr=attr, ctx=ast.Load()) if attr in _NAMES:
             return True
         case ast.Attribute(attr=attr, ctx=ast.Load()):

@@ -138,7 +138,7 @@ def _agrees(seeding: Seeding, program: Program) -> bool:
 def _is_undecided(seeding: Seeding, program: Program) -> bool:
     """Whether ranks draw what they may have to share or to keep apart: samples that a function draws once, and of which
     no data set is made, or what the model that they train draws out of sight."""
-    if any(_may_build(step.node) for step in opaque(seeding, program)):
+    if any(_may_build(*step, program) for step in opaque(seeding, program)):
         return True
     made_up = any(True for _ in seeding.calls("TensorDataset"))
     return not made_up and any(
@@ -156,9 +156,12 @@ def _is_for_each_sample(scope: Scope, program: Program) -> bool:
     return is_named or any(base.endswith("Dataset") for base in program.external_bases(owner))
 
 
-def _may_build(call: ast.AST) -> bool:
+def _may_build(call: ast.AST, scope: Scope, program: Program) -> bool:
     """Whether a call may give a model, by its name: that of a class, or of what makes or loads one."""
-    return not isinstance(call, ast.Call) or bool(_BUILDS.search(last_name(call.func)))
+    if not isinstance(call, ast.Call):
+        return True
+    name = last_name(call.func)
+    return program.by_name(_BUILDS.search(name) is not None, "that a call builds a model", scope, name)
 
 
 def _is_of_data_set(scope: Scope, program: Program) -> bool:
@@ -175,7 +178,7 @@ def _samples(seeding: Seeding, program: Program) -> Iterator[Draw]:
     for name in sorted(names | set(catalogue.names("rng", "distribution_methods"))):
         for call, scope in seeding.calls(name):
             draw = draw_of(program, program.callee(call, scope), call, scope)
-            if draw is not None and draw.kind == "sample" and not is_besides(draw):
+            if draw is not None and draw.kind == "sample" and not is_besides(draw, program):
                 yield draw
 
 

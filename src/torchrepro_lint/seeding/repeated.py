@@ -123,7 +123,8 @@ def _trains(loop: Loop, scope: Scope, program: Program) -> bool:
     if not _ROUNDS.search(header) or ("epoch" not in header.lower() and _OTHER.search(header)):
         return False
     names = {last_name(c.func) for c in calls}
-    return bool(names & _TRAINS) or any(_TRAINING.search(n) for n in names)
+    says = bool(names & _TRAINS) or any(_TRAINING.search(n) for n in names)
+    return program.by_name(says, "that a loop goes on training", scope, header)
 
 
 def _stepped(calls: list[ast.Call], scope: Scope, program: Program) -> Iterator[str]:

@@ -170,9 +170,10 @@ def _has_progress(expr: ast.expr, scope: Scope, program: Program, depth: int = 0
                     return True
             case _:
                 names = []
-        if any(re.search(_PROGRESS, name) for name in names):
+        told = next((name for name in names if re.search(_PROGRESS, name)), "")
+        if program.by_name(bool(told), "that what is saved is a training's state", scope, told):
             return True
-    return isinstance(expr, ast.Call) and _is_of_optimizer(expr, scope)
+    return isinstance(expr, ast.Call) and _is_of_optimizer(expr, scope, program)
 
 
 def _items(items: ast.expr, scope: Scope, program: Program) -> Iterator[Origin]:
@@ -193,10 +194,11 @@ def _state_of(item: ast.expr) -> Iterator[str]:
             yield name
 
 
-def _is_of_optimizer(call: ast.Call, scope: Scope) -> bool:
+def _is_of_optimizer(call: ast.Call, scope: Scope, program: Program) -> bool:
     """Whether a call is of an optimizer's, scheduler's or scaler's method, or has its state as argument."""
     receiver = scope.facts.text(call.func.value) if isinstance(call.func, ast.Attribute) else ""
-    return bool(re.search(_OPTIMIZER, scope.facts.text(call)) or re.search(_SHORT, receiver))
+    says = re.search(_OPTIMIZER, scope.facts.text(call)) or re.search(_SHORT, receiver)
+    return program.by_name(says is not None, "that something is an optimizer", scope, receiver)
 
 
 @remembered
@@ -209,7 +211,7 @@ def _resumes(facts: ModuleFacts, program: Program) -> tuple[tuple[ast.AST, Scope
 def _put_back(facts: ModuleFacts, program: Program) -> Iterator[tuple[ast.AST, Scope]]:
     for name in ("load_state_dict", *_RESUMERS):
         for call, scope in facts.calls.get(name, ()):
-            if name in _RESUMERS or _is_of_optimizer(call, scope):
+            if name in _RESUMERS or _is_of_optimizer(call, scope, program):
                 yield _file_read_before(call, scope, program) or call, scope
     for call, scope in facts.calls.get("load", ()):
         if program.qualified(call.func, scope) != "torch.load":

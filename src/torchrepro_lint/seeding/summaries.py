@@ -301,8 +301,8 @@ class Summaries:
         if seeds(self._program, name, call, scope):
             return False
         draw = draw_of(self._program, name, call, scope)
-        if draw is not None and not is_besides(draw):
-            draws.add((draw.family, kind_of(draw)))
+        if draw is not None and not is_besides(draw, self._program):
+            draws.add((draw.family, kind_of(draw, self._program)))
         return True
 
 

@@ -169,16 +169,16 @@ class Effects:
             old = old._replace(level=max(old.level, state[FAMILIES.index("torch")].level))
             self.drawn_in_workers += 1
         is_seeded = old.level == SEEDED
-        if (is_seeded and draw.family in self.found.drawn) or is_besides(draw):
+        if (is_seeded and draw.family in self.found.drawn) or is_besides(draw, self.program):
             return state
-        kind = kind_of(draw)
+        kind = kind_of(draw, self.program)
         if may_be_in_workers:
             kind = "in workers"
         chain = (*self.chain, Step(draw.node, draw.scope))
         if kind == "init" and (self._overwritten(chain) or is_only_looked_at(chain, self.program)):
             self.depending += 1
             return state
-        if kind == "sample" and _is_stand_in(chain):
+        if kind == "sample" and _is_stand_in(chain, self.program):
             kind = "stand-in"
         elif kind == "sample" and any(known(training_mode, step.node, step.scope) for step in chain):
             self.depending += 1
@@ -258,9 +258,9 @@ def may_seed(program: Program, name: str | None, written: str) -> bool:
     return name in program.project.seed_functions or is_seeder(name) or _sounds_like_a_seed(name, written)
 
 
-def kind_of(draw: Draw) -> str:
+def kind_of(draw: Draw, program: Program) -> str:
     """The kind of a draw by the catalogue; a sample in a function that initialises makes initial weights."""
-    return "init" if draw.kind == "sample" and _initialises(draw.scope) else draw.kind
+    return "init" if draw.kind == "sample" and _initialises(draw.scope, program) else draw.kind
 
 
 def _may_seed(program: Program, name: str | None, call: ast.Call, scope: Scope) -> bool:
@@ -269,8 +269,11 @@ def _may_seed(program: Program, name: str | None, call: ast.Call, scope: Scope) 
         return False
     if not isinstance(call.func, ast.Attribute):
         return True
-    owner = call.func.value
-    return not (re.search(_OWN_GENERATORS, ast.unparse(owner)) or is_own(owner, scope, program))
+    owner = ast.unparse(call.func.value)
+    has_own = re.search(_OWN_GENERATORS, owner) is not None
+    if program.by_name(has_own, "that an object has a generator of its own", scope, owner):
+        return False
+    return not is_own(call.func.value, scope, program)
 
 
 @cache
@@ -293,18 +296,20 @@ def _is_guarded(seeder: Seeder) -> bool:
     return guard is not None and guard.lineno <= seeder.node.lineno <= (guard.end_lineno or 0)
 
 
-def _initialises(scope: Scope) -> bool:
+def _initialises(scope: Scope, program: Program) -> bool:
     """Whether a draw in `scope` makes initial weights, by the function's name."""
-    return bool(re.search(r"init|reset_param", scope.function.name.rpartition(".")[2]))
+    name = scope.function.name.rpartition(".")[2]
+    return program.by_name("init" in name or "reset_param" in name, "that a function makes weights", scope, name)
 
 
-def _is_stand_in(chain: tuple[Step, ...]) -> bool:
+def _is_stand_in(chain: tuple[Step, ...], program: Program) -> bool:
     """Whether a draw is an input that a model is measured, traced or tried out with, by the names around it."""
     draw = chain[-1]
     statement = draw.scope.facts.statement(draw.node)
     names = [ast.unparse(t) for t in getattr(statement, "targets", ())]
     names += [step.scope.function.name.rpartition(".")[2] for step in chain]
-    return any(re.search(_STAND_IN, name) for name in names)
+    found = next((name for name in names if re.search(_STAND_IN, name)), "")
+    return program.by_name(bool(found), "that a draw only tries a model out", draw.scope, found)
 
 
 def _loads_over(step: Step) -> bool:
@@ -353,7 +358,7 @@ def _uses(name: str, scope: Scope) -> bool:
     return any(where.function is scope for _, where in scope.facts.calls.get(name, ()))
 
 
-def is_besides(draw: Draw) -> bool:
+def is_besides(draw: Draw, program: Program) -> bool:
     """`args.seed = random.randint(...)` picks a seed, it is not drawn after one; a port, an address or the name of a
     run is no result, and runs that share it get into each other's way. Nor is what a kernel is only tried out with."""
     if _is_in_address(draw) or _is_given_as_seed(draw) or _is_tried_out(draw) or is_never_read(draw):
@@ -361,10 +366,14 @@ def is_besides(draw: Draw) -> bool:
     statement = draw.scope.facts.statement(draw.node)
     targets = statement.targets if isinstance(statement, ast.Assign) else []
     written = [_name_of(t).lower() for t in targets]
+    found = next(filter(_is_label, written), "")
+    return program.by_name(bool(found), "that what is drawn is a seed or a label", draw.scope, found)
+
+
+def _is_label(name: str) -> bool:
     labels = catalogue.table("generators")["labels"]
-    if any(name.endswith(tuple(labels["of_runs"])) for name in written):
-        return True
-    return any("seed" in name or name.rpartition("_")[2] in labels["never_data"] for name in written)
+    is_of_run = name.endswith(tuple(labels["of_runs"]))
+    return is_of_run or "seed" in name or name.rpartition("_")[2] in labels["never_data"]
 
 
 def _name_of(target: ast.expr) -> str:
