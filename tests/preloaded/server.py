@@ -1,13 +1,15 @@
 """Forks once per connection; the child becomes the program that was asked for. Executed under the name <preloaded>.
 
 What is not as in a new interpreter: PyTorch's and NumPy's modules are there; the environment variables that those, or
-Python itself, read at their start have no effect; other file descriptors than the standard ones are not handed on;
-`/proc` shows the command and environment of this process. A program whose client is killed is killed.
+Python itself, read at their start have no effect; `/proc` shows the command and environment of this process; its parent
+is this process. A program whose client is killed is killed. What it starts by `multiprocessing` is a fork as well.
 """
 
 import atexit
+import fcntl
 import gc
 import marshal
+import multiprocessing.spawn
 import os
 import random
 import runpy
@@ -25,6 +27,8 @@ import torch._dynamo
 import torch._inductor.compile_fx
 import torch.distributed.run
 import torch.utils.data
+
+FILES = 250  # that a program is started with; the system hands on 253 at once
 
 
 def serve(path):
@@ -58,11 +62,11 @@ def serve(path):
 
 
 def received(connection):
-    head, streams, _, _ = socket.recv_fds(connection, 4, 3)
+    head, files, _, _ = socket.recv_fds(connection, 4, FILES)
     data = b""
     while len(data) < int.from_bytes(head, "big"):
         data += connection.recv(1 << 16)
-    return marshal.loads(data), streams
+    return marshal.loads(data), files
 
 
 def pass_on(connection, number):
@@ -81,17 +85,25 @@ def answer(process, number, connection):
     connection.close()
 
 
-def become(asked, streams):
+def put(files, numbers):
+    """Gives files the numbers that they have in the client, and closes all others."""
+    aside = [fcntl.fcntl(file, fcntl.F_DUPFD, 512) for file in files]
+    os.closerange(0, 512)
+    for file, number in zip(aside, numbers, strict=True):
+        os.dup2(file, number)
+    os.closerange(512, 1024)
+
+
+def become(asked, files):
     os.setsid()
     os.environ.clear()
     os.environ.update(asked["environment"])
     os.chdir(asked["folder"])
-    for number, opened in enumerate(streams):
-        os.dup2(opened, number)
+    put(files, asked["files"])
     sys.stdin, sys.stdout = open(0, closefd=False), open(1, "w", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115
-    os.closerange(3, 256)
     sys.executable = asked["executable"]
+    multiprocessing.spawn.set_executable(sys.executable)
     random.seed()
     numpy.random.seed()
     torch.seed()
