@@ -8,6 +8,7 @@ is this process. A program whose client is killed is killed. What it starts by `
 import atexit
 import fcntl
 import gc
+import inspect
 import marshal
 import multiprocessing.spawn
 import os
@@ -114,6 +115,8 @@ def become(asked, files):
     folders = [folder for folder in os.environ.get("PYTHONPATH", "").split(os.pathsep) if folder]
     sys.path[1:1] = folders
     customize(folders)
+    # `inspect` would look for the modules of these among all, for each frame of each stack that the launchers record.
+    inspect.modulesbyfile.update({"<preloaded>": "__main__", "<string>": "__main__", "<frozen runpy>": "runpy"})
     if first == "-m":
         sys.argv = rest
         return lambda: runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
