@@ -1,8 +1,9 @@
 """Forks once per connection; the child becomes the program that was asked for. Executed under the name <preloaded>.
 
-What is not as in a new interpreter: PyTorch's and NumPy's modules are there; the environment variables that those, or
-Python itself, read at their start have no effect; `/proc` shows the command and environment of this process; its parent
-is this process. A program whose client is killed is killed. What it starts by `multiprocessing` is a fork as well.
+What is not as in a new interpreter: PyTorch's and NumPy's modules are there, and those of SLOW; the environment
+variables that those, or Python itself, read at their start have no effect; `/proc` shows the command and environment of
+this process, which is the parent. A program whose client is killed is killed. What it starts by `multiprocessing` is a
+fork as well.
 """
 
 import atexit
@@ -30,6 +31,7 @@ import torch.distributed.run
 import torch.utils.data
 
 FILES = 250  # that a program is started with; the system hands on 253 at once
+SLOW = {b"sklearn": "sklearn.model_selection", b"lightning": "lightning"}  # what is imported for programs that name it
 
 
 def serve(path):
@@ -50,6 +52,7 @@ def serve(path):
             elif found is listening:
                 connection, _ = listening.accept()
                 asked = received(connection)
+                prepare(asked[0])
                 number = os.fork()
                 if not number:
                     return asked
@@ -68,6 +71,16 @@ def received(connection):
     while len(data) < int.from_bytes(head, "big"):
         data += connection.recv(1 << 16)
     return marshal.loads(data), files
+
+
+def prepare(asked):
+    """Imports, once for all programs, what the one that is asked for is about to import."""
+    with suppress(OSError), open(os.path.join(asked["folder"], asked["argv"][0]), "rb") as program:
+        text = program.read()
+        for word in [word for word in SLOW if word in text]:
+            with suppress(ImportError):
+                __import__(SLOW.pop(word))
+        gc.freeze()
 
 
 def pass_on(connection, number):
