@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from collections.abc import Iterator
 from contextlib import ExitStack
 from itertools import groupby
 
@@ -16,6 +17,9 @@ import pytest
 from hypothesis import settings
 
 import preloaded
+
+# One thread for each process that computes, also those that are started: with pytest-xdist, all cores are taken.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 settings.register_profile("steady", derandomize=True)
 settings.register_profile("explore", max_examples=2000)
@@ -61,3 +65,15 @@ def pytest_collection_finish() -> None:
 def forks(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is started with `sys.executable` is a fork of a process that has imported PyTorch."""
     monkeypatch.setattr(sys, "executable", preloaded.python())
+
+
+@pytest.fixture
+def two_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """PyTorch computes with two threads, here and in what is started."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    yield
+    torch.set_num_threads(before)

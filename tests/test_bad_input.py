@@ -373,7 +373,7 @@ def test_a_pipe_that_the_project_is_asked_for(name: str, tmp_path: Path) -> None
 def test_a_file_that_takes_too_long_is_named_and_the_others_are_checked(tmp_path: Path) -> None:
     (tmp_path / "good.py").write_text(GOOD)
     (tmp_path / "slow.py").write_text("import torch\ntorch.backends.cudnn.deterministic = False\n")
-    (tmp_path / "torchrepro-lint.toml").write_text("max-file-seconds = 3\n")
+    (tmp_path / "torchrepro-lint.toml").write_text("max-file-seconds = 1\n")
     check = trp402_cudnn_nondeterministic.check
 
     def endless(module: Any, program: Any) -> object:
@@ -388,7 +388,7 @@ def test_a_file_that_takes_too_long_is_named_and_the_others_are_checked(tmp_path
 
     for options in (["--output-format", "concise"], ["--fix"]):
         done = lint("check", ".", *options, cwd=tmp_path, before=slowed)
-        told = "slow.py: not checked, since it takes longer than the 3 s that the setting max-file-seconds allows"
+        told = "slow.py: not checked, since it takes longer than the 1 s that the setting max-file-seconds allows"
         assert done.stderr.splitlines()[0] == f"torchrepro-lint: {told}"
         assert done.returncode == 2
         assert options == ["--fix"] or "good.py:2:1: TRP401" in done.stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -135,8 +136,8 @@ optimizer.step()
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("forks")
-@pytest.mark.skipif(torch.get_num_threads() < 2, reason="one thread adds in one order")
+@pytest.mark.usefixtures("forks", "two_threads")
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one thread at a time adds in one order")
 def test_what_made_two_runs_part_is_confirmed_with_the_inputs_that_it_had(project: Path, run: Run) -> None:
     """Threads add to the same places for longer than a scheduler lets one of them run: never in the same order."""
     (project / "sums.py").write_text(SUMS)

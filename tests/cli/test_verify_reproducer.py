@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -31,7 +32,8 @@ def digests(run: subprocess.CompletedProcess[str]) -> list[str]:
     return re.findall(r"^  ([0-9a-f]{16})$", run.stdout, re.M)
 
 
-@pytest.mark.skipif(torch.get_num_threads() < 2, reason="needs two threads")
+@pytest.mark.usefixtures("two_threads")
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one thread at a time adds in one order")
 def test_a_script_shows_what_differs(run: Run) -> None:
     asked = ("--op", "put", "--arg", "accumulate=True", "--shape", "1000000", "--repeats", "60")
     done = run("verify", *asked, "--device", "cpu", "--reproducer", "scripts/new")

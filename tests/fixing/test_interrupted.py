@@ -17,7 +17,10 @@ from pathlib import Path
 
 import pytest
 
-COMMAND = [sys.executable, "-m", "torchrepro_lint", "--isolated", "--select", "TRP401", "--fix"]
+import forked
+
+OPTIONS = ["--isolated", "--select", "TRP401", "--fix"]
+COMMAND = [sys.executable, "-m", "torchrepro_lint", *OPTIONS]
 OLD = "import torch\n\ntorch.backends.cudnn.benchmark = True\n"
 NEW = OLD.replace("True", "False")
 FILES = 40
@@ -45,39 +48,27 @@ def _contents(folder: Path) -> list[str]:
 
 def _killed_after(renames: int, folder: Path) -> None:
     """Run, and end as by SIGKILL after so many files were replaced."""
-    script = (
-        f"left = [{renames}]\n"
-        "import os, sys\n"
-        "from pathlib import Path\n"
-        "replace = Path.replace\n"
-        "def counted(self, target):\n"
-        "    if self.name.startswith('.torchrepro-') and str(target).endswith('.py'):\n"
-        "        if not left[0]:\n            os.kill(os.getpid(), 9)\n"
-        "        left[0] -= 1\n"
-        "    return replace(self, target)\n"
-        "Path.replace = counted\n"
-        "from torchrepro_lint.cli import main\n"
-        "sys.argv = ['torchrepro-lint', *sys.argv[1:]]\n"
-        "main()\n"
-    )
-    command = [sys.executable, "-c", script, *COMMAND[3:], "."]
-    done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
+    replace = Path.replace
+    left = renames
+
+    def counted(self: Path, target: Path) -> Path:
+        nonlocal left
+        if self.name.startswith(".torchrepro-") and target.suffix == ".py":
+            if not left:
+                os.kill(os.getpid(), signal.SIGKILL)
+            left -= 1
+        return replace(self, target)
+
+    def counting() -> None:
+        Path.replace = counted  # type: ignore[method-assign,assignment]
+
+    done = forked.lint(*OPTIONS, ".", cwd=folder, before=counting)
     assert done.returncode == -signal.SIGKILL, done.stderr
 
 
-def _run(folder: Path, *, limit: int | None = None, path: str = ".") -> subprocess.CompletedProcess[str]:
-    def limited() -> None:
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limit or 0, limit or 0))
-
-    return subprocess.run(
-        [*COMMAND, path],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        preexec_fn=limited if limit is not None else None,
-    )
+def _run(folder: Path, *, path: str = ".") -> subprocess.CompletedProcess[str]:
+    done = forked.lint(*OPTIONS, path, cwd=folder)
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 def _refused(done: subprocess.CompletedProcess[str], reason: str) -> None:
@@ -90,7 +81,7 @@ def _refused(done: subprocess.CompletedProcess[str], reason: str) -> None:
 
 def test_killed_at_any_moment_every_file_is_whole(project: Path) -> None:
     start = time.monotonic()
-    _run(project)
+    subprocess.run([*COMMAND, "."], cwd=project, capture_output=True, check=False)
     whole = time.monotonic() - start
     assert _contents(project) == [NEW] * FILES
     for part in range(1, 13, 2):
@@ -198,7 +189,13 @@ def test_a_full_disk(small_disk: Path) -> None:
 
 
 def test_a_file_that_may_not_grow(project: Path) -> None:
-    _refused(_run(project, limit=10), "File too large")
+    def limited() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))
+
+    command = [*COMMAND, "."]  # its streams are pipes, which have no size
+    done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False, preexec_fn=limited)
+    _refused(done, "File too large")
     assert _contents(project) == [OLD] * FILES
     assert not list(project.glob(".torchrepro-*"))
 

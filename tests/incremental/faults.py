@@ -2,51 +2,45 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
-import subprocess
-import sys
+import signal
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+import forked
 from incremental.comparing import lint
 from torchrepro_lint.cache.storage import FOLDER
 
-# A run that dies once a part of what it keeps is on the disk.
-_DYING = """\
-import os, sys
-from pathlib import Path
-from torchrepro_lint.cli import main
 
-class Dying:
-    def __init__(self, file):
-        self.file = file
+def dying(part: int) -> None:
+    """From now on, this process dies once so many hundredths of a file that it keeps are on the disk."""
+    opened = Path.open
 
-    def __enter__(self):
-        return self
+    class Dying:
+        def __init__(self, file: Any) -> None:
+            self.file = file
 
-    def __exit__(self, *_):
-        self.file.close()
+        def __enter__(self) -> Dying:
+            return self
 
-    def write(self, data):
-        self.file.write(data[: len(data) * part // 100])
-        self.file.flush()
-        os.kill(os.getpid(), 9)
+        def __exit__(self, *_: object) -> None:
+            self.file.close()
 
-part, opened = int(sys.argv.pop(1)), Path.open
+        def write(self, data: bytes) -> None:
+            self.file.write(data[: len(data) * part // 100])
+            self.file.flush()
+            os.kill(os.getpid(), signal.SIGKILL)
 
-def opening(path, *how, **more):
-    file = opened(path, *how, **more)
-    return Dying(file) if path.suffix == ".new" else file
+    def opening(path: Path, *how: Any, **more: Any) -> Any:
+        file = opened(path, *how, **more)
+        return Dying(file) if path.suffix == ".new" else file
 
-Path.open = opening
-main()
-"""
-
-
-def command(*options: str) -> list[str]:
-    """The command, for a process of its own."""
-    return [sys.executable, "-m", "torchrepro_lint", "check", "--output-format", "json", *options]
+    Path.open = opening  # type: ignore[method-assign]
 
 
 def killed_while_writing(project: Path, rounds: int) -> Iterator[str]:
@@ -57,9 +51,8 @@ def killed_while_writing(project: Path, rounds: int) -> Iterator[str]:
         (project / "model.py").write_text(f"{text}# {number}\n")
         if number % 4 == 0:
             shutil.rmtree(project / FOLDER, ignore_errors=True)
-        dying = [sys.executable, "-c", _DYING, str(generator.randint(0, 100)), "check"]
-        code = subprocess.run(dying, cwd=project, capture_output=True, check=False).returncode
-        if code not in (-9, 9):
+        code = forked.lint("check", cwd=project, before=partial(dying, generator.randint(0, 100))).returncode
+        if code != -signal.SIGKILL:
             yield f"run {number} wrote nothing: it ended with {code}"
         if lint(project, "--output-format", "json") != expected:
             yield f"killed run {number}: a run after it prints something else"
@@ -67,10 +60,11 @@ def killed_while_writing(project: Path, rounds: int) -> Iterator[str]:
 
 def two_at_once(project: Path, rounds: int) -> Iterator[str]:
     """Begin two runs together after an edit, so many times; what is wrong then."""
+    json = ("check", ".", "--output-format", "json")
     for number in range(rounds):
         (project / "model.py").write_text(f"import torch\nx{number} = torch.rand({number})\n")
-        runs = [subprocess.Popen(command("."), cwd=project, stdout=subprocess.PIPE) for _ in range(2)]
-        printed = [run.communicate()[0] for run in runs]
+        with ThreadPoolExecutor(2) as both:
+            printed = list(both.map(lambda _: forked.lint(*json, cwd=project).stdout, range(2)))
         expected = lint(project, "--output-format", "json", ".", "--no-cache").out
         if printed != [expected, expected] or lint(project, "--output-format", "json", ".").out != expected:
             yield f"round {number}: two runs at once, or one after them, print something else"

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from incremental.comparing import Printed, lint
-from incremental.faults import command, killed_while_writing, two_at_once
+from incremental.faults import killed_while_writing, two_at_once
 from incremental.projects import write_project
 from torchrepro_lint.cache import storage
 
@@ -175,7 +175,8 @@ def test_ctrl_c_ends_every_process(tmp_path: Path) -> None:
     project = write_project(tmp_path / "project")
     for number in range(60):
         shutil.copy(project / "train.py", project / f"train_{number}.py")
-    run = subprocess.Popen(command("--jobs", "2", "--no-cache"), cwd=project, stdout=subprocess.PIPE)
+    command = [sys.executable, "-m", "torchrepro_lint", "check", "--jobs", "2", "--no-cache"]
+    run = subprocess.Popen(command, cwd=project, stdout=subprocess.PIPE)
     children = Path(f"/proc/{run.pid}/task/{run.pid}/children")
     while run.poll() is None and not children.read_text():
         time.sleep(0.01)

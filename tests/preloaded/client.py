@@ -56,17 +56,24 @@ def start(name):
         )  # fmt: skip
 
 
+def inherited():
+    """What this process was started with and would hand on, as a program's new interpreter does."""
+    there = map(int, os.listdir("/proc/self/fd"))  # with the one that lists them, which is closed again
+    return [number for number in there if os.path.lexists(f"/proc/self/fd/{number}") and os.get_inheritable(number)]
+
+
 def main():
     arguments = [word for word in sys.argv[1:] if word != "-u"]
     known = arguments and (arguments[0] in ("-m", "-c") or not arguments[0].startswith("-"))
     if not known or not seed().isdigit():
         os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
     wanted = {"argv": arguments, "folder": os.getcwd(), "environment": dict(os.environ), "executable": sys.argv[0]}
+    wanted["files"] = files = inherited()
     asked = marshal.dumps(wanted)
     connection = connected(seed())
-    streams = b"".join(number.to_bytes(4, sys.byteorder) for number in (0, 1, 2))
+    handed = b"".join(number.to_bytes(4, sys.byteorder) for number in files)
     head = [len(asked).to_bytes(4, "big")]
-    connection.sendmsg(head, [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)])
+    connection.sendmsg(head, [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, handed)])
     connection.sendall(asked)
     for number in (_signal.SIGTERM, _signal.SIGINT):  # for the program
         _signal.signal(number, lambda number, frame: connection.sendall(bytes([number])))

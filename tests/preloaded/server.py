@@ -1,13 +1,17 @@
 """Forks once per connection; the child becomes the program that was asked for. Executed under the name <preloaded>.
 
-What is not as in a new interpreter: PyTorch's and NumPy's modules are there; the environment variables that those, or
-Python itself, read at their start have no effect; other file descriptors than the standard ones are not handed on;
-`/proc` shows the command and environment of this process. A program whose client is killed is killed.
+What is not as in a new interpreter: PyTorch's and NumPy's modules are there, and those of SLOW; the environment
+variables that those, or Python itself, read at their start have no effect; `/proc` shows the command and environment of
+this process, which is the parent. A program whose client is killed is killed. What it starts by `multiprocessing` is a
+fork as well.
 """
 
 import atexit
+import fcntl
 import gc
+import inspect
 import marshal
+import multiprocessing.spawn
 import os
 import random
 import runpy
@@ -25,6 +29,9 @@ import torch._dynamo
 import torch._inductor.compile_fx
 import torch.distributed.run
 import torch.utils.data
+
+FILES = 250  # that a program is started with; the system hands on 253 at once
+SLOW = {b"sklearn": "sklearn.model_selection", b"lightning": "lightning"}  # what is imported for programs that name it
 
 
 def serve(path):
@@ -45,6 +52,7 @@ def serve(path):
             elif found is listening:
                 connection, _ = listening.accept()
                 asked = received(connection)
+                prepare(asked[0])
                 number = os.fork()
                 if not number:
                     return asked
@@ -58,11 +66,21 @@ def serve(path):
 
 
 def received(connection):
-    head, streams, _, _ = socket.recv_fds(connection, 4, 3)
+    head, files, _, _ = socket.recv_fds(connection, 4, FILES)
     data = b""
     while len(data) < int.from_bytes(head, "big"):
         data += connection.recv(1 << 16)
-    return marshal.loads(data), streams
+    return marshal.loads(data), files
+
+
+def prepare(asked):
+    """Imports, once for all programs, what the one that is asked for is about to import."""
+    with suppress(OSError), open(os.path.join(asked["folder"], asked["argv"][0]), "rb") as program:
+        text = program.read()
+        for word in [word for word in SLOW if word in text]:
+            with suppress(ImportError):
+                __import__(SLOW.pop(word))
+        gc.freeze()
 
 
 def pass_on(connection, number):
@@ -81,17 +99,25 @@ def answer(process, number, connection):
     connection.close()
 
 
-def become(asked, streams):
+def put(files, numbers):
+    """Gives files the numbers that they have in the client, and closes all others."""
+    aside = [fcntl.fcntl(file, fcntl.F_DUPFD, 512) for file in files]
+    os.closerange(0, 512)
+    for file, number in zip(aside, numbers, strict=True):
+        os.dup2(file, number)
+    os.closerange(512, 1024)
+
+
+def become(asked, files):
     os.setsid()
     os.environ.clear()
     os.environ.update(asked["environment"])
     os.chdir(asked["folder"])
-    for number, opened in enumerate(streams):
-        os.dup2(opened, number)
+    put(files, asked["files"])
     sys.stdin, sys.stdout = open(0, closefd=False), open(1, "w", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115
-    os.closerange(3, 256)
     sys.executable = asked["executable"]
+    multiprocessing.spawn.set_executable(sys.executable)
     random.seed()
     numpy.random.seed()
     torch.seed()
@@ -102,6 +128,8 @@ def become(asked, streams):
     folders = [folder for folder in os.environ.get("PYTHONPATH", "").split(os.pathsep) if folder]
     sys.path[1:1] = folders
     customize(folders)
+    # `inspect` would look for the modules of these among all, for each frame of each stack that the launchers record.
+    inspect.modulesbyfile.update({"<preloaded>": "__main__", "<string>": "__main__", "<frozen runpy>": "runpy"})
     if first == "-m":
         sys.argv = rest
         return lambda: runpy.run_module(rest[0], run_name="__main__", alter_sys=True)

@@ -25,11 +25,8 @@ pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="the real thin
 
 @pytest.fixture(autouse=True)
 def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
     with stand_in(monkeypatch):
         yield
-    torch.set_num_threads(threads)
 
 
 def answers(name: str, **options: object) -> list[dict[str, object]]:

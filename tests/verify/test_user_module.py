@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import jsonschema
@@ -30,15 +29,9 @@ SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "schemas" / "evidence.
 
 
 @pytest.fixture(autouse=True)
-def one_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What varies is planted; small layers are faster so, on a busy machine above all."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+def left_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(Path.cwd())
     monkeypatch.setattr(sys, "path", list(sys.path))
-    yield
-    torch.set_num_threads(before)
 
 
 def measured(kind: str, direction: str = "") -> Measurement:

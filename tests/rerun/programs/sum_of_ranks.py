@@ -13,7 +13,7 @@ def join(rank, folder):
     dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=2)
 
 
-if len(sys.argv) > 1:  # the other rank, which is not observed: -I ignores PYTHONPATH
+if len(sys.argv) > 1:  # the other rank, which is not observed: it has no PYTHONPATH
     join(1, sys.argv[1])
     for _ in range(3):
         dist.all_reduce(torch.tensor([float(os.urandom(1)[0])]))
@@ -21,7 +21,8 @@ if len(sys.argv) > 1:  # the other rank, which is not observed: -I ignores PYTHO
 
 torch.manual_seed(0)
 with tempfile.TemporaryDirectory() as folder:
-    other = subprocess.Popen([sys.executable, "-I", __file__, folder])
+    bare = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    other = subprocess.Popen([sys.executable, __file__, folder], env=bare)
     join(0, folder)
     model = nn.Linear(1, 1)
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-6)

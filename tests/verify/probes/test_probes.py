@@ -78,14 +78,6 @@ def deterministic() -> Iterator[None]:
         torch.use_deterministic_algorithms(False)
 
 
-@pytest.fixture
-def two_threads() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row["id"])
 def test_the_probe_of_a_row_exists_or_it_says_why_there_is_none(row: Mapping[str, Any]) -> None:
     assert ("probe" in row) != ("unprobed" in row)
