@@ -104,6 +104,21 @@ def address(site: Path) -> Iterator[str]:
     server.shutdown()
 
 
+TORN = r"""() => {
+  const torn = [];
+  for (const code of document.querySelectorAll("article :not(pre) > code")) {
+    const texts = document.createTreeWalker(code, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) for (const { 0: word, index } of texts.currentNode.data.matchAll(/-\S*/g)) {
+      const range = document.createRange();
+      range.setStart(texts.currentNode, index);
+      range.setEnd(texts.currentNode, index + word.length);
+      if (new Set([...range.getClientRects()].map((line) => line.top)).size > 1) torn.push(code.textContent);
+    }
+  }
+  return torn;
+}"""
+
+
 def column(table: Locator, number: int) -> list[str]:
     return table.locator(f"tbody tr td:nth-child({number})").all_inner_texts()
 
@@ -128,6 +143,16 @@ def test_in_a_browser(address: str) -> None:
         assert column(table, 1) == sorted(rules, reverse=True), "titles of groups go when rows are sorted"
 
         page.set_viewport_size({"width": DESK, "height": 800})
-        page.locator("[data-md-component=search-query]").fill("TRP201")
+        page.locator("[data-md-component=search-query]").press_sequentially("TRP201")  # it looks when a key goes up
         page.locator(".md-search-result__link").first.wait_for()
         assert "TRP201" in str(page.locator(".md-search-result__link").first.get_attribute("href"))
+
+
+@needs_chromium
+@pytest.mark.parametrize("path", ["", "pipelines/", "configuration/", "rerun/"])
+def test_no_option_is_torn_on_a_phone(address: str, path: str) -> None:
+    with opened() as page:
+        page.goto(f"{address}/{path}")
+        assert fits(page)
+        assert page.locator("article :not(pre) > code", has_text="-").count() > 0
+        assert page.evaluate(TORN) == []

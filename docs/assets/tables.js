@@ -1,5 +1,6 @@
 // A table is sorted by a column when its head is clicked, the other way round the second time. Rows that are titles of those
-// below them then say nothing, and go. A long name in a narrow column breaks after a dot or an underscore.
+// below them then say nothing, and go. A long name in a narrow column breaks after a dot or an underscore, and an option, or
+// another short word with hyphens, nowhere.
 for (const table of document.querySelectorAll("article table")) {
   const heads = [...table.querySelectorAll("th")];
   heads.forEach((head, column) => {
@@ -20,7 +21,11 @@ for (const table of document.querySelectorAll("article table")) {
     head.addEventListener("keydown", (event) => event.key === "Enter" && sort());
   });
 }
-for (const code of document.querySelectorAll("article td code")) {
-  const [first, ...rest] = code.textContent.split(/(?<=[._])/);
-  code.replaceChildren(first, ...rest.flatMap((part) => [document.createElement("wbr"), part]));
+const LONGEST = 36; // letters of a word that a phone shows on one line
+const pieces = (text) => text.split(/(?<=[._])/).flatMap((part) => [part, document.createElement("wbr")]).slice(0, -1);
+const whole = (word) => Object.assign(document.createElement("span"), { className: "whole", textContent: word });
+for (const code of document.querySelectorAll("article :not(pre) > code")) {
+  const isWhole = (word) => word.includes("-") && word.length <= LONGEST;
+  const written = (word) => (isWhole(word) ? [whole(word)] : code.closest("td") ? pieces(word) : [word]);
+  code.replaceChildren(...code.textContent.split(/(\s+)/).flatMap(written));
 }

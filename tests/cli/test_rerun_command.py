@@ -38,6 +38,7 @@ PYTHON = sys.executable  # which `forks` replaces
         (["--", "no-such-command"], "no such program: no-such-command"),
         (["--pin", "rngs", "train.py"], "no 'rngs'; there are rng, hash, listing, time, entropy"),
         (["--record", "a", "--prove", "train.py"], "--record and --prove do not go together"),
+        (["--record", "a", "--html", "b", "train.py"], "--record and --html do not go together"),
         (["--isolated", "--config", "pyproject.toml", "train.py"], "--isolated and --config do not go together"),
     ],
 )
@@ -176,6 +177,10 @@ def test_safe_fixes_are_proven_on_a_copy(project: Path, run: Run) -> None:
     assert done.exit_code == 0, done.output
     assert "verdict               PARTED    IDENTICAL" in done.stdout
     assert (project / "program.py").read_bytes() == before
+    done = run("rerun", "--prove", "--output-format", "json", "--html", "page.html", "program.py")
+    report = json.loads(done.stdout)
+    assert (done.exit_code, report["verdict"], report["with_fixes"]["verdict"]) == (0, "PARTED", "IDENTICAL")
+    assert "With 1 safe fix</h2>" in (project / "page.html").read_text(encoding="utf-8")
 
 
 def test_no_cuda_device_is_told_before_anything_runs(run: Run, project: Path) -> None:

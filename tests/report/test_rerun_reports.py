@@ -13,6 +13,7 @@ import pytest
 from browser import DESK, PHONE, fits, needs_chromium, opened
 from rerun.outcomes import IDENTICAL, PARTED, SOURCE
 from torchrepro_lint.report import rerun_html, rerun_json, rerun_text
+from torchrepro_lint.rerun.results import Proof
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs/schemas/rerun.schema.json").read_text(encoding="utf-8"))
 
@@ -67,6 +68,19 @@ def test_json_is_as_the_schema_says() -> None:
         document = json.loads("".join(rerun_json.render(outcome)))
         jsonschema.validate(document, SCHEMA)
         assert document["schema"] == 1
+
+
+def test_what_safe_fixes_change_is_part_of_the_json_and_of_the_page(root: Path) -> None:
+    proof = Proof(IDENTICAL, 3, root)
+    document = json.loads("".join(rerun_json.render(PARTED, proof)))
+    jsonschema.validate(document, SCHEMA)
+    assert (document["verdict"], document["with_fixes"]["verdict"]) == ("PARTED", "IDENTICAL")
+    assert document["with_fixes"]["fixes"] == 3
+    page = "".join(rerun_html.render(PARTED, root, proof))
+    assert "<h2>With 3 safe fixes</h2><p class=identical>IDENTICAL over 8 steps" in page
+    left = "".join(rerun_html.render(PARTED, root, replace(proof, outcome=PARTED)))
+    assert left.count("<li class=left>") == len(PARTED.causes)
+    jsonschema.validate(json.loads("".join(rerun_json.render(PARTED, replace(proof, outcome=PARTED)))), SCHEMA)
 
 
 def test_the_page_escapes_what_comes_from_the_program_and_needs_no_network(root: Path) -> None:

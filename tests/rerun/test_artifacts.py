@@ -98,6 +98,16 @@ def test_a_number_among_the_arguments_is_an_input_and_its_effect_no_operation_th
     assert parting.what is What.SCALAR
 
 
+def test_the_default_generator_is_itself_also_where_it_is_handed_over(tmp_path: Path) -> None:
+    """As random_split does: the dispatcher wraps it anew, so that it is another object each time."""
+    with traced(tmp_path):
+        torch.randperm(4)
+        torch.randperm(4, generator=torch.default_generator)
+        torch.randperm(4, generator=torch.Generator())
+    states = [e.data[8] for e in events(tmp_path) if e.kind == "o" and e.data[2] == "aten::randperm"]
+    assert [type(state) for state in states] == [str, str, list]  # a list: the program's own
+
+
 _LOADER = """
 import torch, time, sys
 from torch.utils.data import DataLoader, Dataset

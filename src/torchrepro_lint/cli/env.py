@@ -53,7 +53,7 @@ def env(save: Path | None, compare: Path | None, output_format: str) -> int:
     """
     if save and compare:
         raise click.UsageError("--save and --compare: one at a time")
-    from torchrepro_lint.cli.streams import as_utf8, write
+    from torchrepro_lint.cli.streams import as_utf8, complain, write
     from torchrepro_lint.report.environment import drift_json, drift_text, manifest_json, manifest_text
     from torchrepro_lint.verify.environment import drift, manifest
 
@@ -61,6 +61,8 @@ def env(save: Path | None, compare: Path | None, output_format: str) -> int:
     now = manifest()
     if save is not None:
         destination.save(save, now, "--save")
+        if save != destination.STDOUT:
+            complain(f"saved in {save}")
         return SAME
     if output_format == "json":
         as_utf8()

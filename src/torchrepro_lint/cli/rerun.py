@@ -20,7 +20,7 @@ from torchrepro_lint.cli.help import Command, Option
 
 if TYPE_CHECKING:
     from torchrepro_lint.engine import Result
-    from torchrepro_lint.rerun.results import Outcome
+    from torchrepro_lint.rerun.results import Outcome, Proof
     from torchrepro_lint.rerun.session import Plan, Session
     from torchrepro_lint.settings import SettingsResolver
 
@@ -77,7 +77,7 @@ _output = partial(_option, section="Output")
 )
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="PROGRAM [ARGUMENTS]...")
 @_what("-m", "module", metavar="MODULE", help="Run a module, as `python -m` does, instead of a file.")
-@_what("--prove", is_flag=True, help="Run a copy with the safe fixes too, and show what they change.")
+@_what("--prove", is_flag=True, help="Run a copy with the safe fixes too, which then decides the exit code.")
 @_how("--steps", type=click.IntRange(1), metavar="N", help="Stop each process after so many optimizer steps.")
 @_how(
     "--pairs",
@@ -155,7 +155,8 @@ def _command(words: tuple[str, ...], module: str | None) -> tuple[str, ...]:
 
 
 def _refuse_contradictions(options: dict[str, Any]) -> None:
-    for one, other in (("record", "against"), ("record", "prove"), ("against", "prove"), ("isolated", "config")):
+    alone = (("record", name) for name in ("against", "prove", "html"))
+    for one, other in (*alone, ("against", "prove"), ("isolated", "config")):
         if options[one] and options[other]:
             raise click.UsageError(f"--{one} and --{other} do not go together")
     unknown = [pin for pin in _pins(options) if pin not in _PINS]
@@ -229,8 +230,10 @@ def _done(plan: Plan, options: dict[str, Any]) -> int:
     outcome, session = _outcome(plan)
     outcome = replace(outcome, notes=(*outcome.notes, *drifted))
     outcome = _joined(outcome, session, options)
-    _show(outcome, options)
-    return _proved(plan, outcome, session, options) if options["prove"] else _exit_code(outcome)
+    _tell(outcome, options)
+    proof = _proof(plan, session, options) if options["prove"] else None
+    _write(outcome, proof, options)
+    return _exit_code(outcome if proof is None else proof.outcome)
 
 
 def _recorded(plan: Plan, path: Path) -> int:
@@ -276,21 +279,16 @@ def _with_recording(plan: Plan, path: Path | None) -> tuple[Plan, tuple[str, ...
     return replace(plan, against=recorded.streams), tuple(changed)
 
 
-def _proved(plan: Plan, before: Outcome, session: Session, options: dict[str, Any]) -> int:
-    """Rerun a copy with the safe fixes, and show both outcomes beside each other."""
-    from torchrepro_lint.cli import streams
-    from torchrepro_lint.report import rerun_text
+def _proof(plan: Plan, session: Session, options: dict[str, Any]) -> Proof:
+    """Rerun a copy with the safe fixes."""
     from torchrepro_lint.rerun.joining import files_that_ran, paths
     from torchrepro_lint.rerun.proving import fixed_copy
+    from torchrepro_lint.rerun.results import Proof
 
     files = paths(files_that_ran(session.streams, plan.root))
     fixed = fixed_copy(plan.root, files, plan.folder / "fixed", _resolver(options))
     outcome, again = _outcome(replace(plan, root=fixed.root, folder=plan.folder / "after"))
-    outcome = _joined(outcome, again, options)
-    streams.write(
-        rerun_text.comparison(before, outcome, fixed.fixed, fixed.root, streams.wants_color(options["color"]))
-    )
-    return _exit_code(outcome)
+    return Proof(_joined(outcome, again, options), fixed.fixed, fixed.root)
 
 
 def _outcome(plan: Plan) -> tuple[Outcome, Session]:
@@ -342,19 +340,29 @@ def _resolver(options: dict[str, Any]) -> SettingsResolver:
     return SettingsResolver(cards.codes(), isolated=options["isolated"], config=options["config"])
 
 
-def _show(outcome: Outcome, options: dict[str, Any]) -> None:
+def _tell(outcome: Outcome, options: dict[str, Any]) -> None:
+    """Show a person at once what is known, before more is run."""
+    from torchrepro_lint.cli import streams
+    from torchrepro_lint.report import rerun_text
+
+    if options["output_format"] == "text":
+        streams.write(rerun_text.render(outcome, Path.cwd(), streams.wants_color(options["color"])))
+
+
+def _write(outcome: Outcome, proof: Proof | None, options: dict[str, Any]) -> None:
+    """The page, and what is shown when all has been run."""
     from torchrepro_lint.cli import streams
     from torchrepro_lint.report import rerun_json, rerun_text
 
     if options["html"] is not None:
         from torchrepro_lint.report import rerun_html
 
-        streams.write_file(options["html"], rerun_html.render(outcome, Path.cwd()), "--html")
+        streams.write_file(options["html"], rerun_html.render(outcome, Path.cwd(), proof), "--html")
     if options["output_format"] == "json":
         streams.as_utf8()
-        streams.write(rerun_json.render(outcome))
-    else:
-        streams.write(rerun_text.render(outcome, Path.cwd(), streams.wants_color(options["color"])))
+        streams.write(rerun_json.render(outcome, proof))
+    elif proof is not None:
+        streams.write(rerun_text.comparison(outcome, proof, streams.wants_color(options["color"])))
 
 
 def _exit_code(outcome: Outcome) -> int:

@@ -13,17 +13,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torchrepro_lint.report.rerun_source import lines_around
-from torchrepro_lint.report.rerun_words import compared, findings_line, headline, lines_of, title
+from torchrepro_lint.report.rerun_words import compared, findings_line, fixes, headline, lines_of, title
 
 if TYPE_CHECKING:
-    from torchrepro_lint.rerun.results import Cause, Outcome, Step
+    from torchrepro_lint.rerun.results import Cause, Outcome, Proof, Step
 
 _AROUND = 3  # lines of source above and below a cause
 _CELLS = 400  # of the strip: of more steps, each cell stands for several
 _WIDTH, _HEIGHT = 600, 160
 
 
-def render(outcome: Outcome, root: Path) -> Iterator[str]:
+def render(outcome: Outcome, root: Path, proof: Proof | None = None) -> Iterator[str]:
     """The whole page; source lines are read below `root`."""
     yield "<!doctype html>\n<html lang=en><meta charset=utf-8>\n"
     yield "<meta name=viewport content='width=device-width, initial-scale=1'>\n"
@@ -34,6 +34,7 @@ def render(outcome: Outcome, root: Path) -> Iterator[str]:
     yield from _strip(outcome.curve)
     yield from _curves(outcome.curve)
     yield from _causes(outcome, root)
+    yield from _proved(proof) if proof is not None else ()
     yield from _findings(outcome)
     yield from (f"<p class=note>{escape(note)}</p>\n" for note in outcome.notes)
     yield f"</main>\n<script>{_asset('rerun.js')}</script>\n</html>\n"
@@ -88,6 +89,17 @@ def _causes(outcome: Outcome, root: Path) -> Iterator[str]:
         yield f"<li class=cause data-kind={cause.kind.value}><h3>{escape(title(cause))}</h3>\n"
         yield from _source(cause, root)
         yield f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines_of(cause))}</ul></li>\n"
+    yield "</ol></section>\n"
+
+
+def _proved(proof: Proof) -> Iterator[str]:
+    """What a copy with the safe fixes does, and what still parts there."""
+    word = proof.outcome.verdict.value.lower()
+    yield f"<section><h2>With {fixes(proof)}</h2><p class={word}>{escape(headline(proof.outcome))}</p>\n<ol>\n"
+    for cause in proof.outcome.causes:
+        yield f"<li class=left><h3>{escape(title(cause))}</h3>\n"
+        yield from _source(cause, proof.root)
+        yield "</li>\n"
     yield "</ol></section>\n"
 
 

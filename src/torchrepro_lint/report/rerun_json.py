@@ -10,22 +10,30 @@ from torchrepro_lint.report import escaping
 from torchrepro_lint.report.rerun_words import bound, recall
 
 if TYPE_CHECKING:
-    from torchrepro_lint.rerun.results import Cause, Outcome
+    from torchrepro_lint.rerun.results import Cause, Outcome, Proof
     from torchrepro_lint.rerun.streams import Place
 
 SCHEMA = 1
 
 
-def render(outcome: Outcome) -> Iterator[str]:
+def render(outcome: Outcome, proof: Proof | None = None) -> Iterator[str]:
     """The whole document."""
-    yield escaping.as_json(as_json(outcome)) + "\n"
+    yield escaping.as_json(as_json(outcome, proof)) + "\n"
 
 
-def as_json(outcome: Outcome) -> dict[str, Any]:
+def as_json(outcome: Outcome, proof: Proof | None = None) -> dict[str, Any]:
     """The document as data."""
+    return {"schema": SCHEMA, **_report(outcome), "with_fixes": None if proof is None else _with_fixes(proof)}
+
+
+def _with_fixes(proof: Proof) -> dict[str, Any]:
+    told = _report(proof.outcome)
+    return {"fixes": proof.fixes, **{key: told[key] for key in ("verdict", "reason", "first_different_step", "causes")}}
+
+
+def _report(outcome: Outcome) -> dict[str, Any]:
     predicted, causes = recall(outcome)
     return {
-        "schema": SCHEMA,
         "verdict": outcome.verdict.value,
         "reason": outcome.reason,
         "command": list(outcome.command),

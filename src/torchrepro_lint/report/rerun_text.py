@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 from torchrepro_lint.report.escaping import visible
 from torchrepro_lint.report.rerun_source import lines_around
-from torchrepro_lint.report.rerun_words import compared, findings_line, headline, lines_of, recall, title
-from torchrepro_lint.report.summary import counted
+from torchrepro_lint.report.rerun_words import compared, findings_line, fixes, headline, lines_of, recall, title
 from torchrepro_lint.report.terminal import Paint
 
 if TYPE_CHECKING:
-    from torchrepro_lint.rerun.results import Cause, Outcome
+    from torchrepro_lint.rerun.results import Cause, Outcome, Proof
 
 _CAUSES = 4  # that are told in full
 _TAIL = 20  # lines of the output of a program that failed
@@ -37,10 +36,11 @@ def render(outcome: Outcome, root: Path, color: bool) -> Iterator[str]:
         yield f"  linter: {findings_line(outcome)}\n"
 
 
-def comparison(before: Outcome, after: Outcome, fixed: int, root: Path, color: bool) -> Iterator[str]:
+def comparison(before: Outcome, proof: Proof, color: bool) -> Iterator[str]:
     """What the safe fixes change: a table, and what still parts."""
+    after = proof.outcome
     rows = [
-        ("", "as it is", f"with {counted(fixed, 'safe fix').replace('fixs', 'fixes')}"),
+        ("", "as it is", f"with {fixes(proof)}"),
         ("verdict", before.verdict.value, after.verdict.value),
         ("first different step", *(_step(outcome) for outcome in (before, after))),
         ("causes", *(_kinds(outcome) for outcome in (before, after))),
@@ -53,7 +53,7 @@ def comparison(before: Outcome, after: Outcome, fixed: int, root: Path, color: b
     if after.causes:
         yield "\nWhat still parts:\n"
         for number, cause in enumerate(after.causes[:_CAUSES], 1):
-            yield from _cause(number, cause, root, Paint(color))
+            yield from _cause(number, cause, proof.root, Paint(color))
 
 
 def _step(outcome: Outcome) -> str:

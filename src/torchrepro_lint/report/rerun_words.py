@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from torchrepro_lint.report.summary import counted
 
 if TYPE_CHECKING:
-    from torchrepro_lint.rerun.results import Cause, Extent, Outcome
+    from torchrepro_lint.rerun.results import Cause, Extent, Outcome, Proof
 
 _TELLING = 0.5  # the largest share of differing runs whose exclusion says anything
 _NO_STEPS = ", without a step of an optimizer"
@@ -38,6 +38,11 @@ def headline(outcome: Outcome) -> str:
             return f"HIDDEN_BY_TRACING: {outcome.reason}"
         case verdict:
             return f"{verdict.value}: {(outcome.reason or '').splitlines()[0]}"
+
+
+def fixes(proof: Proof) -> str:
+    """How many safe fixes a copy has."""
+    return f"{proof.fixes} safe fix{'es' * (proof.fixes != 1)}"
 
 
 def _runs(outcome: Outcome) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 from torchrepro_lint.rerun.streams import Place
@@ -122,3 +123,13 @@ class Outcome:
     comparisons: int = 0
     digest: str | None = None
     environment: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What a rerun of a copy with the safe fixes came to: how many fixes, and the copy's folder that stands for the
+    current one."""
+
+    outcome: Outcome
+    fixes: int
+    root: Path

@@ -227,10 +227,10 @@ class Tracer(TorchDispatchMode):
 
     def _generator_state(self, generator: Any, args: Sequence[Any]) -> Any:
         """The state of the generator that an operation is about to draw from; in a list if it is the program's own."""
-        if generator is None or generator is torch.default_generator:
-            device = next((t.device.type for t in _tensors(list(args))), "cpu")
-            return self._recorder.generators.state("cuda" if device == "cuda" else "torch")
-        return [self._recorder.digests.tensor(generator.get_state())]
+        if generator is not None and not _is_default(generator):
+            return [self._recorder.digests.tensor(generator.get_state())]
+        device = next((t.device.type for t in _tensors(args)), "cpu") if generator is None else generator.device.type
+        return self._recorder.generators.state("cuda" if device == "cuda" else "torch")
 
     def _site(self) -> int:
         """The line of the user's code, for a backward operation that of its forward."""
@@ -244,6 +244,12 @@ class Tracer(TorchDispatchMode):
             self._forwards.clear()
         self._forwards.setdefault(torch._C._autograd._get_sequence_nr() - 1, here)
         return here
+
+
+def _is_default(generator: Any) -> bool:
+    """Whether it is PyTorch's own of its device. The dispatcher wraps it anew each time: only the address tells."""
+    defaults: tuple[Any, ...] = (torch.default_generator, *torch.cuda.default_generators)
+    return any(generator._cdata == default._cdata for default in defaults)
 
 
 def _has_no_bytes(tensor: torch.Tensor) -> bool:
