@@ -268,6 +268,29 @@ def test_settings_name_the_project_s_own_seeder(run: Run, program: Path) -> None
     assert bare["seeds"][0]["text"] == "torch.manual_seed(seed)"
 
 
+@pytest.mark.parametrize(
+    ("chosen", "state"),
+    [
+        ("1 if args.fixed else None", "conditional"),
+        ("None if args.fixed else 1", "seeded"),
+        ("1 if True else None", "seeded"),
+        ("None if True else 1", "unseeded"),
+    ],
+)
+def test_a_seed_that_an_option_chooses_is_there_by_default_or_not(
+    run: Run, project: Path, chosen: str, state: str
+) -> None:
+    (project / "train.py").write_text(
+        "import argparse\nimport torch\n\n\ndef main():\n"
+        "    parser = argparse.ArgumentParser()\n    parser.add_argument('--fixed', action='store_true')\n"
+        f"    args = parser.parse_args()\n    seed = {chosen}\n    if seed is not None:\n"
+        "        torch.manual_seed(seed)\n    torch.nn.Linear(1, 1)(x).backward()\n\n\n"
+        "if __name__ == '__main__':\n    main()\n"
+    )
+    (told,) = explained(run, "train.py")["programs"]
+    assert told["families"]["torch"]["state"] == state
+
+
 def test_color(run: Run, program: Path) -> None:
     assert "\x1b[1mmain.py:25:1  a program" in run("explain", "main.py", "--color", "always").stdout
 

@@ -93,8 +93,6 @@ def method(parent: ast.Attribute, use: Use[Shown], edges: Edges) -> Steps:
     if parent.attr == "iloc" and isinstance(outer, ast.Subscript):
         return decided(use, outer, "decides which item each index refers to")
     match use.method:
-        case None:
-            return STOP
         case "copy", call:
             return (use.at(call),)
         case name, call if use.state == "mapping":

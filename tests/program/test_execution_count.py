@@ -1,0 +1,26 @@
+"""How many times a function runs in one program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from small_project import SmallProject
+
+from torchrepro_lint.dataflow.execution_count import times
+
+
+@pytest.mark.parametrize(
+    ("called", "expected"),
+    [
+        ("run()", "once"),
+        ("Process(target=run).start()", "once"),
+        ("Pool(4).map(run, range(4))", "often"),
+        ("for fold in range(4):\n    run()", "often"),
+    ],
+)
+def test_what_another_file_does_with_a_function_counts(called: str, expected: str, tmp_path: Path) -> None:
+    train = f"from multiprocessing import Pool, Process\nfrom data import run\n{called}\n"
+    project = SmallProject(tmp_path, {"data.py": "def run(part=0):\n    op()\n", "train.py": train})
+    _, scope = project.call("op", "data.py")
+    assert times(project.program, scope) == expected
