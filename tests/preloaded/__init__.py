@@ -1,7 +1,7 @@
 """A Python that has imported PyTorch: most of the time of a small program would be that import.
 
 `PYTHON` takes the place of `sys.executable` for what only needs to run, not to start, as a user's program does. It is
-the command in `client.py`: it hands its arguments, environment, folder and standard streams to a process that has
+the command in `client.py`: it hands its arguments, environment, folder and open files to a process that has
 imported PyTorch, of which the program is a fork, and ends as the program ends. There is one such process for each hash
 seed that is asked for, started when it is first needed, shared by all that test at the same time. `server.py` says
 what a fork is not: where that matters, and for anything but a file, `-m` or `-c`, a new interpreter is started.
