@@ -10,7 +10,9 @@ import json
 import re
 import shlex
 import shutil
+import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,3 +110,16 @@ def test_the_verdict_the_line_and_the_rule(name: str, tmp_path: Path, rerun: Cal
         assert "line" not in wanted or cause["path"] == "train.py"
         if "rule" in wanted:
             assert wanted["rule"] in [finding["code"] for finding in cause["predicted_by"]], cause
+
+
+@pytest.mark.slow
+def test_a_spawned_worker_is_observed_in_an_interpreter_of_its_own(tmp_path: Path) -> None:
+    """As a user starts it: what `multiprocessing` spawns is no fork here, and observed all the same."""
+    pytest.importorskip("torch")
+    shutil.copy(PROGRAMS / "spawn_worker.py", tmp_path / "train.py")
+    command = [sys.executable, "-m", "torchrepro_lint", "rerun", "--record", "run.trr", "train.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    with zipfile.ZipFile(tmp_path / "run.trr") as recorded:
+        worker = [json.loads(line) for line in recorded.read("main.mp-1.jsonl").splitlines()]
+    assert [record["worker"] for record in worker if record["k"] == "ask"] == [0] * 4  # batches that it was asked for
