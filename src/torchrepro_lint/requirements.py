@@ -1,8 +1,8 @@
 """What a project asks for of a package, in its own lists of dependencies.
 
-Reads the tables of a `pyproject.toml` (standard and Poetry), `requirements*.txt`, the environment files of conda, the
-strings of a `setup.py`, all in one folder, and what its README says of PyTorch. Resolves nothing, and does not say what a
-specifier means.
+Reads the tables of a `pyproject.toml` (standard and Poetry), `requirements*.txt`, the environment files of conda and a
+`setup.py`, all in one folder; and what its README says of PyTorch. Resolves nothing, and does not say what a specifier
+means.
 """
 
 from __future__ import annotations
