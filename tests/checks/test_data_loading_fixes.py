@@ -400,3 +400,32 @@ def test_a_program_for_a_pytorch_of_long_ago_gets_no_generator(old: str, tmp_pat
     text = f"{HEAD}for batch in DataLoader(d, shuffle=True):\n    loss = net(batch)\n    {{}}\n"
     assert "generator=" not in fixed(tmp_path, "TRP201", text.format(old))
     assert "generator=" in fixed(tmp_path, "TRP201", text.format("total += loss.item()"))
+
+
+OWN_SEEDER = """\
+import random
+import torch
+from torch.utils.data import DataLoader
+
+START = 17
+
+
+def fix(seed):
+    random.seed(seed)
+    torch.manual_seed(seed)
+
+
+def main(data):
+    {above}
+    loader = DataLoader(data, shuffle=True)
+    {below}
+    train(loader)
+"""
+
+
+@pytest.mark.parametrize(
+    ("above", "below", "seed"), [("fix(21)", "", "21"), ("", "fix(START)", "START"), ("", "fix(21)", "0")]
+)
+def test_the_seed_that_a_function_of_the_project_is_given(above: str, below: str, seed: str, tmp_path: Path) -> None:
+    text = fixed(tmp_path, "TRP201", OWN_SEEDER.format(above=above, below=below))
+    assert f"generator=torch.Generator().manual_seed({seed})" in text

@@ -537,6 +537,26 @@ if __name__ == "__main__":
 """
 
 
+AS_THEY_LOAD = """
+
+class Samples(torch.utils.data.Dataset):
+    def __init__(self, change):
+        self.change = change
+
+    def __getitem__(self, index):
+        return self.change(torch.ones(4))
+
+
+def train(rank):
+    loader = torch.utils.data.DataLoader(Samples(noisy))
+"""
+
+
+def test_ranks_keep_the_noise_of_a_function_that_their_data_set_is_given(tmp_path: Path) -> None:
+    text = NUMBERED.replace("noisy(batch)", "batch").replace("\n\ndef train(rank):\n", AS_THEY_LOAD)
+    assert fixes(tmp_path, text.format(draw="np.random.normal(0, 1, 4)")) == [False]
+
+
 @pytest.mark.parametrize(("draw", "fixed"), [("np.random.normal(0, 1, 4)", False), ("1", True)])
 def test_ranks_that_the_program_numbers_keep_their_noise(draw: str, fixed: bool, tmp_path: Path) -> None:
     assert fixes(tmp_path, NUMBERED.format(draw=draw)) == [fixed]

@@ -106,7 +106,7 @@ def _in_process(program: Program, seeding: Seeding, found: Unseeded, process: Sc
     if any(scope.facts.parents.get(site) is not None for site, scope in sites):
         return ()
     families = _families(program, seeding, found, process)
-    ranks = rank_seed(seeding, process, program)
+    ranks = rank_seed(seeding, process, program, found.draws.values())
     works = list(_works(seeding, found, process, families))
     place = _place(beginnings(process, _body(process), works, program), program)
     return _seeded(program, seeding, place, families, ranks)
@@ -119,14 +119,15 @@ def _in_program(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Ed
     scope, body = (entry.function, _body(entry.function)) if entry.function else (facts.scope, facts.tree.body)
     levels = list(beginnings(scope, body, works, program))
     is_for_guard = entry.function is None and facts.guard is not None and starts_processes(seeding, program)
-    begun = (w.chain[0].node for w in found.draws.values() if w.process is None and w.chain)
-    if is_for_guard and not all(facts.guard in facts.ancestors(node) for node in begun):
+    begun = [w.chain[0].node for w in found.draws.values() if w.process is None and w.chain]
+    if is_for_guard and any(all(above is not facts.guard for above in facts.ancestors(node)) for node in begun):
         return ()  # a process that starts afresh runs the rest of the module again, and would draw the same
     if facts.guard is not None and (is_for_guard or levels[0].statement is facts.guard):
         levels = list(beginnings(facts.scope, facts.guard.body, works, program))
         if levels[0].statement is None:
             levels = [Beginning(facts.scope, facts.guard.body, facts.guard.body[0])]
-    return _seeded(program, seeding, _place(levels, program), families, rank_seed(seeding, None, program))
+    ranks = rank_seed(seeding, None, program, found.draws.values())
+    return _seeded(program, seeding, _place(levels, program), families, ranks)
 
 
 def _body(function: Scope) -> Sequence[ast.stmt]:

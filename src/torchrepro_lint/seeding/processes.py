@@ -49,11 +49,14 @@ class RankSeed(NamedTuple):
         return self.added if seed == "0" else added(seed, self.added)
 
 
-def rank_seed(seeding: Seeding, process: Scope | None, program: Program) -> RankSeed | None:
-    """How the seed of a process depends on its rank; None where a person has to decide."""
+def rank_seed(
+    seeding: Seeding, process: Scope | None, program: Program, missing: Collection[Witness] = ()
+) -> RankSeed | None:
+    """How the seed of a process depends on its rank; None where a person has to decide. `missing` are draws that are
+    not seeded, some of which loaders alone lead to."""
     rank = _rank_of_process(seeding, process, program) if process is not None else _rank_in_group(seeding, program)
     if rank is None or not (_draws_apart(seeding, program) or _shuffles_apart(seeding, program)):
-        is_open = rank is not None and (rank.added or rank.is_out_of_reach) and _is_undecided(seeding, program)
+        is_open = rank is not None and (rank.added or rank.is_out_of_reach) and _is_undecided(seeding, missing, program)
         return None if is_open else RankSeed()
     return None if not rank.added or _agrees(seeding, program) else rank
 
@@ -148,7 +151,7 @@ def _agrees(seeding: Seeding, program: Program) -> bool:
     )
 
 
-def _is_undecided(seeding: Seeding, program: Program) -> bool:
+def _is_undecided(seeding: Seeding, missing: Collection[Witness], program: Program) -> bool:
     """Whether ranks draw what they may have to share or to keep apart: samples that a function draws once, and of which
     no data set is made, or what the model that they train draws out of sight."""
     if any(_may_build(step.node) for step in opaque(seeding, program)):
@@ -156,7 +159,8 @@ def _is_undecided(seeding: Seeding, program: Program) -> bool:
     made_up = any(True for _ in seeding.calls("TensorDataset"))
     return not made_up and any(
         not _is_for_each_sample(draw.scope, program) and not _is_repeated(draw.node, draw.scope, program)
-        for draw in _samples(seeding, program)
+        for draw in (*_samples(seeding, program), *(w.draw for w in missing if w.draw.kind == "sample"))
+        if not is_besides(draw)
     )
 
 
