@@ -429,3 +429,10 @@ def main(data):
 def test_the_seed_that_a_function_of_the_project_is_given(above: str, below: str, seed: str, tmp_path: Path) -> None:
     text = fixed(tmp_path, "TRP201", OWN_SEEDER.format(above=above, below=below))
     assert f"generator=torch.Generator().manual_seed({seed})" in text
+
+
+def test_a_comment_that_heads_the_body_of_a_loop_stays_apart(tmp_path: Path) -> None:
+    text = f"{HEAD}from torch.utils.data.distributed import DistributedSampler\nsampler = DistributedSampler(d)\n"
+    text += "loader = DataLoader(d, sampler=sampler)\nfor epoch in range(9):\n\n    # train\n    for b in loader:\n"
+    text += "        net(b).backward()\n"
+    assert "\n\n    sampler.set_epoch(epoch)\n\n    # train\n" in fixed(tmp_path, "TRP301", text)
