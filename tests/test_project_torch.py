@@ -73,6 +73,20 @@ def test_environments(tmp_path: Path, environment: str, wanted: str | None) -> N
     assert project_torch(tmp_path) == wanted
 
 
+@pytest.mark.parametrize(
+    ("setup", "wanted"),
+    [
+        ("setup(name='x', install_requires=['numpy', 'torch>=1.2,<1.5'])", ">=1.2,<1.5"),
+        ("setup(install_requires=['torchvision==0.3', 'torch==1.2'])", "==1.2"),
+        ('install_requires = [\n    "torchvision==0.3",\n    "torch==1.1.0",\n]\n', "==1.1.0"),
+        ("from torch.utils import cpp_extension\n# 'torch==1.0'\nsetup(install_requires=['torch', 'torch.x>3'])", None),
+    ],
+)
+def test_setup_py(tmp_path: Path, setup: str, wanted: str | None) -> None:
+    (tmp_path / "setup.py").write_text(setup)
+    assert project_torch(tmp_path) == wanted
+
+
 def test_pyproject_goes_first_and_the_plain_requirements_next(tmp_path: Path) -> None:
     assert project_torch(tmp_path) is None
     (tmp_path / "requirements-dev.txt").write_text("torch==2.0\n")
@@ -90,6 +104,10 @@ def test_pyproject_goes_first_and_the_plain_requirements_next(tmp_path: Path) ->
         ("Tested with Python 3.6 and [PyTorch](https://pytorch.org) v1.0.1, torchvision 0.2", ">=1.0.1"),
         ("```\npip install torch==1.4.0 torchvision==0.5.0\n```", ">=1.4.0"),
         ("* pytorch (>= 0.4 or 1.2)\n* pytorch-lightning 1.1\n", ">=0.4"),
+        ("Pytorch version: 1.1.0", ">=1.1.0"),
+        ("PyTorch版本 1.2，Python 3.6", ">=1.2"),
+        ("* PyTorch：0.4.0\n* CUDA：9.0", ">=0.4.0"),
+        ("![](https://img.shields.io/badge/PyTorch-1.4-red)", ">=1.4"),
         ("PyTorch 1.9 or later; wheels for torch-2.12", None),
         ("Wheels are there for PyTorch 1.4.0, PyTorch 1.5.0 and PyTorch 2.8.0", None),
         ("The model has 1.2 million weights. PyTorch is needed.\n1.3 times faster\ntorchaudio 0.7", None),

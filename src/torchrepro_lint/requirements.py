@@ -1,7 +1,8 @@
 """What a project asks for of a package, in its own lists of dependencies.
 
-Reads the tables of a `pyproject.toml` (standard and Poetry), `requirements*.txt` and the environment files of conda in
-one folder, and what its README says of PyTorch. Resolves nothing, and does not say what a specifier means.
+Reads the tables of a `pyproject.toml` (standard and Poetry), `requirements*.txt`, the environment files of conda and a
+`setup.py`, all in one folder; and what its README says of PyTorch. Resolves nothing, and does not say what a specifier
+means.
 """
 
 from __future__ import annotations
@@ -26,12 +27,14 @@ _CHANNEL = r"[\w./-]+::"
 _CONDA_EXACT = r"={1,2}\s*(?P<version>\d+(?:\.\d+)*)(?P<more>\.\*|\*)?(?:=\S+)?"
 _POETRY_RANGE = r"(?P<sign>\^|~(?!=))\s*(?P<version>\d+(?:\.\d+)*)"
 
-_MAX_README = 200_000  # bytes
+_MAX_READ = 200_000  # bytes of a README or a setup.py
 _RELEASE = r"(?<![\w.])v?([012]\.\d{1,2}(?:\.\d{1,2})?)(?!\.?\d)"
-_TORCH = r"(?<![\w/-])(?:[Pp]y)?[Tt]orch"
+_TORCH = r"(?:(?<![\w/-])|(?<=badge/))(?:[Pp]y)?[Tt]orch"
 _LINK = r"\]\([^)\s]{0,100}\)"
-# `1.1.0 <= PyTorch`, `[PyTorch](https://pytorch.org) version 1.4`
-_IN_README = rf"{_RELEASE} ?(?:<=?|=<|≤) ?{_TORCH}\b|{_TORCH}(?:{_LINK})?[^\w\n]{{0,9}}(?:[Vv]ersion )?{_RELEASE}"
+_WORD = r"(?:(?:[Vv]ersions?|版本)[^\w\n]{0,9})?"
+# `1.1.0 <= PyTorch`, `[PyTorch](https://pytorch.org) version: 1.4`, `img.shields.io/badge/PyTorch-1.4-red`
+_IN_README = rf"{_RELEASE} ?(?:<=?|=<|≤) ?{_TORCH}\b|{_TORCH}(?:{_LINK})?[^\w\n]{{0,9}}{_WORD}{_RELEASE}"
+_IN_SETUP = r"[\"'](torch[^\"']{0,200})[\"']"
 
 Refused = Callable[[Path, str], None]
 
@@ -95,6 +98,14 @@ def of_environments(folder: Path, refused: Refused = lambda path, reason: None) 
             yield from _in_environment(path, line.strip())
 
 
+def of_setup(folder: Path) -> Iterator[Requirement]:
+    """What the requirement strings of a `setup.py` ask for of torch."""
+    path = folder / "setup.py"
+    for line in _start_of(path).splitlines():
+        for text in re.findall(_IN_SETUP, "" if line.lstrip().startswith("#") else line):
+            yield from _requirement(path, text)
+
+
 def torch_of_readme(folder: Path) -> list[str]:
     """The releases of PyTorch that the READMEs of a folder speak of, such as `1.4.0`."""
     texts = (
@@ -105,7 +116,7 @@ def torch_of_readme(folder: Path) -> list[str]:
 
 def _start_of(path: Path) -> str:
     try:
-        return read_start(path, _MAX_README).decode("utf-8", errors="replace")
+        return read_start(path, _MAX_READ).decode("utf-8", errors="replace")
     except OSError:
         return ""
 

@@ -359,3 +359,80 @@ def test_a_line_that_grows_too_long_is_broken_as_a_formatter_does(
     width = 75 if code == "TRP201" else 70 if "if nn" in before else 62
     (tmp_path / ".flake8").write_text(f"[flake8]\nmax-line-length = {width}\n")
     assert fixed(tmp_path, code, before) == after
+
+
+CLIENTS = """\
+import torch
+from torch.utils.data import DataLoader
+
+
+class Client:
+    def __init__(self, data):
+        self.data = data
+
+    def train(self, model, optimizer):
+        for batch in DataLoader(self.data, shuffle=True):
+            model(batch).sum().backward()
+
+
+def main(data, model, optimizer):
+    clients = {{}}
+    for number in range(9):
+        clients[number] = Client(data)
+    {call}
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "is_fixed"),
+    [
+        ("for number in range(9):\n        clients[number].train(model, optimizer=optimizer)", False),
+        ("for number in range(9):\n        clients[number].train()\n    clients[0].train(model, optimizer)", True),
+    ],
+)
+def test_a_method_that_a_loop_may_call_runs_more_than_once(call: str, is_fixed: bool, tmp_path: Path) -> None:
+    """Each call would begin with the same order."""
+    assert ("generator=" in fixed(tmp_path, "TRP201", CLIENTS.format(call=call))) is is_fixed
+
+
+@pytest.mark.parametrize("old", ["total += loss.data[0]", "batch = Variable(batch, volatile=True)"])
+def test_a_program_for_a_pytorch_of_long_ago_gets_no_generator(old: str, tmp_path: Path) -> None:
+    text = f"{HEAD}for batch in DataLoader(d, shuffle=True):\n    loss = net(batch)\n    {{}}\n"
+    assert "generator=" not in fixed(tmp_path, "TRP201", text.format(old))
+    assert "generator=" in fixed(tmp_path, "TRP201", text.format("total += loss.item()"))
+
+
+OWN_SEEDER = """\
+import random
+import torch
+from torch.utils.data import DataLoader
+
+START = 17
+
+
+def fix(seed):
+    random.seed(seed)
+    torch.manual_seed(seed)
+
+
+def main(data):
+    {above}
+    loader = DataLoader(data, shuffle=True)
+    {below}
+    train(loader)
+"""
+
+
+@pytest.mark.parametrize(
+    ("above", "below", "seed"), [("fix(21)", "", "21"), ("", "fix(START)", "START"), ("", "fix(21)", "0")]
+)
+def test_the_seed_that_a_function_of_the_project_is_given(above: str, below: str, seed: str, tmp_path: Path) -> None:
+    text = fixed(tmp_path, "TRP201", OWN_SEEDER.format(above=above, below=below))
+    assert f"generator=torch.Generator().manual_seed({seed})" in text
+
+
+def test_a_comment_that_heads_the_body_of_a_loop_stays_apart(tmp_path: Path) -> None:
+    text = f"{HEAD}from torch.utils.data.distributed import DistributedSampler\nsampler = DistributedSampler(d)\n"
+    text += "loader = DataLoader(d, sampler=sampler)\nfor epoch in range(9):\n\n    # train\n    for b in loader:\n"
+    text += "        net(b).backward()\n"
+    assert "\n\n    sampler.set_epoch(epoch)\n\n    # train\n" in fixed(tmp_path, "TRP301", text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -434,3 +435,151 @@ def test_a_process_whose_seed_is_off_by_default_gets_the_default(tmp_path: Path)
     wanted = text.replace("default=None", "default=0").replace("import argparse\n", "import argparse\nimport random\n")
     seeds = "        torch.manual_seed(args.seed)\n"
     assert fixed(tmp_path, text) == wanted.replace(seeds, f"{seeds}        random.seed(args.seed)\n")
+
+
+def test_its_imports_stand_above_it_where_it_stands_between_imports(tmp_path: Path) -> None:
+    (tmp_path / "conf.py").write_text("import torch\n\nNOISE = torch.randn(8, 4)\n")
+    text = fixed(tmp_path, "import torch\nfrom conf import NOISE\nfrom math import log2\nNOISE.backward()\n")
+    assert text.index("import random") < text.index("random.seed(0)") < text.index("from conf import NOISE")
+
+
+CELLS = [
+    "import numpy as np\n\ndef fix_seed():\n    np.random.seed(3)\n\nfix_seed()",
+    "import torch\n\ntorch.nn.Linear(4, 1)(torch.ones(4)).sum().backward()",
+]
+
+
+def test_a_cell_does_not_use_what_a_later_one_imports(tmp_path: Path) -> None:
+    cells = [{"cell_type": "code", "metadata": {}, "source": c, "outputs": [], "execution_count": None} for c in CELLS]
+    asked = request(tmp_path, "")
+    book = tmp_path / "train.ipynb"
+    book.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+    fix(asked, unsafe=False, write=True)
+    first = "".join(json.loads(book.read_text())["cells"][0]["source"])
+    assert "torch.manual_seed(3)" in first
+    assert "import torch" in first.partition("def ")[0]
+
+
+OWN_DRAWS = """\
+import numpy as np
+import torch
+
+
+class Split:
+    def __init__(self, items):
+        np.random.seed(0)
+        np.random.shuffle(items)
+        self.items = items
+
+
+def main():
+    items = Split(list(range(9))).items
+    model = torch.nn.Linear(4, 1)
+    model(torch.ones(4) * len(items)).sum().backward()
+
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+def test_a_seed_for_the_draws_of_one_function_gets_none_beside_it(tmp_path: Path) -> None:
+    text = fixed(tmp_path, OWN_DRAWS)
+    assert "__main__" in text.partition("torch.manual_seed(0)")[0]
+
+
+WORKERS = """\
+import gym
+import torch
+import torch.multiprocessing as mp
+
+env = gym.make("CartPole-v1")
+{model}
+
+class Worker(mp.Process):
+    def run(self):
+        print(torch.distributions.Categorical(torch.ones(2)).sample())
+
+
+if __name__ == "__main__":
+    torch.nn.Linear(4, 1)(d).sum().backward()
+    [Worker().start() for _ in range(4)]
+"""
+
+
+def test_no_process_that_imports_the_file_again_is_seeded_with_its_constant(tmp_path: Path) -> None:
+    text = fixed(tmp_path, WORKERS.format(model=""))
+    assert "__main__" in text.partition("torch.manual_seed(0)")[0]
+    assert fixes(tmp_path, WORKERS.format(model="start = torch.randn(4)\n")) == [False]
+
+
+NUMBERED = """\
+import os
+
+import numpy as np
+import torch
+import torch.distributed as dist
+
+
+def noisy(data):
+    return data + {draw}
+
+
+def train(rank):
+    dist.init_process_group("gloo", rank=rank, world_size=2)
+    model = torch.nn.Linear(4, 1)
+    for batch in loader:
+        model(noisy(batch)).sum().backward()
+
+
+if __name__ == "__main__":
+    train(int(os.environ["SLURM_PROCID"]))
+"""
+
+
+AS_THEY_LOAD = """
+
+class Samples(torch.utils.data.Dataset):
+    def __init__(self, change):
+        self.change = change
+
+    def __getitem__(self, index):
+        return self.change(torch.ones(4))
+
+
+def train(rank):
+    loader = torch.utils.data.DataLoader(Samples(noisy))
+"""
+
+
+def test_ranks_keep_the_noise_of_a_function_that_their_data_set_is_given(tmp_path: Path) -> None:
+    text = NUMBERED.replace("noisy(batch)", "batch").replace("\n\ndef train(rank):\n", AS_THEY_LOAD)
+    assert fixes(tmp_path, text.format(draw="np.random.normal(0, 1, 4)")) == [False]
+
+
+@pytest.mark.parametrize(("draw", "fixed"), [("np.random.normal(0, 1, 4)", False), ("1", True)])
+def test_ranks_that_the_program_numbers_keep_their_noise(draw: str, fixed: bool, tmp_path: Path) -> None:
+    assert fixes(tmp_path, NUMBERED.format(draw=draw)) == [fixed]
+
+
+ON_GPU = """\
+import torch
+
+
+def main():
+    if torch.cuda.is_available():
+        torch.cuda.manual_seed(3)
+    else:
+        torch.manual_seed(3)
+    torch.nn.Linear(4, 1)(d).sum().backward()
+
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+def test_a_seed_where_there_is_no_gpu_alone_is_none(tmp_path: Path) -> None:
+    """`torch.cuda.manual_seed` leaves the generator of the CPU alone, which initialises weights and shuffles."""
+    assert fixes(tmp_path, ON_GPU) == [True]
+    assert fixes(tmp_path, ON_GPU.replace("torch.cuda.manual_seed(3)", "torch.manual_seed(3)")) == []

@@ -16,9 +16,10 @@ from torchrepro_lint.checks.own_seeder_call import own_seeder
 from torchrepro_lint.checks.seed_option import negative_option, option_that_is_off, with_default
 from torchrepro_lint.dataflow.execution_count import times
 from torchrepro_lint.index import last_name
+from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.own_seed import Seeds
 from torchrepro_lint.rng.seed_options import is_seed
-from torchrepro_lint.seeding.processes import RankSeed, in_pool, rank_seed
+from torchrepro_lint.seeding.processes import RankSeed, in_pool, rank_seed, starts_processes
 from torchrepro_lint.seeding.seeding import SEEDED
 from torchrepro_lint.seeding.setting_up import Beginning, beginnings
 from torchrepro_lint.seeding.unfollowed import uses_tensors
@@ -105,7 +106,7 @@ def _in_process(program: Program, seeding: Seeding, found: Unseeded, process: Sc
     if any(scope.facts.parents.get(site) is not None for site, scope in sites):
         return ()
     families = _families(program, seeding, found, process)
-    ranks = rank_seed(seeding, process, program)
+    ranks = rank_seed(seeding, process, program, found.draws.values())
     works = list(_works(seeding, found, process, families))
     place = _place(beginnings(process, _body(process), works, program), program)
     return _seeded(program, seeding, place, families, ranks)
@@ -117,11 +118,16 @@ def _in_program(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Ed
     works = list(_works(seeding, found, None, families))
     scope, body = (entry.function, _body(entry.function)) if entry.function else (facts.scope, facts.tree.body)
     levels = list(beginnings(scope, body, works, program))
-    if facts.guard is not None and levels[0].statement is facts.guard:
+    is_for_guard = entry.function is None and facts.guard is not None and starts_processes(seeding, program)
+    begun = [w.chain[0].node for w in found.draws.values() if w.process is None and w.chain]
+    if is_for_guard and any(all(above is not facts.guard for above in facts.ancestors(node)) for node in begun):
+        return ()  # a process that starts afresh runs the rest of the module again, and would draw the same
+    if facts.guard is not None and (is_for_guard or levels[0].statement is facts.guard):
         levels = list(beginnings(facts.scope, facts.guard.body, works, program))
         if levels[0].statement is None:
             levels = [Beginning(facts.scope, facts.guard.body, facts.guard.body[0])]
-    return _seeded(program, seeding, _place(levels, program), families, rank_seed(seeding, None, program))
+    ranks = rank_seed(seeding, None, program, found.draws.values())
+    return _seeded(program, seeding, _place(levels, program), families, ranks)
 
 
 def _body(function: Scope) -> Sequence[ast.stmt]:
@@ -322,6 +328,8 @@ def _beside(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Edit, 
     for met in seeding.met:
         if met.process is None and met.sure and met.level == SEEDED and met.number < first:
             seed = _copied_seed(program, met) if times(program, met.scope) != "often" else None
+            if _is_for_own_draws(program, seeding, found, met.scope.function):
+                continue
             if seed is not None and (met.scope.facts is seeding.entry.facts or _SEEDS.search(met.scope.function.name)):
                 facts = met.scope.facts
                 statement = _last_of_seeds(facts, facts.statement(met.node))
@@ -329,6 +337,17 @@ def _beside(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Edit, 
                 lines, edits = _calls(facts, met.scope, statement, families, seed)
                 return (*edits, insert_after(facts, statement, *lines))
     return ()
+
+
+def _is_for_own_draws(program: Program, seeding: Seeding, found: Unseeded, function: Scope) -> bool:
+    """Whether a function that is neither the program's nor on the way to what is missing draws itself: that it seeds
+    one generator is about these draws."""
+    if function.kind == "module" or function is seeding.entry.function:
+        return False
+    if any(step.scope.function is function for witness in found.draws.values() for step in witness.chain):
+        return False
+    calls = ((n, function.facts.scope_of(n)) for n in ast.walk(function.node) if isinstance(n, ast.Call))
+    return any(draw_of(program, program.callee(call, scope), call, scope) is not None for call, scope in calls)
 
 
 def _copied_seed(program: Program, met: SeedMet) -> str | None:

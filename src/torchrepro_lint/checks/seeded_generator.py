@@ -34,6 +34,8 @@ from torchrepro_lint.syntax import import_name, insert_before, is_within_width, 
 _PLAIN = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Return
 _KIND = re.compile(r"_?(?:data_?)?loader$", re.IGNORECASE)
 _DEFAULT_DEVICE = re.compile(rb"\bset_default_(?:device|tensor_type)\(")
+# What no PyTorch with generators for loaders can run, or understands: github.com/pytorch/pytorch/releases/tag/v0.4.0
+_BEFORE_0_5 = re.compile(rb"\bvolatile=True\b|\b\w*loss\w*\.data\[0\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ def seeded_generator(call: Call, program: Program) -> GeneratorFix:
     made = import_name(facts, "torch.Generator", call.scope, loop or call.node)
     seed = numbered(Seeds(program).of_generator(call.scope, loop or call.node), number_beside(call))
     generator = f"{made.text}().manual_seed({seed})"
-    unsafe = exists == "some" or runs == "unknown" or _cuda_by_default(program)
+    unsafe = exists == "some" or runs == "unknown" or _cuda_by_default(program) or _is_for_old_torch(program)
     unsafe = unsafe or differs_by_rank(call) or is_made_side_by_side(call)
     style = program.project.style
     inline = with_argument(facts, call.node, "generator", generator, style)
@@ -120,6 +122,11 @@ def _cuda_by_default(program: Program) -> bool:
     setting = [path for path in text.containing("set_default_") or () if text.has(path, _DEFAULT_DEVICE)]
     files = (program.load(str(path)) for path in setting)
     return any(facts is None or not is_test(facts) for facts in files)
+
+
+def _is_for_old_torch(program: Program) -> bool:
+    """Whether the project is written for a PyTorch of long ago, whatever it says that it needs."""
+    return bool(program.project.text.any_match(_BEFORE_0_5, (b"volatile=true", b".data[0]")))
 
 
 def _free_name(call: Call) -> str:

@@ -37,7 +37,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             yield configured._replace(certainty=Certainty.LIKELY)
         elif value is None or needs_option(NAME, setting.node, setting.scope):
             yield Draft(setting.node, {"written": setting.written}, "depends", depends=("the program is told to",))
-        elif not switch.undone(program, setting, value):
+        elif not switch.undone(program, setting, value) and not switch.chosen(setting, value):
             yield configured
 
 

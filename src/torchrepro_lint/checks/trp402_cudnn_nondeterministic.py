@@ -26,7 +26,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             continue
         if is_unrequested(setting.node, setting.scope, program):
             continue
-        if switch.undone(program, setting, value):
+        if switch.undone(program, setting, value) or switch.chosen(setting, value):
             continue
         if switch.temporary(setting, value):
             yield Draft(setting.node, {"written": setting.written}, "temporary", level=Level.NOTE)

@@ -173,9 +173,39 @@ def _is_whole_run(function: Scope, program: Program) -> bool:
         return False
     owner = function.method_class
     constructor = program.names.method(owner, "__init__") if owner is not None else None
+    if owner is not None and _may_be_called_in_a_loop(function, program):
+        return False
     if constructor is None:
         return True
     return any(last_name(call.func) != "__init__" for call, _ in program.callers_of(constructor) or ())
+
+
+@remembered
+def _may_be_called_in_a_loop(method: Scope, program: Program) -> bool:
+    """Whether a loop calls a method of this name of an object that cannot be told, with arguments that fit:
+    `clients[i].train(model, optimizer)`."""
+    name = _last_name(method)
+    paths = program.project.text.mentioning(name) or ()
+    files = (program.load(str(path)) for path in paths[:MAX_FILES])
+    calls = (site for facts in files if facts is not None for site in facts.calls.get(name, ()))
+    return any(
+        _fits(call, method)
+        and isinstance(call.func, ast.Attribute)
+        and program.resolve(call.func, scope) is None
+        and _again_and_again(scope.facts, call) is not None
+        for call, scope in calls
+    )
+
+
+def _fits(call: ast.Call, method: Scope) -> bool:
+    """Whether a call passes arguments, as many as a method takes, by its names."""
+    taken = getattr(method.node, "args", None)
+    if taken is None or not (call.args or call.keywords):
+        return False
+    names = [a.arg for a in (*taken.posonlyargs, *taken.args, *taken.kwonlyargs)][1:]
+    passed = {k.arg for k in call.keywords}
+    required = len(names) - len(taken.defaults) - sum(d is not None for d in taken.kw_defaults)
+    return passed <= set(names) and required <= len(call.args) + len(passed) <= len(names)
 
 
 def _last_name(function: Scope) -> str:

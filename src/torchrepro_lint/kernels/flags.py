@@ -17,7 +17,7 @@ from typing import Any
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Reference
 from torchrepro_lint.dataflow.calls import Module
-from torchrepro_lint.dataflow.conditions import are_exclusive
+from torchrepro_lint.dataflow.conditions import are_exclusive, conditions
 from torchrepro_lint.dataflow.enclosing import block_of
 from torchrepro_lint.dataflow.instantiated import instantiated_calls, makers
 from torchrepro_lint.dataflow.options import outcome
@@ -26,7 +26,7 @@ from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.index.parents import descendants
-from torchrepro_lint.rng.predicates import determinism, is_requested, mentions_request
+from torchrepro_lint.rng.predicates import determinism, flag, is_requested, mentions_request
 
 _QUIET = frozenset({"torch", "numpy", "random", "os", "builtins", "logging", "warnings"})
 _PAIRED = frozenset({"__enter__", "__exit__", "setUp", "tearDown", "setUpClass", "tearDownClass",
@@ -103,6 +103,14 @@ class Switch:
             if is_requested(other.node, other.scope) or _at_once(program, setting, other):
                 return True
         return len(later) > MAX_OTHERS
+
+    def chosen(self, setting: Setting, here: bool) -> bool:
+        """Whether an option decides between this value and the other one, which the other arm of its test gives."""
+        others = self._in_function.get((setting.scope.function, not here), [])[:MAX_OTHERS]
+        own = {c.test: c.holds for c in conditions(setting.node, setting.scope) if flag(c.test) is not None}
+        return bool(own) and any(
+            own.get(c.test, c.holds) is not c.holds for other in others for c in conditions(other.node, other.scope)
+        )
 
     def temporary(self, setting: Setting, here: bool) -> bool:
         """Whether a switch that is set to `here` is so for a while only: it is set back later in the same

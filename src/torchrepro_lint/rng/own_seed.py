@@ -19,6 +19,7 @@ from torchrepro_lint.index.parents import descendants
 from torchrepro_lint.project.declarations import declarations, declared_options
 from torchrepro_lint.project.names import Variable
 from torchrepro_lint.rng.draws import is_seeder
+from torchrepro_lint.rng.own_seeders import seeders_in
 from torchrepro_lint.rng.seed_options import SEED_NAME, SeedOption, is_seed, is_seed_parameter, seed_field, seed_option
 
 _CONFIG_NAMES = frozenset({"args", "opt", "opts", "cfg", "config", "conf", "hparams", "flags", "options", "params"})
@@ -97,7 +98,9 @@ class Seeds:
     def _given_above(self, scope: Scope, node: ast.AST) -> str | None:
         """What a call further up in the same function gives to a seeder, where it means the same at `node`."""
         given = _given_first(scope.function, self._program)
-        return given.text if given is not None and given.line < getattr(node, "lineno", 0) else None
+        if given is None:
+            return None
+        return given.text if given.is_constant or given.line < getattr(node, "lineno", 0) else None
 
     def _given_to_maker(self, scope: Scope) -> str | None:
         """The entry of a configuration with which the function that reads it seeds, where a parameter here holds the
@@ -420,10 +423,12 @@ def _entry_given(made: Result, program: Program) -> str | None:
 
 
 class _Given(NamedTuple):
-    """What a seeder is given, and the last line on which it or a statement in front of it begins."""
+    """What a seeder is given, and the last line on which it or a statement in front of it begins. `is_constant` says
+    that it is a constant of the module, which a function has from its beginning."""
 
     text: str
     line: int
+    is_constant: bool
 
 
 @remembered
@@ -437,9 +442,22 @@ def _given_first(function: Scope, program: Program) -> _Given | None:
         line = max(line, statement.lineno)
         match statement:
             case ast.Expr(value=ast.Call(args=[seed]) as call) if _is_repeatable(seed, function, program):
-                if is_seeder(program.callee(call, function)):
-                    return _Given(function.facts.text(seed), line)
+                if is_seeder(program.callee(call, function)) or _is_own_seeder(call, function, program):
+                    return _Given(function.facts.text(seed), line, _is_of_module(seed, function))
     return None
+
+
+def _is_own_seeder(call: ast.Call, scope: Scope, program: Program) -> bool:
+    """Whether a call runs a function of the project that seeds and does nothing else."""
+    called = program.resolve(call.func, scope)
+    if not isinstance(called, Scope) or called.kind != "function":
+        return False
+    return any(seeder.function is called for seeder in seeders_in(called.facts, program))
+
+
+def _is_of_module(seed: ast.expr, function: Scope) -> bool:
+    is_name = isinstance(seed, ast.Name) and function.kind == "function"
+    return is_name and function.binding_scope(seed.id) is function.facts.scope  # type: ignore[attr-defined]
 
 
 @remembered

@@ -238,6 +238,8 @@ class _Interpreter:
         truth = self.options.truth(test, item.scope, frame)
         if truth is Truth.NEVER and self.options.of_files > read:
             truth = Truth.RARELY  # with another number in the file it is true: what would be run then is noted
+        if truth is Truth.UNKNOWN and self._asks_for_gpu(test, item.scope):
+            truth = Truth.USUALLY  # what is seeded where there is none alone is not seeded where programs train
         if isinstance(item.node, ast.If):
             self.found.tests[item.node] = truth
         if truth is Truth.ALWAYS:
@@ -262,6 +264,9 @@ class _Interpreter:
             return either([body, orelse])
         effects.deferred = telling(joined(before, after_body, after_orelse, level_by_default), arm)
         return by_default(body, orelse)
+
+    def _asks_for_gpu(self, test: ast.expr, scope: Scope) -> bool:
+        return isinstance(test, ast.Call) and self.program.callee(test, scope) == "torch.cuda.is_available"
 
     def _loop(self, item: Loop, state: State, frame: Frame) -> State:
         for method, owner in item.iterated:

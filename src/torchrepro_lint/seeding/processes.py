@@ -30,14 +30,17 @@ from torchrepro_lint.seeding.unfollowed import opaque
 _SPLITS = frozenset({"random_split", "randperm"})
 _BUILDS = re.compile(r"^[A-Z]|^$|model|build|create|load|instantiate")
 _FOR_EACH_SAMPLE = frozenset({"__getitem__", "__call__", "forward"})
+_STARTERS = frozenset({"Process", "spawn", "start_processes"})
 _JOIN = "torch.distributed.init_process_group"
 
 
 class RankSeed(NamedTuple):
-    """What is added to the seed, if anything; `variable` is the environment variable that it is to be read from."""
+    """What is added to the seed, if anything; `variable` is the environment variable that it is to be read from.
+    `is_out_of_reach` says that there are ranks, which the program numbers in a way of its own."""
 
     added: str = ""
     variable: str = ""
+    is_out_of_reach: bool = False
 
     def of(self, seed: str) -> str:
         """The seed of a process."""
@@ -46,11 +49,14 @@ class RankSeed(NamedTuple):
         return self.added if seed == "0" else added(seed, self.added)
 
 
-def rank_seed(seeding: Seeding, process: Scope | None, program: Program) -> RankSeed | None:
-    """How the seed of a process depends on its rank; None where a person has to decide."""
+def rank_seed(
+    seeding: Seeding, process: Scope | None, program: Program, missing: Collection[Witness] = ()
+) -> RankSeed | None:
+    """How the seed of a process depends on its rank; None where a person has to decide. `missing` are draws that are
+    not seeded, some of which loaders alone lead to."""
     rank = _rank_of_process(seeding, process, program) if process is not None else _rank_in_group(seeding, program)
     if rank is None or not (_draws_apart(seeding, program) or _shuffles_apart(seeding, program)):
-        is_open = rank is not None and rank.added and _is_undecided(seeding, program)
+        is_open = rank is not None and (rank.added or rank.is_out_of_reach) and _is_undecided(seeding, missing, program)
         return None if is_open else RankSeed()
     return None if not rank.added or _agrees(seeding, program) else rank
 
@@ -82,7 +88,9 @@ def _rank_in_group(seeding: Seeding, program: Program) -> RankSeed | None:
         return RankSeed()  # `os.environ["RANK"] = ...`: no launcher has put it there
     variables = {groups[name].get("variable", "") for _, name in joins}
     numbered = any(k.arg == "rank" or k.arg is None for call, _ in joins for k in call.keywords)
-    return RankSeed() if numbered or len(variables) > 1 or "" in variables else RankSeed("rank", variables.pop())
+    if numbered or len(variables) > 1 or "" in variables:
+        return RankSeed(is_out_of_reach=True)
+    return RankSeed("rank", variables.pop())
 
 
 def _calls_of(names: Collection[str], seeding: Seeding, program: Program) -> Iterator[tuple[ast.Call, str]]:
@@ -92,6 +100,14 @@ def _calls_of(names: Collection[str], seeding: Seeding, program: Program) -> Ite
             name = program.callee(call, scope)
             if name in names:
                 yield call, str(name)
+
+
+def starts_processes(seeding: Seeding, program: Program) -> bool:
+    """Whether a program may start processes that begin by running its modules again."""
+    if any(True for name in sorted(_STARTERS) for _ in seeding.calls(name)):
+        return True
+    classes = (c for facts in seeding.visited for c in facts.scope.children.values() if c.kind == "class")
+    return any(base.endswith("multiprocessing.Process") for c in classes for base in program.external_bases(c))
 
 
 def in_pool(witness: Witness, program: Program) -> bool:
@@ -135,7 +151,7 @@ def _agrees(seeding: Seeding, program: Program) -> bool:
     )
 
 
-def _is_undecided(seeding: Seeding, program: Program) -> bool:
+def _is_undecided(seeding: Seeding, missing: Collection[Witness], program: Program) -> bool:
     """Whether ranks draw what they may have to share or to keep apart: samples that a function draws once, and of which
     no data set is made, or what the model that they train draws out of sight."""
     if any(_may_build(*step, program) for step in opaque(seeding, program)):
@@ -143,7 +159,8 @@ def _is_undecided(seeding: Seeding, program: Program) -> bool:
     made_up = any(True for _ in seeding.calls("TensorDataset"))
     return not made_up and any(
         not _is_for_each_sample(draw.scope, program) and not _is_repeated(draw.node, draw.scope, program)
-        for draw in _samples(seeding, program)
+        for draw in (*_samples(seeding, program), *(w.draw for w in missing if w.draw.kind == "sample"))
+        if not is_besides(draw)
     )
 
 

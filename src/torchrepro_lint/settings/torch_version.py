@@ -6,7 +6,7 @@ from __future__ import annotations
 from itertools import chain
 from pathlib import Path
 
-from torchrepro_lint.requirements import Refused, of_environments, of_lists, of_pyproject, torch_of_readme
+from torchrepro_lint.requirements import Refused, of_environments, of_lists, of_pyproject, of_setup, torch_of_readme
 from torchrepro_lint.settings.tables import is_there, load
 
 
@@ -15,7 +15,9 @@ def project_torch(root: Path, refused: Refused = lambda path, reason: None) -> s
     list that cannot be read."""
     pyproject = root / "pyproject.toml"
     document = load(pyproject) if is_there(pyproject) else {}
-    lists = chain(of_pyproject(pyproject, document), of_lists(root, refused), of_environments(root, refused))
+    lists = chain(
+        of_pyproject(pyproject, document), of_lists(root, refused), of_environments(root, refused), of_setup(root)
+    )
     listed = next((found.specifier for found in lists if found.name == "torch" and found.specifier), None)
     return listed or _of_readme(root)
 

@@ -6,6 +6,7 @@ Knows which names a file binds, and where; not what the imported things are for.
 from __future__ import annotations
 
 import ast
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -109,7 +110,13 @@ def _has_run(binding: Binding, owner: Scope, scope: Scope, at: ast.AST | None) -
         return above and scope is owner
     optional = isinstance(parent, ast.Try | ast.If | ast.ExceptHandler) and not is_for_typing(parent)
     known = isinstance(parent, ast.Module) or (optional and _is_top(parent, facts))
-    return known and (above or at is None or scope.function is not owner)
+    return known and (above or at is None or (scope.function is not owner and not _is_in_later_cell(facts, node, at)))
+
+
+def _is_in_later_cell(facts: ModuleFacts, node: ast.AST, at: ast.AST) -> bool:
+    """Whether an import stands in a cell below that of `at`, which may run a function before that."""
+    tops = [first for first, _ in facts.source.cells]
+    return bisect_right(tops, getattr(node, "lineno", 0)) > bisect_right(tops, getattr(at, "lineno", 0))
 
 
 def _is_top(node: ast.AST | None, facts: ModuleFacts) -> bool:

@@ -89,7 +89,7 @@ def _reach(facts: ModuleFacts, scope: Scope, at: ast.AST | None) -> Sequence[ast
     end = next((i for i, n in enumerate(body) if not isinstance(n, _BETWEEN) or n is facts.guard), len(body))
     if scope.function.kind == "module":
         line = getattr(at, "lineno", 0)
-        early = (i for i, n in enumerate(body) if (n.end_lineno or 0) >= line and not isinstance(n, _Import))
+        early = (i for i, n in enumerate(body) if (n.end_lineno or 0) >= line)
         first = (i for i, n in enumerate(body) if not isinstance(n, _Import) and not is_docstring(n))
         end = min(end, next(early if at is not None else first, len(body)))
     return body[:end]

@@ -67,7 +67,10 @@ def insert_first(facts: ModuleFacts, owner: ast.stmt, *lines: str) -> Edit:
     heads = [n for i, n in enumerate(body) if (i == 0 and has_docstring) or _leads(body, i)]
     if len(heads) == len(body):
         return insert_after(facts, heads[-1], *lines)
-    return insert_before(facts, body[len(heads)], *lines)
+    follows = body[len(heads)]
+    top = top_line(facts, follows)
+    is_headed = top < follows.lineno and not facts.source.line(top - 1).strip()  # by a comment below a blank line
+    return insert_before(facts, follows, *lines, *[""] * is_headed)
 
 
 def _leads(body: list[ast.stmt], index: int) -> bool:
