@@ -160,7 +160,7 @@ def _is_undecided(seeding: Seeding, missing: Collection[Witness], program: Progr
     return not made_up and any(
         not _is_for_each_sample(draw.scope, program) and not _is_repeated(draw.node, draw.scope, program)
         for draw in (*_samples(seeding, program), *(w.draw for w in missing if w.draw.kind == "sample"))
-        if not is_besides(draw)
+        if not is_besides(draw, program)
     )
 
 
