@@ -56,8 +56,9 @@ def rank_seed(
     not seeded, some of which loaders alone lead to."""
     rank = _rank_of_process(seeding, process, program) if process is not None else _rank_in_group(seeding, program)
     if rank is None or not (_draws_apart(seeding, program) or _shuffles_apart(seeding, program)):
+        is_hidden = rank is not None and rank.added and _may_draw_out_of_sight(seeding, program)
         is_open = rank is not None and (rank.added or rank.is_out_of_reach) and _is_undecided(seeding, missing, program)
-        return None if is_open else RankSeed()
+        return None if is_hidden or is_open else RankSeed()
     return None if not rank.added or _agrees(seeding, program) else rank
 
 
@@ -151,11 +152,14 @@ def _agrees(seeding: Seeding, program: Program) -> bool:
     )
 
 
+def _may_draw_out_of_sight(seeding: Seeding, program: Program) -> bool:
+    """Whether the model that ranks train may draw what cannot be seen."""
+    return any(_may_build(*step, program) for step in opaque(seeding, program))
+
+
 def _is_undecided(seeding: Seeding, missing: Collection[Witness], program: Program) -> bool:
     """Whether ranks draw what they may have to share or to keep apart: samples that a function draws once, and of which
-    no data set is made, or what the model that they train draws out of sight."""
-    if any(_may_build(*step, program) for step in opaque(seeding, program)):
-        return True
+    no data set is made."""
     made_up = any(True for _ in seeding.calls("TensorDataset"))
     return not made_up and any(
         not _is_for_each_sample(draw.scope, program) and not _is_repeated(draw.node, draw.scope, program)
