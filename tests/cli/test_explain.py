@@ -295,7 +295,7 @@ def test_what_is_drawn_in_vain_is_told_and_no_finding(run: Run, project: Path) -
     (project / "show.py").write_text("import torch\n\nx = torch.rand(3)\nprint(x.shape)\n")
     (told,) = explained(run, "show.py")["programs"]
     torch = told["families"]["torch"]
-    assert (torch["state"], torch["first"]["line"], torch["rule"]) == ("ignored", 3, None)
+    assert (torch["state"], torch["first_draw"]["line"], torch["rule"]) == ("ignored", 3, None)
 
 
 def test_color(run: Run, program: Path) -> None:
