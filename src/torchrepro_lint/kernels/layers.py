@@ -29,9 +29,7 @@ class Layers:
 
     def is_module(self, owner: Scope) -> bool:
         """Whether a project class derives from torch.nn.Module, as far as its bases can be named."""
-        return any(
-            b.startswith(_MODULE_BASES) or b.endswith(_MODULE_NAMES) for b in self.program.external_bases(owner)
-        )
+        return any(b.startswith(_MODULE_BASES) or b.endswith(_MODULE_NAMES) for b in self.program.external_bases(owner))
 
     def learns(self, made: Result) -> bool:
         """Whether the module has parameters of its own, as far as its class tells."""
