@@ -291,6 +291,13 @@ def test_a_seed_that_an_option_chooses_is_there_by_default_or_not(
     assert told["families"]["torch"]["state"] == state
 
 
+def test_what_is_drawn_in_vain_is_told_and_no_finding(run: Run, project: Path) -> None:
+    (project / "show.py").write_text("import torch\n\nx = torch.rand(3)\nprint(x.shape)\n")
+    (told,) = explained(run, "show.py")["programs"]
+    torch = told["families"]["torch"]
+    assert (torch["state"], torch["first_draw"]["line"], torch["rule"]) == ("ignored", 3, None)
+
+
 def test_color(run: Run, program: Path) -> None:
     assert "\x1b[1mmain.py:25:1  a program" in run("explain", "main.py", "--color", "always").stdout
 

@@ -9,7 +9,15 @@ from pathlib import Path
 import pytest
 from small_project import SmallProject
 
-from torchrepro_lint.dataflow.conditions import are_exclusive, conditions, equal_to, is_dead, unequal_to, written
+from torchrepro_lint.dataflow.conditions import (
+    are_exclusive,
+    conditions,
+    equal_to,
+    everywhere,
+    is_dead,
+    unequal_to,
+    written,
+)
 
 KNOWN = {
     "place()": [],
@@ -144,3 +152,13 @@ def test_what_tests_say_of_a_value(tmp_path: Path, body: str, equal: object, une
     assert isinstance(argument, ast.expr)
     assert equal_to(argument, call, scope) == equal
     assert unequal_to(argument, call, scope) == unequal
+
+
+@pytest.mark.parametrize(("callers", "found", "counted"), [(1, True, {}), (4, False, {"conditions of callers": 1})])
+def test_the_bound_on_callers_is_counted(tmp_path: Path, callers: int, found: bool, counted: dict[str, int]) -> None:
+    functions = "".join(f"def f{i + 1}():\n    f{i}()\n" for i in range(callers))
+    text = f"def f0():\n    place()\n{functions}if a:\n    f{callers}()\n"
+    project = SmallProject(tmp_path, {"train.py": text})
+    is_a = lambda condition: ast.unparse(condition.test) == "a"  # noqa: E731
+    assert everywhere(is_a, *project.call("place"), project.program) is found
+    assert project.program.counted() == counted

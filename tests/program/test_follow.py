@@ -108,6 +108,11 @@ def test_a_container_may_be_filled_after_others_hold_it(tmp_path: Path) -> None:
     assert sinks(tmp_path, text) == ([], False)
 
 
+@pytest.mark.parametrize("text", ["xs = []\nxs.append(make())\nxs = [1]\nuse(xs[0])", BLOCKED["bound anew"]])
+def test_of_all_uses_are_none_of_another_object_with_the_name(text: str, tmp_path: Path) -> None:
+    assert sinks(tmp_path, text, is_complete=True) == ([], False)
+
+
 def test_what_makes_itself_comes_to_an_end(tmp_path: Path) -> None:
     found, escaped = sinks(tmp_path, "x = make()\nwhile c:\n    x = (x, 1)\n    y = [x]\n    x = [y]\nuse(x)")
     assert found

@@ -124,10 +124,10 @@ def wrappers(function: Scope, program: Program) -> Iterator[Scope]:
 
 
 def may_run(name: str | None, written: str) -> bool:
-    """Whether a call of the external `name`, which is `written` so, may be one of a framework that runs more."""
+    """Whether a call of the external `name`, which is `written` so, may be one of a framework that runs more. A loader,
+    which draws as well, need not be told."""
     last = name.rpartition(".")[2] if name else written
-    is_framework = name in _FIRE or name == _LOADER or name in catalogue.names("frameworks", "hf_trainers")
-    return is_framework or last in _TRAINED_BY
+    return name in _FIRE or last in _TRAINED_BY or name in catalogue.names("frameworks", "hf_trainers")
 
 
 def run_by(name: str | None, call: ast.Call, scope: Scope, program: Program) -> Iterator[Run]:
