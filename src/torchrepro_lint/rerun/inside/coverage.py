@@ -28,7 +28,7 @@ class Lines:
         sys.settrace(None)
         files: dict[tuple[str, int], set[int]] = {}
         for code, lines in list(self._lines.items()):
-            path, cell = recorder.sites.file(code)
+            path, cell = recorder.sites.file(code.co_filename)
             files.setdefault((path, cell or 0), set()).update(lines)
         for (path, cell), found in sorted(files.items()):
             recorder.stream.write({"k": "lines", "path": path, "cell": cell or None, "lines": sorted(found)})

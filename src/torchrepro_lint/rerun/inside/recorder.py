@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from torchrepro_lint.rerun.inside.digests import Digests
@@ -41,6 +41,7 @@ class Recorder:
         self.step = 0
         self.in_child = False
         self._local = threading.local()
+        self._pause = _Pause(self._local)
 
     @property
     def traced(self) -> bool:
@@ -62,18 +63,26 @@ class Recorder:
         """Whether this thread is in our own code, or in what must not be recorded."""
         return getattr(self._local, "paused", 0) > 0
 
-    @contextmanager
-    def paused(self) -> Iterator[None]:
+    def paused(self) -> AbstractContextManager[None]:
         """Record no operation of this thread in the body."""
-        self._local.paused = getattr(self._local, "paused", 0) + 1
-        try:
-            yield
-        finally:
-            self._local.paused -= 1
+        return self._pause
 
     def _forked(self) -> None:
         self.in_child = True
         self.sites.forget()
+
+
+class _Pause(AbstractContextManager[None]):
+    """Counts how many bodies this thread is in. One object for all of them: it is entered for each operation."""
+
+    def __init__(self, local: threading.local) -> None:
+        self._local = local
+
+    def __enter__(self) -> None:
+        self._local.paused = getattr(self._local, "paused", 0) + 1
+
+    def __exit__(self, *error: object) -> None:
+        self._local.paused -= 1
 
 
 def wrap(owner: Any, name: str, around: Callable[..., Any]) -> None:

@@ -9,14 +9,17 @@ import os
 import sys
 from collections.abc import Callable
 from functools import cache
-from types import CodeType, FrameType
-from typing import Any
+from types import FrameType
+from typing import Any, TypeAlias
 
 from torchrepro_lint.rerun.inside.cells import Cells
 
 _DEPTH = 5  # frames that are told: enough to leave two helpers and reach the training loop
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 _START = os.getcwd()
+_Line: TypeAlias = "tuple[str, int, str]"
+"""The file as code names it, the line, the function. Not the code itself: a hash of that takes longer than a frame."""
+
 _STANDARD = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 
 
@@ -46,8 +49,7 @@ class Sites:
     def __init__(self, write: Callable[[Any], None], notebook: str | None = None) -> None:
         self._write = write
         self._cells = Cells(notebook)
-        self._numbers: dict[tuple[tuple[CodeType, int], ...], int] = {}
-        self._users: dict[CodeType, bool] = {}
+        self._numbers: dict[tuple[_Line, ...], int] = {}
 
     def here(self) -> int:
         """The site of the calling code."""
@@ -55,15 +57,13 @@ class Sites:
 
     def of(self, frame: FrameType | None) -> int:
         """The site of a frame and those that called it."""
-        found: list[tuple[CodeType, int]] = []
-        users = self._users
-        while frame is not None and len(found) < _DEPTH:
+        found: list[_Line] = []
+        while frame is not None:
             code = frame.f_code
-            known = users.get(code)
-            if known is None:
-                known = users[code] = is_users(code.co_filename)
-            if known:
-                found.append((code, frame.f_lineno))
+            if is_users(code.co_filename):
+                found.append((code.co_filename, frame.f_lineno, code.co_name))
+                if len(found) == _DEPTH:
+                    break
             frame = frame.f_back
         if not found:
             return 0
@@ -79,19 +79,19 @@ class Sites:
             frame = frame.f_back
         return False
 
-    def file(self, code: CodeType) -> tuple[str, int | None]:
-        """Where code stands: the file, and in a notebook the cell."""
-        return self._cells.place(absolute(code.co_filename))
+    def file(self, filename: str) -> tuple[str, int | None]:
+        """Where code of that name stands: the file, and in a notebook the cell."""
+        return self._cells.place(absolute(filename))
 
     def forget(self) -> None:
         """Number from 1 again: this process writes another stream."""
         self._numbers.clear()
 
-    def _new(self, key: tuple[tuple[CodeType, int], ...]) -> int:
+    def _new(self, key: tuple[_Line, ...]) -> int:
         number = self._numbers[key] = len(self._numbers) + 1
         frames = []
-        for code, line in key:
-            path, cell = self.file(code)
-            frames.append([path, line, code.co_name, *([cell] if cell is not None else [])])
+        for filename, line, function in key:
+            path, cell = self.file(filename)
+            frames.append([path, line, function, *([cell] if cell is not None else [])])
         self._write({"k": "site", "n": number, "frames": frames})
         return number

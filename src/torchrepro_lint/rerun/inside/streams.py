@@ -37,7 +37,8 @@ class Stream:
     def write(self, record: Any) -> None:
         """Add a record of this thread. `record` may hold objects with a `text` that is known only after `resolve`."""
         with self._lock:
-            name = threading.current_thread().name if threading.current_thread() is not threading.main_thread() else ""
+            thread = threading.current_thread()
+            name = "" if thread is threading.main_thread() else thread.name
             if name != self._thread:
                 self._thread = name
                 self._add({"k": "thread", "name": name})
