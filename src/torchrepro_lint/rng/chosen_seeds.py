@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from functools import cache
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.binding import argument_place, parameter_at
 from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.index import Scope
+from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index.parents import descendants
 from torchrepro_lint.rng.entropy import Entropy, Source
 
 _SEEDS = re.compile(r"(?:^|_)(?:seed|seeds|reseed|seeding)(?:$|_)", re.IGNORECASE)
@@ -79,10 +81,34 @@ def _by_name(module: Module, program: Program) -> Iterator[Seeding]:
         for node, scope in sites:
             callee = program.resolve(node.func, scope)
             if isinstance(callee, Scope) and callee.kind == "function":
-                program.by_name(True, "that a function seeds", scope, name)
                 seed = next((k.value for k in node.keywords if k.arg in _OWN_SEED), None) or next(iter(node.args), None)
-                if seed is not None and not isinstance(seed, ast.Starred):
+                is_passed = seed is not None and not isinstance(seed, ast.Starred)
+                if seed is not None and is_passed and _may_seed_with(seed, node, callee):
+                    program.by_name(True, "that a function seeds", scope, name)
                     yield Seeding(node, scope, Site(seed, scope))
+
+
+def _may_seed_with(given: ast.expr, call: ast.Call, function: Scope) -> bool:
+    """Whether a function can seed with what it is given: it passes that on, or keeps it in an object."""
+    keyword = next((k.arg for k in call.keywords if k.value is given), None)
+    parameter = parameter_at(function, keyword, argument_place(call, given))
+    reads = (n for n in descendants(function.node) if isinstance(n, ast.Name) and n.id == parameter)
+    return parameter is None or any(_is_handed_on(read, function.facts) for read in reads)
+
+
+def _is_handed_on(read: ast.Name, facts: ModuleFacts) -> bool:
+    inner: ast.AST = read
+    for outer in facts.ancestors(read):
+        match outer:
+            case ast.Call(func=called) if inner is not called:
+                return True
+            case ast.Assign(targets=[*targets]) | ast.AnnAssign(target=targets):
+                kept = targets if isinstance(targets, list) else [targets]
+                return any(isinstance(target, ast.Attribute | ast.Subscript) for target in kept)
+            case ast.stmt():
+                return False
+        inner = outer
+    return False
 
 
 def seeds_by_name(scope: Scope) -> bool:

@@ -105,7 +105,10 @@ class Process:
 
     def _line(self) -> dict[str, Any]:
         assert self._process.stdout is not None
-        line = self._process.stdout.readline()
+        try:
+            line = self._process.stdout.readline()
+        except ValueError:  # another thread has ended the process, and closed this
+            raise Died("was ended") from None
         if not line.endswith("\n"):  # the pipe has ended, perhaps in the middle of an answer
             raise Died(self._reason())
         answer: dict[str, Any] = json.loads(line)
