@@ -226,6 +226,8 @@ class Seeds:
     # -- options that are parsed --------------------------------------------------------------------------------
     def _option(self, name: str, binding: Binding, owner: Scope) -> OwnSeed | None:
         """The option for the seed that a name holds with others, or has as items."""
+        if binding.kind == "parameter" and name not in _CONFIG_NAMES:
+            return None
         value = self._value(name, binding, owner)
         is_call = binding.kind != "parameter" and isinstance(value, ast.Call)
         if not is_call and (name not in _CONFIG_NAMES or not isinstance(value, ast.Name | ast.Attribute)):
