@@ -583,3 +583,28 @@ def test_a_seed_where_there_is_no_gpu_alone_is_none(tmp_path: Path) -> None:
     """`torch.cuda.manual_seed` leaves the generator of the CPU alone, which initialises weights and shuffles."""
     assert fixes(tmp_path, ON_GPU) == [True]
     assert fixes(tmp_path, ON_GPU.replace("torch.cuda.manual_seed(3)", "torch.manual_seed(3)")) == []
+
+
+REGISTERED = """\
+import environments
+import torch
+
+environments.register("walk")
+
+
+def walk():
+    model = torch.nn.Linear(3, 1)
+    model(torch.ones(3)).sum().backward()
+    return model.weight.grad
+
+
+if __name__ == "__main__":
+    torch.save(walk(), "walk.pt")
+"""
+
+
+def test_what_imports_the_file_of_a_program_is_not_seeded_by_it(tmp_path: Path) -> None:
+    seeds = "random.seed(0)\n{0}torch.manual_seed(0)\n"
+    assert f"import torch\n\n{seeds.format('')}" in fixed(tmp_path, REGISTERED)  # what is not known may draw
+    (tmp_path / "other.py").write_text("import torch\nfrom train import walk\n\ntorch.manual_seed(1)\nprint(walk())\n")
+    assert f'if __name__ == "__main__":\n    {seeds.format("    ")}' in fixed(tmp_path, REGISTERED)

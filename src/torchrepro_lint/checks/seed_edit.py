@@ -118,16 +118,21 @@ def _in_program(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Ed
     works = list(_works(seeding, found, None, families))
     scope, body = (entry.function, _body(entry.function)) if entry.function else (facts.scope, facts.tree.body)
     levels = list(beginnings(scope, body, works, program))
-    is_for_guard = entry.function is None and facts.guard is not None and starts_processes(seeding, program)
+    is_for_guard = entry.function is None and facts.guard is not None and _is_run_by_others(seeding, program)
     begun = [w.chain[0].node for w in found.draws.values() if w.process is None and w.chain]
     if is_for_guard and any(all(above is not facts.guard for above in facts.ancestors(node)) for node in begun):
-        return ()  # a process that starts afresh runs the rest of the module again, and would draw the same
+        return ()  # what others run too draws the same for them
     if facts.guard is not None and (is_for_guard or levels[0].statement is facts.guard):
         levels = list(beginnings(facts.scope, facts.guard.body, works, program))
         if levels[0].statement is None:
             levels = [Beginning(facts.scope, facts.guard.body, facts.guard.body[0])]
     ranks = rank_seed(seeding, None, program, found.draws.values())
     return _seeded(program, seeding, _place(levels, program), families, ranks)
+
+
+def _is_run_by_others(seeding: Seeding, program: Program) -> bool:
+    """Whether what stands outside the main guard is run by processes that start afresh, or by files that import it."""
+    return starts_processes(seeding, program) or bool(program.project.users([seeding.entry.facts.source.path]))
 
 
 def _body(function: Scope) -> Sequence[ast.stmt]:
