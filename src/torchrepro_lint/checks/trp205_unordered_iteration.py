@@ -16,6 +16,7 @@ from torchrepro_lint.model import Edit
 from torchrepro_lint.rng.texts import Evidence
 
 _KEEPING = frozenset({"dump", "dumps", "save"})
+_ORDERLESS = frozenset({"sorted", "set", "frozenset", "len"})
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
@@ -52,10 +53,15 @@ def _is_loop(site: Site) -> bool:
     node, parents = site.node, site.scope.facts.parents
     match parents[node]:
         case ast.Call(func=ast.Name(id="enumerate" | "list" | "tuple" | "zip")) as call:
-            return node in call.args
+            return node in call.args and not _is_order_lost(parents[call])
         case ast.For(iter=items) | ast.comprehension(iter=items):
             return items is node
     return False
+
+
+def _is_order_lost(holder: ast.AST) -> bool:
+    """`sorted(list(names))`"""
+    return isinstance(holder, ast.Call) and last_name(holder.func) in _ORDERLESS
 
 
 def _becomes_list(node: ast.expr, facts: ModuleFacts) -> bool:
