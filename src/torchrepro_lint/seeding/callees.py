@@ -114,7 +114,7 @@ class Callees:
 
     def given(self, name: str | None, call: ast.Call, scope: Scope) -> Iterator[Scope]:
         """The functions and classes that the external `name` may run for being given them."""
-        if name in _keeps():
+        if name in _keeps() or (name is None and last_name(call.func) in _keeping_methods()):
             return
         held = self._program.wrapped(call.func, scope)  # `run = partial(f, 0.1)` and now `run()`
         if held is not None and held.kind != "class":
@@ -192,6 +192,12 @@ def runs_only_what_it_is_given(name: str | None, written: str) -> bool:
 def _keeps() -> frozenset[str]:
     """The external functions that do not run what they are given."""
     return frozenset((*catalogue.names("callables", "never_run"), *catalogue.names("callables", "wraps")))
+
+
+@cache
+def _keeping_methods() -> frozenset[str]:
+    """The methods of objects from outside the project that do not run what they are given."""
+    return frozenset(catalogue.table("callables")["keeping_methods"]["names"])
 
 
 @cache
