@@ -18,7 +18,7 @@ from torchrepro_lint.dataflow.outcomes import COMPARE, Truth, joined, truth_of
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.dataflow.store import remembered
-from torchrepro_lint.index import Binding, ModuleFacts, Scope
+from torchrepro_lint.index import Binding, ModuleFacts, Scope, last_name
 from torchrepro_lint.project.declarations import Declared, Default, constant, declared_in, declared_options
 from torchrepro_lint.project.unknown import UNKNOWN, Opaque
 
@@ -240,6 +240,8 @@ class Options:
 
     def truth(self, test: ast.expr, scope: Scope, frame: Frame | None) -> Truth:
         """How `test` comes out when the program runs as configured by default."""
+        if _is_for_checkers(test):
+            return Truth.NEVER
         match test:
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return self.truth(operand, scope, frame).inverted()
@@ -280,6 +282,12 @@ class Options:
 def outcome(expr: ast.expr, scope: Scope, program: Program) -> Truth:
     """How an expression comes out as a test, wherever in the program it is evaluated."""
     return Options(program, [scope.facts]).truth(expr, scope, None)
+
+
+def _is_for_checkers(test: ast.expr) -> bool:
+    """`TYPE_CHECKING`, or `TYPE_CHECKING or EAGERLY`, as a package says that imports modules when they are asked for."""
+    first = test.values[0] if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or) else test
+    return last_name(first) == "TYPE_CHECKING"
 
 
 def _joined(found: Sequence[list[Default] | None], *, settable: bool = False) -> list[Default] | None:
