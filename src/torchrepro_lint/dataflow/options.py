@@ -285,7 +285,7 @@ def outcome(expr: ast.expr, scope: Scope, program: Program) -> Truth:
 
 
 def _is_for_checkers(test: ast.expr) -> bool:
-    """`TYPE_CHECKING`, or `TYPE_CHECKING or EAGERLY`, as a package says that imports modules when they are asked for."""
+    """`TYPE_CHECKING`, or `TYPE_CHECKING or EAGERLY`, as packages say that import modules when they are asked for."""
     first = test.values[0] if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or) else test
     return last_name(first) == "TYPE_CHECKING"
 
