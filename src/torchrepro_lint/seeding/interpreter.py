@@ -139,7 +139,8 @@ class _Interpreter:
             self._noted.add((function, owner))
             self._note(notes)
         self._exits.append([])
-        ended = self._term(term, state, Frame(function, call, frame, owner, receiver))
+        with self.effects.running(function):
+            ended = self._term(term, state, Frame(function, call, frame, owner, receiver))
         after = either([ended, *self._exits.pop()]) or state
         self._active.discard(key)
         if depending == (self.effects.depending, self.options.of_objects):
@@ -191,7 +192,7 @@ class _Interpreter:
             for name, value in given:
                 known = self.options.values(value, frame.function, frame) if _may_be_known(value) else None
                 passed.append((name, repr([(d.value, d.settable) for d in known]) if known else "?"))
-        levels = tuple((f.level, f.early is None) for f in state)
+        levels = tuple((f.level, f.early is None, f.taken) for f in state)
         effects = self.effects
         return (
             function,
@@ -201,6 +202,7 @@ class _Interpreter:
             effects.in_workers,
             effects.doubts > 0,
             effects.rare > 0,
+            effects.paused,
         )
 
     # -- terms --------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.rng import FAMILIES
+from torchrepro_lint.rng.states import PUT, TAKEN
 
 if TYPE_CHECKING:
     from torchrepro_lint.seeding.seeding import Seeding
@@ -39,18 +40,6 @@ _RESUMERS = (
     "_load_optimizer_and_scheduler",
 )
 _SAVERS = ("save", "save_on_master", "save_checkpoint", "save_model")
-
-
-_GETTERS = {
-    "get_rng_state": {"torch.get_rng_state": "torch", "torch.random.get_rng_state": "torch"},
-    "get_state": {"numpy.random.get_state": "numpy"},
-    "getstate": {"random.getstate": "python"},
-}
-_SETTERS = {
-    "set_rng_state": {"torch.set_rng_state": "torch", "torch.random.set_rng_state": "torch"},
-    "set_state": {"numpy.random.set_state": "numpy"},
-    "setstate": {"random.setstate": "python"},
-}
 
 
 class Resuming(NamedTuple):
@@ -79,16 +68,14 @@ def _not_kept(families: Sequence[str], files: Sequence[ModuleFacts], program: Pr
     """All, where nothing speaks of states; else those whose state is taken and never put back, or the other way."""
     if not _keeps_states([line for facts in files for line in _lines_on_states(facts, program).values()]):
         return tuple(families)
-    taken, put_back = (_moved(*half, files, program) for half in ((_TAKES, _GETTERS), (_PUTS, _SETTERS)))
+    taken, put_back = (_moved(*half, files, program) for half in ((_TAKES, TAKEN), (_PUTS, PUT)))
     return tuple(family for family in families if (family in taken) is not (family in put_back))
 
 
-def _moved(
-    sign: str, functions: Mapping[str, Mapping[str, str]], files: Sequence[ModuleFacts], program: Program
-) -> frozenset[str]:
+def _moved(sign: str, functions: Mapping[str, str], files: Sequence[ModuleFacts], program: Program) -> frozenset[str]:
     """The families of generators whose states are taken, or put back; all, where a line of it is no plain call."""
     for facts in files:
-        called = {call.lineno for last in functions for call, _ in facts.calls.get(last, ())}
+        called = {call.lineno for last in _last_names(functions) for call, _ in facts.calls.get(last, ())}
         if any(
             number not in called and re.search(sign, line) for number, line in _lines_on_states(facts, program).items()
         ):
@@ -96,12 +83,16 @@ def _moved(
     return frozenset(family for facts in files for family in _of_calls(facts, program, functions))
 
 
-def _of_calls(facts: ModuleFacts, program: Program, functions: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+def _of_calls(facts: ModuleFacts, program: Program, functions: Mapping[str, str]) -> Iterator[str]:
     """The families of the generators that a file calls one of the functions of."""
-    for last, named in functions.items():
+    for last in _last_names(functions):
         for call, scope in facts.calls.get(last, ()):
-            if (name := program.callee(call, scope)) in named:
-                yield named[str(name)]
+            if (name := program.callee(call, scope)) in functions:
+                yield functions[str(name)]
+
+
+def _last_names(functions: Mapping[str, str]) -> list[str]:
+    return sorted({name.rpartition(".")[2] for name in functions})
 
 
 def _keeps_states(lines: Sequence[str]) -> bool:

@@ -13,10 +13,12 @@ from torchrepro_lint.seeding.seeding import MAYBE, SEEDED, UNSEEDED, Witness
 
 
 class Family(NamedTuple):
-    """One family: how far it is seeded, and the first draw that came before its seed."""
+    """One family: how far it is seeded, the first draw that came before its seed, and how far it was seeded when its
+    state was last taken."""
 
     level: int = UNSEEDED
     early: Witness | None = None
+    taken: int = SEEDED
 
 
 State: TypeAlias = "tuple[Family, ...] | None"  # one per FAMILIES; None: this path has ended
@@ -28,13 +30,33 @@ def seeded(state: State) -> State:
     return tuple(f._replace(level=SEEDED) for f in state) if state is not None else None
 
 
+def taken(state: State, family: str) -> State:
+    """After a call that takes the state of a generator."""
+    return _changed(state, family, lambda f: f._replace(taken=f.level))
+
+
+def put_back(state: State, family: str) -> State:
+    """After a call that puts back the state which was last taken, whatever was seeded in between."""
+    return _changed(state, family, lambda f: f._replace(level=min(f.level, f.taken)))
+
+
+def _changed(state: State, family: str, change: Callable[[Family], Family]) -> State:
+    if state is None:
+        return None
+    return tuple(change(f) if name == family else f for name, f in zip(FAMILIES, state, strict=True))
+
+
 def either(states: Sequence[State]) -> State:
     """Paths that meet where it is unknown which was taken: a seed on one of them is believed."""
     alive = [s for s in states if s is not None]
     if all(s is alive[0] for s in alive):  # most arms neither seed nor draw
         return alive[0] if alive else None
     return tuple(
-        Family(max(f.level for f in families), next((f.early for f in families if f.early is not None), None))
+        Family(
+            max(f.level for f in families),
+            next((f.early for f in families if f.early is not None), None),
+            max(f.taken for f in families),
+        )
         for families in zip(*alive, strict=True)
     )
 
@@ -44,7 +66,8 @@ def by_default(usual: State, other: State) -> State:
     if usual is None or other is None or usual is other:
         return usual or other
     return tuple(
-        Family(level_by_default(u.level, o.level), u.early or o.early) for u, o in zip(usual, other, strict=True)
+        Family(level_by_default(u.level, o.level), u.early or o.early, max(u.taken, o.taken))
+        for u, o in zip(usual, other, strict=True)
     )
 
 

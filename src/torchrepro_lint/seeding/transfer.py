@@ -16,13 +16,13 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reads
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.project.versions import may_be
-from torchrepro_lint.rng import FAMILIES
+from torchrepro_lint.rng import FAMILIES, states
 from torchrepro_lint.rng.draws import Draw, Seeder, draw_of, is_seeder, seeder_of
 from torchrepro_lint.rng.generators import is_own
 from torchrepro_lint.rng.predicates import training_mode
 from torchrepro_lint.seeding.discarded import is_never_read, is_only_looked_at
 from torchrepro_lint.seeding.seeding import MAYBE, SEEDED, UNSEEDED, Late, Seeding, SeedMet, Step, Witness
-from torchrepro_lint.seeding.state import Family, State, seeded, telling
+from torchrepro_lint.seeding.state import Family, State, put_back, seeded, taken, telling
 
 _SEEDS_BY_NAME = r"(?i)seed|determinis|reproduc"
 _READS = ("get_", "is_", "has_", "add_", "to_", "initial_", "print", "log", "manual_seed")
@@ -55,6 +55,7 @@ class Effects:
         self.in_use = False  # inside code that runs when an object is used, which is only made here
         self.deferred: tuple[Witness, ...] = ()  # draws of objects that were made, with the seeds set since
         self.arm = 0  # how many of them were there when the innermost branch began
+        self.paused = False  # inside a generator, whose last part runs after the code that it is made for
         self.depending = 0  # how often what a call does depended on the calls that lead to it
 
     @contextmanager
@@ -70,6 +71,13 @@ class Effects:
         yield tuple(Family(level) for level in levels.values())
         self.finish()
         self.process, self.deferred, self.arm = outer, made, arm
+
+    @contextmanager
+    def running(self, function: Scope) -> Iterator[None]:
+        """The body of a function, with what it calls."""
+        outer, self.paused = self.paused, self.paused or function.yields
+        yield
+        self.paused = outer
 
     @contextmanager
     def forked(self, function: Scope) -> Iterator[None]:
@@ -96,8 +104,12 @@ class Effects:
             return None
         if name in self.program.project.seed_functions:
             return self.seed(Seeder(FAMILIES, call, scope, None, "constant"), state, frame)
+        if name in states.TAKEN:
+            return state if self.paused else taken(state, states.TAKEN[name])
         seeder = seeder_of(self.program, name, call, scope)
         if seeder is not None:
+            if name in states.PUT and seeder.seed is not None and states.is_taken(seeder.seed, scope, self.program):
+                return state if self.paused else put_back(state, states.PUT[name])
             return self.seed(seeder, state, frame)
         draw = draw_of(self.program, name, call, scope)
         if draw is not None:
@@ -245,9 +257,11 @@ class Effects:
 
 
 def seeds(program: Program, name: str | None, call: ast.Call, scope: Scope) -> bool:
-    """Whether a call of the external `name`, or of an unknown object, seeds, or is believed to for its name."""
+    """Whether a call of the external `name`, or of an unknown object, seeds, or is believed to for its name, or takes
+    a state, which may be put back."""
     return (
-        name in program.project.seed_functions
+        name in states.TAKEN
+        or name in program.project.seed_functions
         or seeder_of(program, name, call, scope) is not None
         or (_may_seed(program, name, call, scope) and draw_of(program, name, call, scope) is None)
     )
@@ -255,7 +269,9 @@ def seeds(program: Program, name: str | None, call: ast.Call, scope: Scope) -> b
 
 def may_seed(program: Program, name: str | None, written: str) -> bool:
     """Whether a call of the external `name`, which is `written` so, may be one that `seeds`."""
-    return name in program.project.seed_functions or is_seeder(name) or _sounds_like_a_seed(name, written)
+    if name in states.TAKEN or name in program.project.seed_functions:
+        return True
+    return is_seeder(name) or _sounds_like_a_seed(name, written)
 
 
 def kind_of(draw: Draw, program: Program) -> str:
