@@ -8,6 +8,8 @@ import pytest
 
 from torchrepro_lint.formatter import Style, project_style
 
+PRE_COMMIT = ".pre-commit-config.yaml"
+
 
 @pytest.mark.parametrize(
     ("name", "text", "style"),
@@ -25,6 +27,13 @@ from torchrepro_lint.formatter import Style, project_style
         ("ruff.toml", "line-length = 99\n", Style(99, None)),
         (".flake8", "[flake8]\nmax-line-length = 110\n", Style(110, None)),
         ("setup.cfg", "[flake8]\nmax_line_length = 110\n", Style(110, None)),
+        (PRE_COMMIT, "repos:\n- repo: x\n  hooks:\n  - id: black\n", Style(88, '"', hangs=True)),
+        (PRE_COMMIT, "    hooks:\n      - id: isort\n      - id: ruff-format  # last\n", Style(88, '"', hangs=True)),
+        (PRE_COMMIT, "  - id: black\n    args: [-l, '100']\n  - id: isort\n", Style(100, '"', hangs=True)),
+        (PRE_COMMIT, "  - id: black\n    args:\n      - --line-length=99\n", Style(99, '"', hangs=True)),
+        (PRE_COMMIT, "  - id: black\n    args: [--skip-string-normalization]\n", Style(88, None, hangs=True)),
+        (PRE_COMMIT, "  - id: black\n  - id: flake8\n    args: [--line-length=99]\n", Style(88, '"', hangs=True)),
+        (PRE_COMMIT, "#  - id: black\n  - id: blacken-docs\n", Style()),
         ("pyproject.toml", '[project]\nname = "x"\n', Style()),
         ("pyproject.toml", "not toml", Style()),
         ("pyproject.toml", "tool = 3\n", Style()),

@@ -1,11 +1,13 @@
 """How a project's formatter lays code out: the length of a line, the quotes of a string, and how calls are broken.
 
-Reads the settings of ruff, black and flake8 in one folder. Formats nothing.
+Reads the settings of ruff, black and flake8 in one folder, and which of the formatters pre-commit runs there. Formats
+nothing.
 """
 
 from __future__ import annotations
 
 import configparser
+import re
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -14,6 +16,13 @@ from typing import Any, Literal, NamedTuple
 from torchrepro_lint.reading import read_regular
 
 _USUAL = 88  # of ruff and black, where they are set up and say nothing
+# A hook of pre-commit that formats, and what is said of it until the next one.
+_HOOK = re.compile(
+    r"""^[ -]*id:[ '"]*(?P<id>black|ruff-format)(?:-jupyter)?['"]*[ \t]*(?:\#.*)?$"""
+    r"""(?P<rest>(?:\n(?![ -]*(?:id|repo):).*)*)""",
+    re.MULTILINE,
+)
+_LENGTH = re.compile(r"(?:--line-length|-l)[\s=,'\"-]+(\d{2,3})\b")
 _INI = {".flake8": "flake8", "setup.cfg": "flake8", "tox.ini": "flake8"}
 
 
@@ -30,7 +39,7 @@ NO_STYLE = Style()
 
 
 def project_style(root: Path, read: Callable[[Path], bytes] = read_regular) -> Style:
-    """What the formatter of the project in `root` is told; ruff before black before flake8."""
+    """What the formatter of the project in `root` is told; ruff before black before pre-commit before flake8."""
     tools = _toml(root / "pyproject.toml", read).get("tool")
     tools = tools if isinstance(tools, Mapping) else {}
     ruff = next(
@@ -44,6 +53,11 @@ def project_style(root: Path, read: Callable[[Path], bytes] = read_regular) -> S
         return Style(_number(ruff.get("line-length")) or _USUAL, quote, hangs=formats is not None)
     if isinstance(black := tools.get("black"), Mapping):
         return Style(_number(black.get("line-length")) or _USUAL, None if _keeps_quotes(black) else '"', hangs=True)
+    hook = _HOOK.search(_text(root / ".pre-commit-config.yaml", read))
+    if hook is not None:
+        said = _LENGTH.search(hook["rest"])
+        keeps = hook["id"] == "black" and "skip-string-normalization" in hook["rest"]
+        return Style(_number(int(said[1])) if said is not None else _USUAL, None if keeps else '"', hangs=True)
     return Style(next((width for name, table in _INI.items() if (width := _ini(root / name, table, read))), None))
 
 
@@ -64,6 +78,13 @@ def _toml(path: Path, read: Callable[[Path], bytes]) -> Mapping[str, Any]:
         return tomllib.loads(read(path).decode("utf-8"))
     except (OSError, ValueError, RecursionError):
         return {}
+
+
+def _text(path: Path, read: Callable[[Path], bytes]) -> str:
+    try:
+        return read(path).decode("utf-8")
+    except (OSError, ValueError):
+        return ""
 
 
 def _ini(path: Path, table: str, read: Callable[[Path], bytes]) -> int | None:

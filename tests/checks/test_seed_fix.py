@@ -443,6 +443,19 @@ def test_its_imports_stand_above_it_where_it_stands_between_imports(tmp_path: Pa
     assert text.index("import random") < text.index("random.seed(0)") < text.index("from conf import NOISE")
 
 
+def test_a_seed_that_is_commented_out_is_taken_from_its_comment(tmp_path: Path) -> None:
+    seeder = "def fix(seed):\n    np.random.seed(seed)\n    # random.seed(seed)\n    torch.manual_seed(seed)\n\n\n"
+    text = f"import random\n\nimport numpy as np\nimport torch\n\n\n{seeder}fix(3)\nnet = torch.nn.Linear(4, 1)\n"
+    text += "net(torch.ones(4) * random.random()).sum().backward()\n"
+    assert fixed(tmp_path, text) == text.replace("# random.seed(seed)", "random.seed(seed)")
+
+
+def test_an_import_from_a_package_stands_beside_another_from_it(tmp_path: Path) -> None:
+    head = "import argparse\nimport torch\nfrom accelerate import Accelerator\nfrom torch import nn\n"
+    text = fixed(tmp_path, f"{head}\nnn.Linear(4, 1)(torch.ones(4)).sum().backward()\n")
+    assert "from accelerate import Accelerator\nfrom accelerate.utils import set_seed\n" in text
+
+
 CELLS = [
     "import numpy as np\n\ndef fix_seed():\n    np.random.seed(3)\n\nfix_seed()",
     "import torch\n\ntorch.nn.Linear(4, 1)(torch.ones(4)).sum().backward()",
@@ -458,6 +471,22 @@ def test_a_cell_does_not_use_what_a_later_one_imports(tmp_path: Path) -> None:
     first = "".join(json.loads(book.read_text())["cells"][0]["source"])
     assert "torch.manual_seed(3)" in first
     assert "import torch" in first.partition("def ")[0]
+
+
+def test_the_imports_of_two_cells_are_no_group(tmp_path: Path) -> None:
+    sources = [
+        "import numpy as np",
+        "import os\n\nfrom torch import nn\n\nnn.Linear(4, 1)(np.ones(4)).sum().backward()",
+    ]
+    cells = [
+        {"cell_type": "code", "metadata": {}, "source": c, "outputs": [], "execution_count": None} for c in sources
+    ]
+    asked = request(tmp_path, "")
+    book = tmp_path / "train.ipynb"
+    book.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+    fix(asked, unsafe=False, write=True)
+    second = "".join(json.loads(book.read_text())["cells"][1]["source"])
+    assert second.startswith("import os\nimport random\n\nimport torch\nfrom torch import nn\n")
 
 
 OWN_DRAWS = """\

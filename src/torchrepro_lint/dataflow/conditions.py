@@ -159,14 +159,46 @@ def _bindings(read: ast.expr, scope: Scope) -> list[Binding]:
 
 
 def contradict(first: Place, second: Place) -> bool:
-    """Whether two places of one class run under opposite values of an attribute: in the arms of `if self.causal:`."""
-    if first[1].method_class is None or first[1].method_class is not second[1].method_class:
+    """Whether two places run under opposite values of an attribute of their class, in the arms of `if self.causal:`, or
+    of names that their function binds once."""
+    one, two = first[1], second[1]
+    is_settled: Callable[[ast.expr, Scope], bool] | None = None
+    if one.function is two.function:
+        is_settled = _is_settled
+    elif one.method_class is not None and one.method_class is two.method_class:
+        is_settled = _is_of_self
+    if is_settled is None:
         return False
-    one, two = (
-        {(ast.dump(c.test), c.holds) for c in conditions(node, scope) if _is_of_self(c.test, scope)}
+    here, there = (
+        {_turned(c.test, c.holds) for c in conditions(node, scope) if is_settled(c.test, scope)}
         for node, scope in (first, second)
     )
-    return any((test, not holds) in two for test, holds in one)
+    return any((test, not holds) in there for test, holds in here)
+
+
+def _turned(test: ast.expr, holds: bool) -> tuple[str, bool]:
+    """A test in words that its opposite shares: `x is not None` came out as `x is None` did not."""
+    match test:
+        case ast.Compare(left=left, ops=[ast.IsNot() | ast.NotEq() as op], comparators=[right]):
+            positive = ast.Is() if isinstance(op, ast.IsNot) else ast.Eq()
+            return ast.dump(ast.Compare(left, [positive], [right])), not holds
+    return ast.dump(test), holds
+
+
+def _is_settled(test: ast.expr, scope: Scope) -> bool:
+    """Whether a test comes out alike wherever it stands in a run of its function."""
+    match test:
+        case ast.Name(id=name):
+            owner = scope.binding_scope(name)
+            return owner is scope.function and _is_bound_once(owner.bindings[name], scope)
+        case ast.Compare(left=ast.Name() as left, comparators=[ast.Constant()]):
+            return _is_settled(left, scope)
+    return _is_of_self(test, scope)
+
+
+def _is_bound_once(bindings: Sequence[Binding], scope: Scope) -> bool:
+    around = [a for b in bindings for a in (b.node, *ancestors(b.node, scope))]
+    return len(bindings) == 1 and not any(isinstance(a, ast.For | ast.AsyncFor | ast.While) for a in around)
 
 
 def _is_of_self(test: ast.expr, scope: Scope) -> bool:

@@ -316,9 +316,11 @@ class _Pass:
 
     def _read(self, top: ast.AST, scope: Scope, state: _State) -> None:
         """Note what the names in an expression see; in a lambda, which runs at some other time, they see anything."""
-        pending = [(top, scope)]
+        pending, outside = [(top, scope)], dict[ast.AST, Scope]()
         while pending:
             node, scope = pending.pop()
+            if outside:
+                scope = outside.get(node, scope)
             if isinstance(node, ast.Name):
                 if isinstance(node.ctx, ast.Load):
                     self._name(node, scope, state)
@@ -327,7 +329,10 @@ class _Pass:
                 continue
             if node in self._bound and not isinstance(node, ast.stmt):  # `:=` and the names in a `match` pattern
                 self._bind_all([self._bound[node]], state)
-            inner = scope.children.get(node, scope) if isinstance(node, _COMPREHENSIONS) else scope
+            inner = scope
+            if isinstance(node, _COMPREHENSIONS):
+                inner = scope.children.get(node, scope)
+                outside[node.generators[0].iter] = scope
             parts = children(node)  # of a comprehension, the generators run first
             pending += [(n, inner) for n in (parts if isinstance(node, _COMPREHENSIONS) else reversed(parts))]
 

@@ -280,11 +280,16 @@ class ModuleFacts:
         return node
 
     def scope_of(self, node: ast.AST) -> Scope:
-        """The innermost scope that `node` lies in."""
+        """The innermost scope that `node` lies in; what a comprehension runs through first lies outside of it."""
         owners = [a for a in self.ancestors(node) if not isinstance(a, ast.Module)]
         scope = self.scope
-        for owner in reversed(owners):
-            scope = scope.children.get(owner, scope)
+        for i in range(len(owners) - 1, -1, -1):
+            inner = scope.children.get(owners[i])
+            if inner is None:
+                continue
+            is_comprehension = inner.kind == "comprehension"
+            if not is_comprehension or owners[i].generators[0].iter not in (node, *owners[:i]):  # type: ignore[attr-defined]
+                scope = inner
         return scope
 
     def statement_lines(self, line: int) -> tuple[int, int]:

@@ -22,12 +22,12 @@ from torchrepro_lint.rng.generators import is_own
 from torchrepro_lint.rng.predicates import training_mode
 from torchrepro_lint.seeding.discarded import is_never_read, is_only_looked_at
 from torchrepro_lint.seeding.seeding import MAYBE, SEEDED, UNSEEDED, Late, Seeding, SeedMet, Step, Witness
+from torchrepro_lint.seeding.stand_ins import purpose
 from torchrepro_lint.seeding.state import Family, State, put_back, seeded, taken, telling
 
 _SEEDS_BY_NAME = r"(?i)seed|determinis|reproduc"
 _READS = ("get_", "is_", "has_", "add_", "to_", "initial_", "print", "log", "manual_seed")
 _TRAINS = r"(?i)^(?:\w*_)?(?:train|fit|save|optimi[sz]e|update)(?:_\w*)?$"
-_STAND_IN = r"dummy|dump_?input|example_?input|fake_?input|flops|macs|complexity|profil|onnx|latency|warm_?up"
 _OWN_GENERATORS = (
     r"(?i)(?:^|_|\.)(?:envs?|environment|\w*_space|rng|np_random|generator)$"  # their seed is no global one
 )
@@ -113,7 +113,7 @@ class Effects:
             return self.seed(seeder, state, frame)
         draw = draw_of(self.program, name, call, scope)
         if draw is not None:
-            return self._draw(draw, state)
+            return self._draw(draw, state, frame)
         if _may_seed(self.program, name, call, scope):
             self._meet(call, scope, None, SEEDED)
             return seeded(state)
@@ -173,7 +173,7 @@ class Effects:
         draw = Draw("torch", "in workers", loader, scope, what, deferred=True)
         return self._draw(draw, state) if state is not None else None
 
-    def _draw(self, draw: Draw, state: tuple[Family, ...]) -> State:
+    def _draw(self, draw: Draw, state: tuple[Family, ...], frame: Frame | None = None) -> State:
         i = FAMILIES.index(draw.family)
         old = state[i]
         may_be_in_workers = self.in_workers is not False and draw.family != "torch"
@@ -190,11 +190,9 @@ class Effects:
         if kind == "init" and (self._overwritten(chain) or is_only_looked_at(chain, self.program)):
             self.depending += 1
             return state
-        if kind == "sample" and _is_stand_in(chain, self.program):
-            kind = "stand-in"
-        elif kind == "sample" and any(known(training_mode, step.node, step.scope) for step in chain):
-            self.depending += 1
-            kind = "training"
+        if kind == "sample":
+            kind = self._purpose(draw, chain, frame)
+            self.depending += kind != "sample"
         self.draws += 1
         witness = Witness(
             draw._replace(kind=kind), chain, old.level, self.process,
@@ -210,6 +208,12 @@ class Effects:
         if (old.early is None or (witness.sure and not old.early.sure)) and old.level == UNSEEDED:
             return (*state[:i], old._replace(early=witness), *state[i + 1 :])
         return state
+
+    def _purpose(self, draw: Draw, chain: tuple[Step, ...], frame: Frame | None) -> str:
+        """The kind of a sample, by what becomes of it where the program does not train."""
+        if any(known(training_mode, step.node, step.scope) for step in chain):
+            return "training"
+        return purpose(draw, chain, frame, self.options, self.program)
 
     def _is_seeded_by_workers(self) -> bool:
         """Whether the processes that draw surely seed their generators from torch's: since 1.9 they all do."""
@@ -316,16 +320,6 @@ def _initialises(scope: Scope, program: Program) -> bool:
     """Whether a draw in `scope` makes initial weights, by the function's name."""
     name = scope.function.name.rpartition(".")[2]
     return program.by_name("init" in name or "reset_param" in name, "that a function makes weights", scope, name)
-
-
-def _is_stand_in(chain: tuple[Step, ...], program: Program) -> bool:
-    """Whether a draw is an input that a model is measured, traced or tried out with, by the names around it."""
-    draw = chain[-1]
-    statement = draw.scope.facts.statement(draw.node)
-    names = [ast.unparse(t) for t in getattr(statement, "targets", ())]
-    names += [step.scope.function.name.rpartition(".")[2] for step in chain]
-    found = next((name for name in names if re.search(_STAND_IN, name)), "")
-    return program.by_name(bool(found), "that a draw only tries a model out", draw.scope, found)
 
 
 def _loads_over(step: Step) -> bool:

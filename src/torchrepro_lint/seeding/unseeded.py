@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
-from functools import cache
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import Scope
@@ -17,11 +14,11 @@ from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.entropy import Entropy
 from torchrepro_lint.seeding.seeding import MAYBE, UNSEEDED, Seeding, Step, Witness
+from torchrepro_lint.seeding.stand_ins import DESCRIBES
 from torchrepro_lint.seeding.unfollowed import may_train, may_use_tensors, never_seeds, opaque, uses_tensors
 
 NEVER, BY_OPTION, IN_PROCESS, UNSEEN, SHOWN, KEPT = "never", "by option", "in process", "unseen", "shown", "kept"
 MAX_SHOWN = 3
-_DESCRIBE = frozenset({"shape", "size", "dtype", "device", "ndim", "numel"})
 
 
 class Unseeded(NamedTuple):
@@ -44,7 +41,7 @@ def unseeded(seeding: Seeding, program: Program) -> Unseeded | None:
     if missing and not found:
         return None
     if found:
-        return None if _tries_out(seeding, program) else _known(seeding, found)
+        return _known(seeding, found)
     if seeding.met or seeding.late or seeding.is_trial or seeding.is_launcher:
         return None
     kind = _put_out(seeding, program) if seeding.sampled else None
@@ -101,41 +98,9 @@ def _put_out(seeding: Seeding, program: Program) -> str | None:
     return KEPT if any(_is_drawn(*site, program) for site in _written(seeding, program)) else None
 
 
-def _tries_out(seeding: Seeding, program: Program) -> bool:
-    """Whether this is the guard of a module that runs a model on made-up input to see what shape comes out: it does not
-    train, keeps nothing and prints no values."""
-    if seeding.trains or not seeding.entry.is_guarded:
-        return False
-    printed, top = list(_printed(seeding)), seeding.entry.facts.scope
-    ours = [site for site in printed if site.scope.function is top]
-    if not (
-        any(map(_is_described, ours))
-        and all(isinstance(s.node, ast.Constant) or _is_described(s) or _is_object(s, program) for s in ours)
-        and not any(_is_drawn(*site, program) for site in printed)
-    ):
-        return False
-    keeping = sorted(filter(_keeps().match, seeding.reached))
-    if keeping:
-        where = (seeding.entry.facts.source.rel, keeping[0])
-        program.store.decided_by_name("that a program keeps what it computes", where)
-    return not keeping
-
-
-@cache
-def _keeps() -> re.Pattern[str]:
-    """The beginnings of names of functions that keep or show something."""
-    return re.compile("|".join(catalogue.table("rng")["kept"]["names"]), re.IGNORECASE)
-
-
 def _is_described(site: Site) -> bool:
     """Whether a value is the shape, the type or the place of another."""
-    return any(isinstance(n, ast.Attribute) and n.attr in _DESCRIBE for n in ast.walk(site.node))
-
-
-def _is_object(site: Site, program: Program) -> bool:
-    """Whether a value is an object of a class of the project, which is printed as its structure."""
-    made = program.origins(site.node, site.scope) if isinstance(site.node, ast.expr) else []
-    return bool(made) and all(isinstance(o, Result) and isinstance(o.callee, Scope) for o in made)
+    return any(isinstance(n, ast.Attribute) and n.attr in DESCRIBES for n in ast.walk(site.node))
 
 
 def _printed(seeding: Seeding) -> Iterator[Site]:

@@ -102,7 +102,7 @@ def _groups(facts: ModuleFacts, statements: Sequence[ast.stmt]) -> list[list[_Im
     for node in statements:
         if isinstance(node, _Import) and not _is_future(node):
             apart = any(not facts.source.line(n).strip() for n in range(end + 1, node.lineno))
-            if end < 0 or apart:
+            if end < 0 or apart or begins_cell(facts, node.lineno):
                 groups.append([])
             groups[-1].append(node)
             end = node.end_lineno or node.lineno
@@ -146,12 +146,15 @@ def _key(node: _Import) -> str:
 # -- the place ------------------------------------------------------------------------------------------------
 def _among(facts: ModuleFacts, same: Sequence[_Import], module: str, line: str) -> Edit:
     """Beside others of its kind: in order among the plain imports that lead them, or among all where all are in
-    order; a plain import leads those `from` a module."""
+    order; a plain import leads those `from` a module, of which one stands with others of its package."""
     key, plain = module.lower(), line.startswith("import ")
     head = [n for n in same if isinstance(n, ast.Import)] if plain else list(same)
     leading = next((i for i, n in enumerate(same) if isinstance(n, ast.Import) is not plain), len(same))
     mixed = len(head) > leading and [_key(n) for n in same] == sorted(_key(n) for n in same)
-    if plain and not mixed:
+    siblings = [n for n in same if isinstance(n, ast.ImportFrom) and _key(n).partition(".")[0] == key.partition(".")[0]]
+    if not plain and not mixed and siblings:
+        head = siblings
+    elif plain and not mixed:
         head = list(same[:leading])
     elif mixed:
         head = list(same)

@@ -56,8 +56,28 @@ def insert_after(facts: ModuleFacts, statement: ast.stmt, *lines: str) -> Edit:
     if indent.strip("\ufeff \t\f") or (rest and not rest.startswith("#")):
         return Edit(facts.source.rel, Range(end, end), "".join(f"; {line}" for line in lines))
     place = Position(end.line, len(whole) + 1)
-    text = "".join(f"{facts.source.newline}{indent}{line}" for line in lines)
-    return Edit(facts.source.rel, Range(place, place), text)
+    known = {n: line for line in lines if (n := _commented_out(facts, statement, line)) is not None}
+    text = "".join(f"{facts.source.newline}{indent}{line}" for line in lines if line not in known.values())
+    if not known:
+        return Edit(facts.source.rel, Range(place, place), text)
+    first = Position(min(known), start.column)
+    kept = [known.get(n, facts.source.line(n)[start.column - 1 :]) for n in range(first.line, end.line + 1)]
+    return Edit(facts.source.rel, Range(first, place), f"{facts.source.newline}{indent}".join(kept) + text)
+
+
+def _commented_out(facts: ModuleFacts, statement: ast.stmt, line: str) -> int | None:
+    """Where the very statement to be put below a call stands commented out, with nothing but calls in between."""
+    block: list[ast.stmt] = getattr(facts.parents[statement], "body", [])
+    calls = {n.lineno for n in block if isinstance(n, ast.Expr) and isinstance(n.value, ast.Call)}
+    calls &= {n.end_lineno for n in block}
+    number = statement.lineno
+    while number in calls or facts.source.line(number).startswith("#", statement.col_offset):
+        if facts.source.line(number)[statement.col_offset :].lstrip("# ") == line and number not in calls:
+            return number
+        if number == 1 or begins_cell(facts, number):
+            break
+        number -= 1
+    return None
 
 
 def insert_first(facts: ModuleFacts, owner: ast.stmt, *lines: str) -> Edit:
