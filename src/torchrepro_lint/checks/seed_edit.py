@@ -15,9 +15,8 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.checks.own_seeder_call import own_seeder
 from torchrepro_lint.checks.seed_option import negative_option, option_that_is_off, with_default
 from torchrepro_lint.dataflow.execution_count import times
-from torchrepro_lint.index import last_name
 from torchrepro_lint.rng.draws import draw_of
-from torchrepro_lint.rng.own_seed import Seeds
+from torchrepro_lint.rng.own_seed import own_seed, parsed_above
 from torchrepro_lint.rng.seed_options import is_seed
 from torchrepro_lint.seeding.processes import RankSeed, in_pool, rank_seed, starts_processes
 from torchrepro_lint.seeding.seeding import SEEDED
@@ -25,20 +24,21 @@ from torchrepro_lint.seeding.setting_up import Beginning, beginnings
 from torchrepro_lint.seeding.unfollowed import uses_tensors
 from torchrepro_lint.syntax import (
     Import,
-    begins_cell,
     import_from,
     import_module,
     indentation,
     insert_after,
     insert_before,
-    top_line,
+    is_below_import,
+    stands_apart,
+    top_of_paragraph,
 )
 
 if TYPE_CHECKING:
     from torchrepro_lint.dataflow.program import Program
     from torchrepro_lint.index import ModuleFacts, Scope
     from torchrepro_lint.model import Edit
-    from torchrepro_lint.rng.own_seed import OwnSeed
+    from torchrepro_lint.rng.seed_sources import OwnSeed
     from torchrepro_lint.seeding.seeding import Seeding, SeedMet
     from torchrepro_lint.seeding.unseeded import Unseeded
 
@@ -151,59 +151,15 @@ def _place(levels: Collection[Beginning] | Iterator[Beginning], program: Program
     for scope, body, statement, is_shared in levels:
         if statement is None:
             break
-        own = Seeds(program).found(scope, statement)
-        early = Seeds(program).parsed_above(scope, statement) if own is None else None
-        if early is not None and isinstance(parsing := early.binding.node, ast.stmt) and parsing in body:
-            return _Place(scope, parsing, is_after=True, own=early)
+        own = own_seed(scope, statement, program) or parsed_above(scope, statement, body, program)
         if own is not None:
-            made = own.binding.node
+            made = own.name.binding.node
             if own.is_parsed and isinstance(made, ast.stmt) and made in body:
                 return _Place(scope, made, is_after=True, own=own)
-            return _Place(scope, _top_of_paragraph(scope.facts, body, statement, own), is_after=False, own=own)
+            return _Place(scope, top_of_paragraph(scope.facts, body, statement, made), is_after=False, own=own)
         if outermost is None or is_shared:
-            outermost = _Place(scope, _top_of_paragraph(scope.facts, body, statement), is_after=False)
+            outermost = _Place(scope, top_of_paragraph(scope.facts, body, statement), is_after=False)
     return outermost
-
-
-def _top_of_paragraph(
-    facts: ModuleFacts, body: Sequence[ast.stmt], statement: ast.stmt, own: OwnSeed | None = None
-) -> ast.stmt:
-    """The first of the assignments that stand right above a statement, below a blank line; the statement itself where
-    others stand there, or the options are read."""
-    if statement not in body:
-        return statement
-    index = body.index(statement)
-    while index and _continues(facts, body[index - 1], body[index]):
-        if not _is_plain(body[index - 1]) or (own is not None and own.binding.node is body[index - 1]):
-            return statement
-        index -= 1
-    if _begins_paragraph(facts, body[index]):
-        return body[index]
-    return body[0] if not index and not any(map(_reads, body[: body.index(statement)])) else statement
-
-
-def _continues(facts: ModuleFacts, above: ast.stmt, statement: ast.stmt) -> bool:
-    """Whether a statement stands right below another, without a comment of its own."""
-    top = top_line(facts, statement)
-    return top == (above.end_lineno or 0) + 1 == statement.lineno and not begins_cell(facts, top)
-
-
-def _is_plain(statement: ast.stmt) -> bool:
-    """Whether this is an assignment that reads no options, or decides between such."""
-    if isinstance(statement, ast.If):
-        return all(map(_is_plain, (*statement.body, *statement.orelse)))
-    called = (last_name(n.func) for n in ast.walk(statement) if isinstance(n, ast.Call))
-    return isinstance(statement, ast.Assign | ast.AnnAssign) and not any("pars" in name.lower() for name in called)
-
-
-def _reads(statement: ast.stmt) -> bool:
-    """Whether a statement calls more than constructors of classes: it may be what reads the options."""
-    return any(not last_name(n.func)[:1].isupper() for n in ast.walk(statement) if isinstance(n, ast.Call))
-
-
-def _begins_paragraph(facts: ModuleFacts, statement: ast.stmt) -> bool:
-    top = top_line(facts, statement)
-    return begins_cell(facts, top) or (top > 1 and not facts.source.line(top - 1).strip())
 
 
 def _seeded(
@@ -216,10 +172,9 @@ def _seeded(
     if ranks.variable and scope.binding_scope(ranks.added) is not None:
         return ()
     facts = scope.facts
-    switched = negative_option(seeding, own.negative) if own is not None and own.negative else None
-    seed = own.text if own is not None else str(program.project.seed)
-    if own is not None and switched is not None:
-        seed = own.read
+    is_negative = own is not None and own.option.off == "negative"
+    switched = negative_option(seeding, own.option.name) if own is not None and is_negative else None
+    seed = str(program.project.seed) if own is None else own.read if switched is not None else own.text
     lines, edits = _by_own_seeder(program, seeding, place, families, ranks.of(seed)) or _calls(
         facts, scope, statement, families, ranks.of(seed)
     )
@@ -235,8 +190,8 @@ def _seeded(
     if is_after:
         inserted = insert_after(facts, statement, *lines)
     else:
-        below_import = _is_below_import(facts, statement)
-        apart = below_import or _stands_apart(facts, statement)
+        below_import = is_below_import(facts, statement)
+        apart = below_import or stands_apart(facts, statement)
         inserted = insert_before(facts, statement, *[""] * below_import, *lines, *[""] * apart)
     return (*edits, inserted)
 
@@ -260,11 +215,11 @@ def _by_own_seeder(
     if len(families) < 2 or _at_once(scope.facts, scope, at) is not None:
         return None
     packages = {package for facts in seeding.visited for package in facts.packages}
-    found = own_seeder(program, scope, at, families, packages)
-    if found is None:
+    name, seeder = own_seeder(program, scope, at, families, packages) or (None, None)
+    if name is None or seeder is None:
         return None
-    is_default = found.has_default and own is None and seed == str(program.project.seed)
-    return [f"{found.name.text}({'' if is_default else seed})"], found.name.edits
+    is_default = seeder.has_default and own is None and seed == str(program.project.seed)
+    return [f"{name.text}({'' if is_default else seed})"], name.edits
 
 
 def _at_once(facts: ModuleFacts, scope: Scope, at: ast.stmt) -> Import | None:
@@ -275,24 +230,6 @@ def _at_once(facts: ModuleFacts, scope: Scope, at: ast.stmt) -> Import | None:
             module, _, function = name.rpartition(".")
             return import_from(facts, module, function, scope, at)
     return None
-
-
-def _stands_apart(facts: ModuleFacts, statement: ast.stmt) -> bool:
-    """Whether a statement that begins its line has comments directly above, which belong to it, or begins a paragraph
-    of several."""
-    if facts.source.line(statement.lineno)[: facts.range(statement).start.column - 1].strip():
-        return False
-    body = getattr(facts.parents[statement], "body", [])
-    is_last = bool(body) and body[-1] is statement and statement.lineno == statement.end_lineno
-    top = top_line(facts, statement)
-    return top < statement.lineno or begins_cell(facts, top) or (_begins_paragraph(facts, statement) and not is_last)
-
-
-def _is_below_import(facts: ModuleFacts, statement: ast.stmt) -> bool:
-    """Whether a statement of the module stands right below an import."""
-    body = facts.tree.body
-    above = body[body.index(statement) - 1] if statement in body[1:] else None
-    return isinstance(above, ast.Import | ast.ImportFrom) and _continues(facts, above, statement)
 
 
 # -- by default -----------------------------------------------------------------------------------------------------
@@ -308,16 +245,9 @@ def _switched_on(program: Program, seeding: Seeding, found: Unseeded, process: S
         together = [m for m in met if m.scope is last.scope and m.seeder is not None]
         done = {family for m in together if m.seeder is not None for family in m.seeder.families}
         missing = [f for f in _families(program, seeding, found, process) if f not in done]
-        seed = _copied_seed(program, last)
-        if seed is None and not done.issuperset(found.draws):
-            return ()
-        edits = [*with_default(option, str(program.project.seed), program)]
-        if seed is not None and missing:
-            facts = last.scope.facts
-            statement = _last_of_seeds(facts, facts.statement(last.node))
-            lines, imports = _calls(facts, last.scope, statement, missing, seed)
-            edits += [*imports, insert_after(facts, statement, *lines)]
-        return tuple(edits)
+        added = _below(program, last, missing)
+        is_enough = bool(added) or not missing or done.issuperset(found.draws)
+        return (*with_default(option, str(program.project.seed), program), *added) if is_enough else ()
     return ()
 
 
@@ -326,17 +256,24 @@ def _beside(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Edit, 
     """Below a call that seeds another generator in any case, before all draws, with the seed that it is given."""
     first = min((w.number for w in found.draws.values() if w.process is None), default=0)
     for met in seeding.met:
-        if met.process is None and met.sure and met.level == SEEDED and met.number < first:
-            seed = _copied_seed(program, met) if times(program, met.scope) != "often" else None
-            if _is_for_own_draws(program, seeding, found, met.scope.function):
-                continue
-            if seed is not None and (met.scope.facts is seeding.entry.facts or _SEEDS.search(met.scope.function.name)):
-                facts = met.scope.facts
-                statement = _last_of_seeds(facts, facts.statement(met.node))
-                families = _families(program, seeding, found, None)
-                lines, edits = _calls(facts, met.scope, statement, families, seed)
-                return (*edits, insert_after(facts, statement, *lines))
+        function = met.scope.function
+        is_near = met.scope.facts is seeding.entry.facts or _SEEDS.search(function.name)
+        is_sure = met.process is None and met.sure and met.level == SEEDED and met.number < first
+        if is_sure and is_near and not _is_for_own_draws(program, seeding, found, function):
+            edits = _below(program, met, _families(program, seeding, found, None))
+            if edits and times(program, met.scope) != "often":
+                return edits
     return ()
+
+
+def _below(program: Program, met: SeedMet, families: Sequence[str]) -> tuple[Edit, ...]:
+    """Seeds of other generators below a call that seeds, where what it is given can be worked out again."""
+    facts = met.scope.facts
+    statement, seed = _last_of_seeds(facts, facts.statement(met.node)), _copied_seed(program, met)
+    if seed is None or not families:
+        return ()
+    lines, edits = _calls(facts, met.scope, statement, families, seed)
+    return (*edits, insert_after(facts, statement, *lines))
 
 
 def _is_for_own_draws(program: Program, seeding: Seeding, found: Unseeded, function: Scope) -> bool:

@@ -27,12 +27,8 @@ class SeedOption(NamedTuple):
     off: Literal["None", "negative"] | None = None
     is_text: bool = False
 
-    def read(self, holder: str, default: str) -> str:
-        """The seed, where `holder` has the options as attributes: `default` where it is off."""
-        return self.of(f"{holder}.{self.name}", default)
-
     def of(self, text: str, default: str) -> str:
-        """The same, where the option is read as `text`."""
+        """The seed, where the option is read as `text`: `default` where it is off."""
         if self.off == "negative":
             return f"max({text}, {default})"
         if self.off is None:
