@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Collection
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from torchrepro_lint.syntax import Import, also_imported, import_from, is_docstr
 
 if TYPE_CHECKING:
     from torchrepro_lint.dataflow.program import Program
-    from torchrepro_lint.index import ModuleFacts, Scope
+    from torchrepro_lint.index import Binding, ModuleFacts, Scope
 
 MAX_FILES = 20  # of a project that seed
 _HARMLESS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -27,32 +28,39 @@ def own_seeder(
 ) -> tuple[Import, OwnSeeder] | None:
     """A function of the project that seeds all these families, and its name at a statement of `scope`. `packages` are
     those that the program imports: what it does not may be missing."""
-    for seeder in _seeders(program, families):
-        name = _known(seeder, scope, at, program) or _imported(seeder, scope, at, packages, program)
-        if name is not None:
-            return name, seeder
-    return None
+    seeders = _seeders(program, families)
+    known = ((_known(seeder, scope, at, program), seeder) for seeder in seeders)
+    imported = ((_imported(seeder, scope, at, packages, program), seeder) for seeder in seeders)
+    return next(((name, seeder) for name, seeder in chain(known, imported) if name is not None), None)
 
 
 def _seeders(program: Program, families: Collection[str]) -> list[OwnSeeder]:
+    """Those that seed all these families; first what the project calls anywhere."""
     paths = sorted(program.project.text.containing("manual_seed") or ())
     files = (program.load(str(path)) for path in paths) if len(paths) <= MAX_FILES else ()
     found = (s for facts in files if facts is not None for s in seeders_in(facts, program))
-    return [seeder for seeder in found if seeder.families.issuperset(families)]
+    suited = [seeder for seeder in found if seeder.families.issuperset(families)]
+    return sorted(suited, key=lambda seeder: not program.callers_of(seeder.function))
 
 
 def _known(seeder: OwnSeeder, scope: Scope, at: ast.stmt, program: Program) -> Import | None:
     """The function by a name that the file defines or imports above: `set_seed`, `utils.set_seed`."""
     facts, function = scope.facts, seeder.function
-    for name, bound in facts.scope.bindings.items():
-        node = bound[0].node
+    for name, bound in {function.name: _starred(function, facts), **facts.scope.bindings}.items():
+        node = bound[0].node if len(bound) == 1 and scope.binding_scope(name) in (facts.scope, None) else None
         is_above = isinstance(node, ast.stmt) and node.lineno < at.lineno and facts.parents.get(node) is facts.tree
-        is_above = is_above or (function.facts is facts and scope.function.kind == "function")
-        if len(bound) == 1 and is_above and scope.binding_scope(name) is facts.scope:
+        if is_above or (node is not None and function.facts is facts and scope.function.kind == "function"):
             for written in (name, f"{name}.{function.name}"):
                 if program.resolve(ast.parse(written, mode="eval").body, facts.scope) is function:
                     return Import(written)
     return None
+
+
+def _starred(function: Scope, facts: ModuleFacts) -> list[Binding]:
+    """The import of all names of a function's file that gives it to another file."""
+    module = Path(function.facts.source.path).stem
+    is_given = not function.name.startswith("_") and "__all__" not in function.facts.scope.bindings
+    return [b for b in facts.star_imports if b.target.rpartition(".")[2] == module] if is_given else []
 
 
 def _imported(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.own_seeder_call import own_seeder
 from torchrepro_lint.checks.seed_option import negative_option, option_that_is_off, with_default
+from torchrepro_lint.dataflow.abstract_values import Constant, is_configured
 from torchrepro_lint.dataflow.execution_count import times
 from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.own_seed import own_seed, parsed_above
@@ -172,9 +173,10 @@ def _seeded(
     if ranks.variable and scope.binding_scope(ranks.added) is not None:
         return ()
     facts = scope.facts
-    is_negative = own is not None and own.option.off == "negative"
-    switched = negative_option(seeding, own.option.name) if own is not None and is_negative else None
-    seed = str(program.project.seed) if own is None else own.read if switched is not None else own.text
+    seed, switched = own.text if own is not None else str(_number_elsewhere(program, seeding)), None
+    if own is not None and own.option.off == "negative":
+        switched = negative_option(seeding, own.option.name)
+        seed = own.read if switched is not None else seed
     lines, edits = _by_own_seeder(program, seeding, place, families, ranks.of(seed)) or _calls(
         facts, scope, statement, families, ranks.of(seed)
     )
@@ -194,6 +196,14 @@ def _seeded(
         apart = below_import or stands_apart(facts, statement)
         inserted = insert_before(facts, statement, *[""] * below_import, *lines, *[""] * apart)
     return (*edits, inserted)
+
+
+def _number_elsewhere(program: Program, seeding: Seeding) -> object:
+    """The one number that the code of a program seeds with further on, or under a test; else the configured one."""
+    given = [(m.seeder.seed, m.scope) for m in seeding.met if m.seeder is not None and m.seeder.seed is not None]
+    found = {o for seed, scope in given for o in program.origins(seed, scope)}
+    numbers = {o.value for o in found if isinstance(o, Constant) and is_seed(o.node) and not is_configured(o)}
+    return numbers.pop() if len(numbers) == 1 else program.project.seed
 
 
 def _calls(
@@ -257,7 +267,7 @@ def _beside(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Edit, 
     first = min((w.number for w in found.draws.values() if w.process is None), default=0)
     for met in seeding.met:
         function = met.scope.function
-        is_near = met.scope.facts is seeding.entry.facts or _SEEDS.search(function.name)
+        is_near = met.scope.facts is seeding.entry.facts or _SEEDS.search(function.name) or _leads(function, found)
         is_sure = met.process is None and met.sure and met.level == SEEDED and met.number < first
         if is_sure and is_near and not _is_for_own_draws(program, seeding, found, function):
             edits = _below(program, met, _families(program, seeding, found, None))
@@ -281,10 +291,15 @@ def _is_for_own_draws(program: Program, seeding: Seeding, found: Unseeded, funct
     one generator is about these draws."""
     if function.kind == "module" or function is seeding.entry.function:
         return False
-    if any(step.scope.function is function for witness in found.draws.values() for step in witness.chain):
+    if _leads(function, found):
         return False
     calls = ((n, function.facts.scope_of(n)) for n in ast.walk(function.node) if isinstance(n, ast.Call))
     return any(draw_of(program, program.callee(call, scope), call, scope) is not None for call, scope in calls)
+
+
+def _leads(function: Scope, found: Unseeded) -> bool:
+    """Whether a function is on the way to what is missing."""
+    return any(step.scope.function is function for witness in found.draws.values() for step in witness.chain)
 
 
 def _copied_seed(program: Program, met: SeedMet) -> str | None:

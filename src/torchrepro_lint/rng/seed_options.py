@@ -43,6 +43,8 @@ def seed_option(facts: ModuleFacts) -> SeedOption | None:
     if name is None:
         return None
     value = options[name]
+    if isinstance(value, str) and value.isdecimal() and takes_integers(name, facts):
+        return SeedOption(name)  # a parser reads the default as what a user gives
     if type(value) is int:
         return SeedOption(name, "negative" if value < 0 else None, value >= 0 and gives_text(name, facts))
     return SeedOption(name, "None") if value is None and takes_integers(name, facts) else None
