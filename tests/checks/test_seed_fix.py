@@ -371,7 +371,7 @@ def test_a_seed_in_a_function_of_another_file_that_does_other_work_gets_none_bes
 def test_it_stands_below_the_import_of_a_file_that_seeds_another_generator(tmp_path: Path) -> None:
     (tmp_path / "samples.py").write_text("import random\n\nrandom.seed(42)\n")
     text = "import torch\n\nimport samples\nimport os\n\ntorch.nn.Linear(4, 1)(d).sum().backward()\n"
-    assert "import os\n\ntorch.manual_seed(0)\n" in fixed(tmp_path, text)
+    assert "import os\n\ntorch.manual_seed(42)\n" in fixed(tmp_path, text)
 
 
 HOOK = """\

@@ -414,3 +414,16 @@ def test_an_option_with_a_text_of_digits_as_its_default_is_a_number(tmp_path: Pa
     for other in ("default='x1'", "default='-1'"):
         assert "manual_seed(0)\n" in fixed(tmp_path, train=text.replace("default=7", other))
     assert "manual_seed(0)\n" in fixed(tmp_path, train=text.replace("type=int, default=7", "default='7'"))
+
+
+@pytest.mark.parametrize("number", ["random.randint(1, 10000)", "3"])
+def test_a_default_is_left_alone_where_the_program_chooses_another_number_itself(number: str, tmp_path: Path) -> None:
+    """The program always seeds; that it may choose the number anew each time is another finding."""
+    text = "import argparse\nimport random\nimport numpy as np\nimport torch\n\nif __name__ == '__main__':\n" + PARSE
+    text = text.replace("default=7", "help='seed'") + "    args = parser.parse_args()\n"
+    chosen = f"    if args.seed is None:\n        args.seed = {number}\n"
+    seeds = "    random.seed(args.seed)\n    torch.manual_seed(args.seed)\n"
+    draws = "    torch.nn.Linear(4, 1)(torch.ones(np.random.randint(4, 5))).sum().backward()\n"
+    assert "type=int, default=0, help" not in fixed(tmp_path, train=text + chosen + seeds + draws)
+    assert seeds + "    np.random.seed(args.seed)\n" in fixed(tmp_path, train=text + chosen + seeds + draws)
+    assert "default=0" in fixed(tmp_path, train=text + seeds + draws)

@@ -110,7 +110,7 @@ def _in_process(program: Program, seeding: Seeding, found: Unseeded, process: Sc
     ranks = rank_seed(seeding, process, program, found.draws.values())
     works = list(_works(seeding, found, process, families))
     place = _place(beginnings(process, _body(process), works, program), program)
-    return _seeded(program, seeding, place, families, ranks)
+    return _seeded(program, seeding, found, place, families, ranks)
 
 
 def _in_program(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Edit, ...]:
@@ -128,7 +128,7 @@ def _in_program(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Ed
         if levels[0].statement is None:
             levels = [Beginning(facts.scope, facts.guard.body, facts.guard.body[0])]
     ranks = rank_seed(seeding, None, program, found.draws.values())
-    return _seeded(program, seeding, _place(levels, program), families, ranks)
+    return _seeded(program, seeding, found, _place(levels, program), families, ranks)
 
 
 def _body(function: Scope) -> Sequence[ast.stmt]:
@@ -164,7 +164,12 @@ def _place(levels: Collection[Beginning] | Iterator[Beginning], program: Program
 
 
 def _seeded(
-    program: Program, seeding: Seeding, place: _Place | None, families: Sequence[str], ranks: RankSeed | None
+    program: Program,
+    seeding: Seeding,
+    found: Unseeded,
+    place: _Place | None,
+    families: Sequence[str],
+    ranks: RankSeed | None,
 ) -> tuple[Edit, ...]:
     """The seed calls, with the imports that they need."""
     if place is None or ranks is None:
@@ -173,7 +178,7 @@ def _seeded(
     if ranks.variable and scope.binding_scope(ranks.added) is not None:
         return ()
     facts = scope.facts
-    seed, switched = own.text if own is not None else str(_number_elsewhere(program, seeding)), None
+    seed, switched = own.text if own is not None else str(_number_elsewhere(program, seeding, found)), None
     if own is not None and own.option.off == "negative":
         switched = negative_option(seeding, own.option.name)
         seed = own.read if switched is not None else seed
@@ -198,11 +203,12 @@ def _seeded(
     return (*edits, inserted)
 
 
-def _number_elsewhere(program: Program, seeding: Seeding) -> object:
+def _number_elsewhere(program: Program, seeding: Seeding, found: Unseeded) -> object:
     """The one number that the code of a program seeds with further on, or under a test; else the configured one."""
-    given = [(m.seeder.seed, m.scope) for m in seeding.met if m.seeder is not None and m.seeder.seed is not None]
-    found = {o for seed, scope in given for o in program.origins(seed, scope)}
-    numbers = {o.value for o in found if isinstance(o, Constant) and is_seed(o.node) and not is_configured(o)}
+    general = [m for m in seeding.met if not _is_for_own_draws(program, seeding, found, m.scope.function)]
+    given = [(m.seeder.seed, m.scope) for m in general if m.seeder is not None and m.seeder.seed is not None]
+    made = [o for seed, scope in given for o in program.origins(seed, scope)]
+    numbers = {o.value for o in made if isinstance(o, Constant) and is_seed(o.node) and not is_configured(o)}
     return numbers.pop() if len(numbers) == 1 else program.project.seed
 
 

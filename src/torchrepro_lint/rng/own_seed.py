@@ -15,10 +15,13 @@ from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Scope
 from torchrepro_lint.rng.draws import is_seeder
-from torchrepro_lint.rng.own_seeders import seeders_in
+from torchrepro_lint.rng.own_seeders import OwnSeeder, seeders_in
 from torchrepro_lint.rng.seed_options import is_seed
 from torchrepro_lint.rng.seed_sources import SOURCES, Name, OwnSeed
 
+_STRICT = frozenset(
+    {"torch.manual_seed", "torch.random.manual_seed", "transformers.set_seed", "accelerate.utils.set_seed"}
+)
 MAX_CALLERS = 3  # through which settings are handed on
 
 
@@ -146,8 +149,8 @@ def _is_stored(seed: ast.expr, function: Scope) -> bool:
 
 @remembered
 def _given_first(function: Scope, program: Program) -> tuple[ast.expr, int] | None:
-    """What the first call of a seeder gives that stands for itself in a function, or in a module and its guard; and the
-    last line on which it or a statement in front of it begins."""
+    """The first number that a seeder is given that stands for itself in a function, or in a module and its guard; and
+    the last line on which it or a statement in front of it begins."""
     body = getattr(function.node, "body", None)
     if function.facts.guard is not None and function.kind == "module":
         body = [*function.node.body, *function.facts.guard.body]  # type: ignore[attr-defined]
@@ -156,15 +159,26 @@ def _given_first(function: Scope, program: Program) -> tuple[ast.expr, int] | No
         line = max(line, statement.lineno)
         match statement:
             case ast.Expr(value=ast.Call(args=[seed]) as call) if _is_repeatable(seed, function, line, program):
-                if is_seeder(program.callee(call, function)) or _is_own_seeder(call, function, program):
+                if _takes_numbers_alone(call, function, program) or (is_seed(seed) and _seeds(call, function, program)):
                     return seed, line
     return None
 
 
-def _is_own_seeder(call: ast.Call, scope: Scope, program: Program) -> bool:
-    """Whether a call runs a function of the project that seeds and does nothing else."""
+def _seeds(call: ast.Call, scope: Scope, program: Program) -> bool:
+    return is_seeder(program.callee(call, scope)) or _own_seeder(call, scope, program) is not None
+
+
+def _takes_numbers_alone(call: ast.Call, scope: Scope, program: Program) -> bool:
+    """Whether a call seeds torch, which raises where it is given None, as a generator does: other seeders go on."""
+    own = _own_seeder(call, scope, program)
+    return program.callee(call, scope) in _STRICT or (own is not None and "torch" in own.families)
+
+
+def _own_seeder(call: ast.Call, scope: Scope, program: Program) -> OwnSeeder | None:
+    """The function of the project that seeds and does nothing else, if a call runs one."""
     called = program.resolve(call.func, scope)
-    return isinstance(called, Scope) and any(s.function is called for s in seeders_in(called.facts, program))
+    seeders = seeders_in(called.facts, program) if isinstance(called, Scope) else ()
+    return next((seeder for seeder in seeders if seeder.function is called), None)
 
 
 def _is_repeatable(seed: ast.expr, scope: Scope, line: int, program: Program) -> bool:
