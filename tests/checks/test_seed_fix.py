@@ -218,7 +218,7 @@ PLACES = {
     ),
     "an option that is never read": (
         OPTIONS.format(default="", seeds=""),
-        "args = parser.parse_args()\n" + SEEDS.format("args.seed or 0"),
+        "args = parser.parse_args()\n" + "seed = args.seed or 0\n" + SEEDS.format("seed"),
     ),
     "an option that is off": (
         OPTIONS.format(default=", default=-1", seeds="if args.seed > -1:\n    torch.manual_seed(args.seed)\n"),
@@ -344,7 +344,7 @@ FILE = "    with open({path}) as file:\n        config = yaml.safe_load(file)\n"
             "config",
             "",
             ".rate",
-            'manual_seed(config.get("seed", 0))',
+            'seed = config.get("seed", 0)\n    random.seed(seed)\n',
         ),
         ("import yaml", "", "", FILE.format(path="'run.yml'") + "    print(config.items())", "", "manual_seed(0)"),
         # another file may have no seed

@@ -188,7 +188,8 @@ def fixed(folder: Path, **files: str) -> str:
 
 @pytest.mark.parametrize(("text", "seed"), CASES.values(), ids=CASES)
 def test_the_seed_is_the_program_s_own(text: str, seed: str, tmp_path: Path) -> None:
-    assert f"torch.manual_seed({seed})\n" in fixed(tmp_path, train=text)
+    wanted = f"torch.manual_seed({seed})\n" if "(" not in seed else f"seed = {seed}\n    random.seed(seed)\n"
+    assert wanted in fixed(tmp_path, train=text)
 
 
 def test_a_module_of_settings_has_the_seed(tmp_path: Path) -> None:

@@ -219,8 +219,19 @@ def _calls(
     if whole is not None:
         return [f"{whole.text}({seed})"], whole.edits
     modules = {family: import_module(facts, SEED_CALLS[family][0], scope, at) for family in families}
-    lines = [f"{modules[family].text}.{SEED_CALLS[family][1]}({seed})" for family in families]
-    return lines, tuple(edit for made in modules.values() for edit in made.edits)
+    name = "seed" if len(families) > 1 and _is_long(seed) and _is_free("seed", scope) else seed
+    lines = [f"{modules[family].text}.{SEED_CALLS[family][1]}({name})" for family in families]
+    return [f"seed = {seed}"] * (name != seed) + lines, tuple(e for made in modules.values() for e in made.edits)
+
+
+def _is_long(seed: str) -> bool:
+    """Whether a seed is more than a name, an attribute, an entry or a sum of such; that is written once."""
+    return "(" in seed or " or " in seed or " if " in seed
+
+
+def _is_free(name: str, scope: Scope) -> bool:
+    """Whether nothing that `scope` or its module binds has a name."""
+    return scope.binding_scope(name) is None and not scope.facts.star_imports
 
 
 def _by_own_seeder(
