@@ -344,11 +344,19 @@ FILE = "    with open({path}) as file:\n        config = yaml.safe_load(file)\n"
             "config",
             "",
             ".rate",
-            'seed = config.get("seed", 0)\n    random.seed(seed)\n',
+            'seed = config.get("seed") or 0\n    random.seed(seed)\n',
         ),
         ("import yaml", "", "", FILE.format(path="'run.yml'") + "    print(config.items())", "", "manual_seed(0)"),
         # another file may have no seed
-        ("import argparse, yaml", "", "", OPTION + FILE.format(path="args.path"), "['rate']", "torch.manual_seed(0)"),
+        (
+            "import argparse, yaml",
+            "",
+            "",
+            OPTION + FILE.format(path="args.path"),
+            "['rate']",
+            "seed = config.get('seed') or 0\n    random.seed(seed)\n",
+        ),
+        ("import argparse, yaml", "", "", OPTION + FILE.format(path="args.path"), ".rate", "torch.manual_seed(0)"),
     ],
 )
 def test_the_seed_in_a_configuration_file_is_the_program_s_own(

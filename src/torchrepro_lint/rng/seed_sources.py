@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias, TypeGuard
 
 from torchrepro_lint.dataflow.abstract_values import Display, Origin, Result, Unknown, is_configured
+from torchrepro_lint.dataflow.evaluate import Values
 from torchrepro_lint.dataflow.grafts import written_entries
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import CallSite
@@ -159,38 +160,52 @@ def _setting(name: Name) -> OwnSeed | None:
 # -- mappings, of the code and of configuration files ---------------------------------------------------------------
 def _entry(name: Name) -> OwnSeed | None:
     """`SETTINGS = {"seed": 1}`, which stays as it is; the entry of a configuration file that is named in the code, read
-    as its others are; of one that Hydra passes, and for which the user may choose another."""
+    as its others are; of one that Hydra passes or an option names, for which the user may choose another."""
     facts, is_written = name.owner.facts, isinstance(name.binding.value, ast.Dict)
-    entry = min(_entries(name), default=None) if is_written or name.is_of_settings else None
+    held = _mappings(name) if is_written or name.is_of_settings else []
+    chosen = held or _mappings(name, name.program.defaults) if name.is_of_settings else held
+    entry = min(set.intersection(*(_seeds_in(o) for o in chosen)), default=None) if chosen else None
     if entry is None:
         return None
-    item = f"{name.text}[{_quoted(entry, facts)}]"
-    if name.is_parameter:
-        return OwnSeed(f"{name.text}.get({_quoted(entry, facts)}, {name.program.project.seed})", name)
+    key, is_item = _quoted(entry, facts), _is_read_by_item(name)
     if is_written:  # a table of defaults is overridden by users
         is_fixed = entry not in declared_options(facts) and not _is_changed(name.text, entry, facts)
-        return OwnSeed(item, name) if is_fixed else None
+        return OwnSeed(f"{name.text}[{key}]", name) if is_fixed else None
+    if not held:
+        is_known = is_item or name.is_parameter
+        return OwnSeed(f"{name.text}.get({key})", name, SeedOption(entry, "None")) if is_known else None
+    read = {True: f"[{key}]", False: f".{entry}"}.get(is_item) if is_item is not None else None
+    return OwnSeed(name.text + read, name) if read is not None else None
+
+
+def _is_read_by_item(name: Name) -> bool | None:
+    """Whether entries of a mapping are read as `config["rate"]` here, and not as `config.rate`; None for neither."""
     for node in descendants(name.owner.node):
         match node:
             case ast.Subscript(value=ast.Name(id=held), slice=ast.Constant(value=str())) if held == name.text:
-                return OwnSeed(item, name)
+                return True
             case ast.Attribute(value=ast.Name(id=held)) if held == name.text:
-                if getattr(facts.parents.get(node), "func", None) is not node:  # `config.items()` is a dict's
-                    return OwnSeed(f"{name.text}.{entry}", name)
+                if (
+                    getattr(name.owner.facts.parents.get(node), "func", None) is not node
+                ):  # `config.items()` is a dict's
+                    return False
     return None
 
 
-def _entries(name: Name) -> set[str]:
-    """The entries that are seeds in each of the mappings that a name may hold."""
-    made: Sequence[Origin] = ()
-    value, program, function = name.value(), name.program, name.owner.node
-    if name.binding.kind == "assign" and value is not None:
-        made = program.origins(value, name.owner)
-    elif name.is_parameter and isinstance(function, FunctionNode) and function.decorator_list and value is not None:
-        made = program.defaults.value(value, name.owner) if program.defaults is not None else ()
+def _mappings(name: Name, values: Values | None = None) -> list[Display]:
+    """The mappings that a name may hold; with the values by default, also of the file that Hydra or an option names."""
+    value, function = name.value(), name.owner.node
+    is_passed = isinstance(function, FunctionNode) and bool(function.decorator_list) and values is not None
+    if value is None or not (name.binding.kind == "assign" or (name.is_parameter and is_passed)):
+        return []
+    made = (values or name.program.values).value(value, name.owner)
     known = [o for o in made if _is_mapping(o, name)]
-    seeds = [{k for k, site in written_entries(*o) if is_seed(site.node) and SEED_NAME.fullmatch(k)} for o in known]
-    return set.intersection(*seeds) if seeds and len(seeds) == len(made) else set()
+    return known if len(known) == len(made) else []
+
+
+def _seeds_in(mapping: Display) -> set[str]:
+    entries = written_entries(mapping.node, mapping.scope)
+    return {key for key, site in entries if is_seed(site.node) and SEED_NAME.fullmatch(key)}
 
 
 def _is_mapping(origin: Origin, name: Name) -> TypeGuard[Display]:
