@@ -479,6 +479,36 @@ def test_what_callers_seed_with_before_is_the_seed_of_a_generator(seeds: str, se
     assert f"generator=torch.Generator().manual_seed({seed})" in text
 
 
+MAY_BE_NONE = """\
+import argparse
+import torch
+from torch.utils.data import DataLoader
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--seed", type=int)
+
+
+def main(data):
+    args = parser.parse_args()
+    {above}
+    train(DataLoader(data, shuffle=True))
+"""
+
+
+@pytest.mark.parametrize(
+    ("above", "seed"),
+    [
+        ("", "args.seed or 0"),
+        ("torch.manual_seed(args.seed)", "args.seed"),
+        ("if args.seed is None:\n        args.seed = 3\n    torch.manual_seed(args.seed)", "args.seed"),
+        ("if args.seed is not None:\n        torch.manual_seed(args.seed)", "args.seed or 0"),
+    ],
+)
+def test_what_a_function_seeds_with_is_no_longer_none(above: str, seed: str, tmp_path: Path) -> None:
+    text = fixed(tmp_path, "TRP201", MAY_BE_NONE.format(above=above))
+    assert f"generator=torch.Generator().manual_seed({seed})" in text
+
+
 def test_a_comment_that_heads_the_body_of_a_loop_stays_apart(tmp_path: Path) -> None:
     text = f"{HEAD}from torch.utils.data.distributed import DistributedSampler\nsampler = DistributedSampler(d)\n"
     text += "loader = DataLoader(d, sampler=sampler)\nfor epoch in range(9):\n\n    # train\n    for b in loader:\n"

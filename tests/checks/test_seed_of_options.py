@@ -428,3 +428,19 @@ def test_a_default_is_left_alone_where_the_program_chooses_another_number_itself
     assert "type=int, default=0, help" not in fixed(tmp_path, train=text + chosen + seeds + draws)
     assert seeds + "    np.random.seed(args.seed)\n" in fixed(tmp_path, train=text + chosen + seeds + draws)
     assert "default=0" in fixed(tmp_path, train=text + seeds + draws)
+
+
+@pytest.mark.parametrize(
+    ("above", "below", "wanted"),
+    [
+        ("", "", "    seed = args.seed or 0\n    random.seed(seed)\n"),
+        ("from tools import *\n", "", "    seed = args.seed or 0\n    random.seed(seed)\n"),
+        ("from tools import *\n", "    print(seed)\n", "    random.seed(args.seed or 0)\n"),
+        ("", "    seed = 'a'\n", "    random.seed(args.seed or 0)\n"),
+    ],
+)
+def test_what_is_worked_out_is_written_once_where_its_name_is_free(
+    above: str, below: str, wanted: str, tmp_path: Path
+) -> None:
+    text = main("    args = parser.parse_args()\n").replace(", default=7", "").replace(WORK, WORK + below)
+    assert wanted in fixed(tmp_path, train=above + text)

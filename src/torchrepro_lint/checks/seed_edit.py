@@ -230,8 +230,8 @@ def _is_long(seed: str) -> bool:
 
 
 def _is_free(name: str, scope: Scope) -> bool:
-    """Whether nothing that `scope` or its module binds has a name."""
-    return scope.binding_scope(name) is None and not scope.facts.star_imports
+    """Whether nothing that `scope` or its module binds has a name, and nothing in the file reads it."""
+    return scope.binding_scope(name) is None and not scope.facts.reads(scope.facts.tree).of_name(name)
 
 
 def _by_own_seeder(

@@ -33,9 +33,11 @@ def seed_text(scope: Scope, node: ast.AST, program: Program) -> str:
 
 def generator_seed(scope: Scope, node: ast.AST, program: Program, number: int = 0) -> str:
     """The same for the `number`th of the generators that are made at `node`, each with a seed of its own: `args.seed`,
-    `args.seed + 1`. What its function seeds with above comes before a constant."""
+    `args.seed + 1`. What its function seeds with above comes before a constant, and before what may be none."""
     own = own_seed(scope, node, program)
-    seed = own.text if own is not None else _given(scope.function, node, program) or str(program.project.seed)
+    is_sure = own is not None and own.text == own.read
+    given = _given(scope.function, node, program) if not is_sure else None
+    seed = given or (own.text if own is not None else str(program.project.seed))
     return seed if not number else str(int(seed) + number) if seed.isdecimal() else added(seed, str(number))
 
 
