@@ -431,6 +431,84 @@ def test_the_seed_that_a_function_of_the_project_is_given(above: str, below: str
     assert f"generator=torch.Generator().manual_seed({seed})" in text
 
 
+GIVEN = """\
+import sys
+import numpy as np
+import pytorch_lightning as pl
+import torch
+import yaml
+from torch.utils.data import DataLoader
+
+FLAGS = load_flags(sys.argv)
+OTHER = load_flags(sys.argv)
+
+
+def load(data, config, batch):
+    return DataLoader(data, config["batch"], shuffle=True)
+
+
+def run(data, settings):
+    load(data, settings, 3)
+
+
+def main(settings, data):
+    {seeds}
+    run(data, settings)
+
+
+main(yaml.safe_load(open(sys.argv[1])), range(9))
+"""
+
+
+@pytest.mark.parametrize(
+    ("seeds", "seed"),
+    [
+        ("torch.manual_seed(settings['seed'])", "config['seed']"),
+        ("np.random.seed(settings['seed'])\n    torch.manual_seed(settings['seed'])", "config['seed']"),
+        ("torch.manual_seed(FLAGS.seed)", "FLAGS.seed"),
+        ("np.random.seed(settings['seed'])", "0"),  # None is a seed of numpy, and none of a generator
+        ("pl.seed_everything(settings['seed'])", "0"),
+        ("torch.manual_seed(settings['seed'])\n    settings['seed'] = None", "0"),
+        ("if settings['seed'] is not None:\n        torch.manual_seed(settings['seed'])", "0"),
+        ("number = settings['seed']\n    torch.manual_seed(number)", "0"),  # is not passed on
+        ("torch.manual_seed(3)", "0"),
+    ],
+)
+def test_what_callers_seed_with_before_is_the_seed_of_a_generator(seeds: str, seed: str, tmp_path: Path) -> None:
+    text = fixed(tmp_path, "TRP201", GIVEN.format(seeds=seeds))
+    assert f"generator=torch.Generator().manual_seed({seed})" in text
+
+
+MAY_BE_NONE = """\
+import argparse
+import torch
+from torch.utils.data import DataLoader
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--seed", type=int)
+
+
+def main(data):
+    args = parser.parse_args()
+    {above}
+    train(DataLoader(data, shuffle=True))
+"""
+
+
+@pytest.mark.parametrize(
+    ("above", "seed"),
+    [
+        ("", "args.seed or 0"),
+        ("torch.manual_seed(args.seed)", "args.seed"),
+        ("if args.seed is None:\n        args.seed = 3\n    torch.manual_seed(args.seed)", "args.seed"),
+        ("if args.seed is not None:\n        torch.manual_seed(args.seed)", "args.seed or 0"),
+    ],
+)
+def test_what_a_function_seeds_with_is_no_longer_none(above: str, seed: str, tmp_path: Path) -> None:
+    text = fixed(tmp_path, "TRP201", MAY_BE_NONE.format(above=above))
+    assert f"generator=torch.Generator().manual_seed({seed})" in text
+
+
 def test_a_comment_that_heads_the_body_of_a_loop_stays_apart(tmp_path: Path) -> None:
     text = f"{HEAD}from torch.utils.data.distributed import DistributedSampler\nsampler = DistributedSampler(d)\n"
     text += "loader = DataLoader(d, sampler=sampler)\nfor epoch in range(9):\n\n    # train\n    for b in loader:\n"

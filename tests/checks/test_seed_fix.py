@@ -218,7 +218,7 @@ PLACES = {
     ),
     "an option that is never read": (
         OPTIONS.format(default="", seeds=""),
-        "args = parser.parse_args()\n" + SEEDS.format("args.seed or 0"),
+        "args = parser.parse_args()\n" + "seed = args.seed or 0\n" + SEEDS.format("seed"),
     ),
     "an option that is off": (
         OPTIONS.format(default=", default=-1", seeds="if args.seed > -1:\n    torch.manual_seed(args.seed)\n"),
@@ -344,11 +344,19 @@ FILE = "    with open({path}) as file:\n        config = yaml.safe_load(file)\n"
             "config",
             "",
             ".rate",
-            'manual_seed(config.get("seed", 0))',
+            'seed = config.get("seed") or 0\n    random.seed(seed)\n',
         ),
         ("import yaml", "", "", FILE.format(path="'run.yml'") + "    print(config.items())", "", "manual_seed(0)"),
         # another file may have no seed
-        ("import argparse, yaml", "", "", OPTION + FILE.format(path="args.path"), "['rate']", "torch.manual_seed(0)"),
+        (
+            "import argparse, yaml",
+            "",
+            "",
+            OPTION + FILE.format(path="args.path"),
+            "['rate']",
+            "seed = config.get('seed') or 0\n    random.seed(seed)\n",
+        ),
+        ("import argparse, yaml", "", "", OPTION + FILE.format(path="args.path"), ".rate", "torch.manual_seed(0)"),
     ],
 )
 def test_the_seed_in_a_configuration_file_is_the_program_s_own(
@@ -371,7 +379,7 @@ def test_a_seed_in_a_function_of_another_file_that_does_other_work_gets_none_bes
 def test_it_stands_below_the_import_of_a_file_that_seeds_another_generator(tmp_path: Path) -> None:
     (tmp_path / "samples.py").write_text("import random\n\nrandom.seed(42)\n")
     text = "import torch\n\nimport samples\nimport os\n\ntorch.nn.Linear(4, 1)(d).sum().backward()\n"
-    assert "import os\n\ntorch.manual_seed(0)\n" in fixed(tmp_path, text)
+    assert "import os\n\ntorch.manual_seed(42)\n" in fixed(tmp_path, text)
 
 
 HOOK = """\

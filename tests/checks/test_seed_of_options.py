@@ -188,7 +188,8 @@ def fixed(folder: Path, **files: str) -> str:
 
 @pytest.mark.parametrize(("text", "seed"), CASES.values(), ids=CASES)
 def test_the_seed_is_the_program_s_own(text: str, seed: str, tmp_path: Path) -> None:
-    assert f"torch.manual_seed({seed})\n" in fixed(tmp_path, train=text)
+    wanted = f"torch.manual_seed({seed})\n" if "(" not in seed else f"seed = {seed}\n    random.seed(seed)\n"
+    assert wanted in fixed(tmp_path, train=text)
 
 
 def test_a_module_of_settings_has_the_seed(tmp_path: Path) -> None:
@@ -318,3 +319,128 @@ def test_a_function_that_is_a_command_is_seeded_in_it(tmp_path: Path) -> None:
     resolver = SettingsResolver(cards.codes(), isolated=True, overrides={"select": ["TRP101"]})
     fix(Request((tmp_path,), resolver), unsafe=False, write=True)
     assert "def run():\n    random.seed(0)\n" in (tmp_path / "train.py").read_text()
+
+
+# -- seeds that the program sets elsewhere ----------------------------------------------------------------------------
+LATER = """\
+import random
+
+import torch
+
+
+def main():
+    print(random.random())
+{later}
+    torch.nn.Linear(4, 1)(torch.ones(4)).sum().backward()
+
+
+if __name__ == '__main__':
+    main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("later", "seed"),
+    [
+        ("    torch.manual_seed(123)\n", "123"),
+        ("    torch.cuda.manual_seed_all(123)\n    torch.manual_seed(123)\n", "123"),
+        ("    if torch.cuda.is_available():\n        torch.manual_seed(7)\n", "7"),
+        ("    start = 9\n    torch.manual_seed(start)\n", "9"),
+        ("    torch.manual_seed(123)\n    torch.nn.Linear(4, 1)\n    torch.manual_seed(7)\n", "0"),  # which one?
+        ("    torch.manual_seed(-5)\n", "0"),  # is none for numpy
+    ],
+)
+def test_the_number_that_the_program_seeds_another_generator_with_is_its_seed(
+    later: str, seed: str, tmp_path: Path
+) -> None:
+    assert f"    random.seed({seed})\n" in fixed(tmp_path, train=LATER.format(later=later))
+
+
+ENGINE = """\
+import random
+
+import numpy as np
+import torch
+
+
+def train(settings):
+    np.random.seed(settings.general.seed)
+    torch.manual_seed(settings.general.seed)
+    torch.nn.Linear(4, 1)(torch.ones(random.randint(4, 4))).sum().backward()
+"""
+
+
+def test_a_seed_stands_beside_those_of_the_function_in_another_file_that_leads_to_the_draw(tmp_path: Path) -> None:
+    train = (
+        "from engine import train\nfrom settings import settings\n\nif __name__ == '__main__':\n    train(settings)\n"
+    )
+    assert fixed(tmp_path, train=train, engine=ENGINE) == train
+    wanted = "    torch.manual_seed(settings.general.seed)\n    random.seed(settings.general.seed)\n"
+    assert wanted in (tmp_path / "engine.py").read_text()
+
+
+STARRED = PROGRAM.format(imports="from tools import *\n")
+
+
+@pytest.mark.parametrize(
+    ("train", "tools", "call"),
+    [
+        (STARRED, SEEDER, "    set_all()\n"),
+        (STARRED, "__all__ = ['accuracy']\n" + SEEDER, "    random.seed(0)\n"),
+        (STARRED, SEEDER.replace("set_all", "_set_all"), "    random.seed(0)\n"),
+        (STARRED.replace("from tools import *\n", "") + "from tools import *\n", SEEDER, "    random.seed(0)\n"),
+        (STARRED.replace("import numpy", "set_all = print\nimport numpy", 1), SEEDER, "    random.seed(0)\n"),
+    ],
+)
+def test_a_seeder_is_known_where_all_names_of_its_file_are_imported_above(
+    train: str, tools: str, call: str, tmp_path: Path
+) -> None:
+    assert "if __name__ == '__main__':\n" + call in fixed(tmp_path, train=train, tools=tools)
+
+
+def test_of_several_seeders_the_one_that_the_file_imports_is_called_or_the_project_calls(tmp_path: Path) -> None:
+    tools = SEEDER + SEEDER[SEEDER.index("\n\ndef set_all") :].replace("set_all(seed=42, ", "start_with(seed, ")
+    imported = PROGRAM.format(imports="from tools import start_with\n")
+    assert "    start_with(0)\n" in fixed(tmp_path, train=imported, tools=tools)
+    other = "from tools import start_with\n\nstart_with(3)\n"
+    beside = PROGRAM.format(imports="from tools import accuracy\n")
+    assert "    start_with(0)\n" in fixed(tmp_path, train=beside, tools=tools, other=other)
+    assert "    set_all()\n" in fixed(tmp_path, train=beside, tools=tools, other="")
+
+
+def test_an_option_with_a_text_of_digits_as_its_default_is_a_number(tmp_path: Path) -> None:
+    """A parser reads its default as what a user gives, where that is a text."""
+    text = main("    args = parser.parse_args()\n")
+    assert "manual_seed(args.seed)\n" in fixed(tmp_path, train=text.replace("default=7", "default='0925'"))
+    for other in ("default='x1'", "default='-1'"):
+        assert "manual_seed(0)\n" in fixed(tmp_path, train=text.replace("default=7", other))
+    assert "manual_seed(0)\n" in fixed(tmp_path, train=text.replace("type=int, default=7", "default='7'"))
+
+
+@pytest.mark.parametrize("number", ["random.randint(1, 10000)", "3"])
+def test_a_default_is_left_alone_where_the_program_chooses_another_number_itself(number: str, tmp_path: Path) -> None:
+    """The program always seeds; that it may choose the number anew each time is another finding."""
+    text = "import argparse\nimport random\nimport numpy as np\nimport torch\n\nif __name__ == '__main__':\n" + PARSE
+    text = text.replace("default=7", "help='seed'") + "    args = parser.parse_args()\n"
+    chosen = f"    if args.seed is None:\n        args.seed = {number}\n"
+    seeds = "    random.seed(args.seed)\n    torch.manual_seed(args.seed)\n"
+    draws = "    torch.nn.Linear(4, 1)(torch.ones(np.random.randint(4, 5))).sum().backward()\n"
+    assert "type=int, default=0, help" not in fixed(tmp_path, train=text + chosen + seeds + draws)
+    assert seeds + "    np.random.seed(args.seed)\n" in fixed(tmp_path, train=text + chosen + seeds + draws)
+    assert "default=0" in fixed(tmp_path, train=text + seeds + draws)
+
+
+@pytest.mark.parametrize(
+    ("above", "below", "wanted"),
+    [
+        ("", "", "    seed = args.seed or 0\n    random.seed(seed)\n"),
+        ("from tools import *\n", "", "    seed = args.seed or 0\n    random.seed(seed)\n"),
+        ("from tools import *\n", "    print(seed)\n", "    random.seed(args.seed or 0)\n"),
+        ("", "    seed = 'a'\n", "    random.seed(args.seed or 0)\n"),
+    ],
+)
+def test_what_is_worked_out_is_written_once_where_its_name_is_free(
+    above: str, below: str, wanted: str, tmp_path: Path
+) -> None:
+    text = main("    args = parser.parse_args()\n").replace(", default=7", "").replace(WORK, WORK + below)
+    assert wanted in fixed(tmp_path, train=above + text)

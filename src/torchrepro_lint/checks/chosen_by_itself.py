@@ -9,7 +9,7 @@ from typing import Any
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.configured import is_none, placed
 from torchrepro_lint.checks.draft import Draft
-from torchrepro_lint.checks.nonconstant_seed_fix import first_argument, is_worker_init, seed_text
+from torchrepro_lint.checks.nonconstant_seed_fix import first_argument, is_worker_init, seed_or_workers
 from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.conditions import conditions
@@ -35,7 +35,7 @@ def without_seed(module: Module, program: Program) -> Iterator[Draft]:
             continue
         if not _counts(call, program):
             continue
-        text, imports = seed_text(program, call.scope, call.node)
+        text, imports = seed_or_workers(program, call.scope, call.node)
         edits: tuple[Edit, ...] = ()
         if isinstance(seed, Site):
             is_written = isinstance(seed.node, ast.Constant) and seed.scope.facts is call.facts
@@ -103,7 +103,7 @@ def _reseed(call: Call, row: Mapping[str, Any] | None, program: Program) -> Draf
         instead = Import(f"{call.written.removesuffix('seed')}manual_seed")
         if row is not None:
             instead = import_name(call.facts, row["instead"], call.scope, call.node)
-        seed, more = seed_text(program, call.scope, call.node)
+        seed, more = seed_or_workers(program, call.scope, call.node)
         edits = (replace(call.facts, call.node, f"{instead.text}({seed})"), *instead.edits, *more)
     unsafe = not (in_worker or runs_once(program, call.node, call.scope))
     return Draft(call.node, {"call": call.written}, "reseed", edits=edits, unsafe=unsafe)

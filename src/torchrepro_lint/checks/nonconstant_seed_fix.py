@@ -9,7 +9,7 @@ from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope, last_name
 from torchrepro_lint.model import Edit, Range
 from torchrepro_lint.rng.chosen_seeds import Seeding, Source
-from torchrepro_lint.rng.own_seed import Seeds
+from torchrepro_lint.rng.own_seed import seed_text
 from torchrepro_lint.syntax import import_name, replace
 
 _PER_SAMPLE = frozenset({"__getitem__", "__getitems__", "__next__", "__call__", "forward", "collate_fn"})
@@ -62,7 +62,7 @@ def seed_edits(program: Program, value: ast.expr, source: Source, seedings: list
         return ()
     for seeding in seedings:
         if _inside(facts, value, seeding.call):
-            text, imports = seed_text(program, seeding.scope, seeding.call)
+            text, imports = seed_or_workers(program, seeding.scope, seeding.call)
             whole = is_worker_init(seeding.scope, program)  # the worker's own seed needs nothing added
             if text == "0" and not whole and (rest := _added_to(facts, value)) is not None:
                 return (replace(facts, facts.parents[value], facts.text(rest)),)
@@ -72,7 +72,7 @@ def seed_edits(program: Program, value: ast.expr, source: Source, seedings: list
     here = [s for s in seedings if s.seed.scope.facts is facts and _inside(facts, s.seed.node, s.call)]
     if len(here) < len(seedings):
         return ()
-    return tuple(replace(facts, s.seed.node, Seeds(program).expression(s.scope, s.call)) for s in here)
+    return tuple(replace(facts, s.seed.node, seed_text(s.scope, s.call, program)) for s in here)
 
 
 def _added_to(facts: ModuleFacts, value: ast.expr) -> ast.expr | None:
@@ -105,12 +105,12 @@ def _stable_hash(source: Source) -> tuple[Edit, ...]:
     return (replace(facts, call, f"{function.text}(repr({facts.text(call.args[0])}).encode())"), *function.edits)
 
 
-def seed_text(program: Program, scope: Scope, node: ast.AST) -> tuple[str, tuple[Edit, ...]]:
+def seed_or_workers(program: Program, scope: Scope, node: ast.AST) -> tuple[str, tuple[Edit, ...]]:
     """A seed as written at `node`; in a loader's worker, the one that PyTorch gave to this worker."""
     if is_worker_init(scope, program):
         name = import_name(scope.facts, "torch.initial_seed", scope, node)
         return f"{name.text}() % 2**32", name.edits
-    return Seeds(program).expression(scope, node), ()
+    return seed_text(scope, node, program), ()
 
 
 def first_argument(facts: ModuleFacts, call: ast.Call, text: str) -> Edit:

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeGuard
+from typing import TYPE_CHECKING
 
 from torchrepro_lint.checks.worker_seeding import homes
 from torchrepro_lint.rng.own_seeders import OwnSeeder, seeders_in
@@ -16,67 +17,64 @@ from torchrepro_lint.syntax import Import, also_imported, import_from, is_docstr
 
 if TYPE_CHECKING:
     from torchrepro_lint.dataflow.program import Program
-    from torchrepro_lint.index import ModuleFacts, Scope
+    from torchrepro_lint.index import Binding, ModuleFacts, Scope
 
 MAX_FILES = 20  # of a project that seed
 _HARMLESS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
-class SeederCall(NamedTuple):
-    """The name of the function with the edits that it needs; with `has_default` it need not be given a seed."""
-
-    name: Import
-    has_default: bool
-
-
 def own_seeder(
     program: Program, scope: Scope, at: ast.stmt, families: Collection[str], packages: Collection[str]
-) -> SeederCall | None:
-    """The call of a function of the project that seeds all these families, at a statement of `scope`. `packages` are
+) -> tuple[Import, OwnSeeder] | None:
+    """A function of the project that seeds all these families, and its name at a statement of `scope`. `packages` are
     those that the program imports: what it does not may be missing."""
-    for seeder in _seeders(program, families):
-        name = next(_names(seeder, scope, at, packages, program), None)
-        if name is not None:
-            return SeederCall(name, seeder.has_default)
-    return None
+    seeders = _seeders(program, families)
+    known = ((_known(seeder, scope, at, program), seeder) for seeder in seeders)
+    imported = ((_imported(seeder, scope, at, packages, program), seeder) for seeder in seeders)
+    return next(((name, seeder) for name, seeder in chain(known, imported) if name is not None), None)
 
 
 def _seeders(program: Program, families: Collection[str]) -> list[OwnSeeder]:
+    """Those that seed all these families; first what the project calls anywhere."""
     paths = sorted(program.project.text.containing("manual_seed") or ())
     files = (program.load(str(path)) for path in paths) if len(paths) <= MAX_FILES else ()
     found = (s for facts in files if facts is not None for s in seeders_in(facts, program))
-    return [seeder for seeder in found if seeder.families.issuperset(families)]
+    suited = [seeder for seeder in found if seeder.families.issuperset(families)]
+    return sorted(suited, key=lambda seeder: not program.callers_of(seeder.function))
 
 
-def _names(
-    seeder: OwnSeeder, scope: Scope, at: ast.stmt, packages: Collection[str], program: Program
-) -> Iterator[Import]:
+def _known(seeder: OwnSeeder, scope: Scope, at: ast.stmt, program: Program) -> Import | None:
+    """The function by a name that the file defines or imports above: `set_seed`, `utils.set_seed`."""
     facts, function = scope.facts, seeder.function
-    if function.facts is facts:
-        if scope.binding_scope(function.name) is facts.scope and _is_defined(function, scope, at):
-            yield Import(function.name)
-        return
-    for name, bound in facts.scope.bindings.items():
-        is_import = len(bound) == 1 and bound[0].kind == "import" and facts.parents.get(bound[0].node) is facts.tree
-        if is_import and scope.binding_scope(name) is facts.scope and bound[0].node.lineno < at.lineno:  # type: ignore[attr-defined]
-            if program.names.lookup(name, facts.scope) is function:
-                yield Import(name)
-            elif not isinstance(bound[0].node, ast.ImportFrom):
-                written = ast.parse(f"{name}.{function.name}", mode="eval").body
-                if program.resolve(written, facts.scope) is function:
-                    yield Import(f"{name}.{function.name}")
-    if scope.binding_scope(function.name) is not None:
-        return
+    for name, bound in {function.name: _starred(function, facts), **facts.scope.bindings}.items():
+        node = bound[0].node if len(bound) == 1 and scope.binding_scope(name) in (facts.scope, None) else None
+        is_above = isinstance(node, ast.stmt) and node.lineno < at.lineno and facts.parents.get(node) is facts.tree
+        if is_above or (node is not None and function.facts is facts and scope.function.kind == "function"):
+            for written in (name, f"{name}.{function.name}"):
+                if program.resolve(ast.parse(written, mode="eval").body, facts.scope) is function:
+                    return Import(written)
+    return None
+
+
+def _starred(function: Scope, facts: ModuleFacts) -> list[Binding]:
+    """The import of all names of a function's file that gives it to another file."""
+    module = Path(function.facts.source.path).stem
+    is_given = not function.name.startswith("_") and "__all__" not in function.facts.scope.bindings
+    return [b for b in facts.star_imports if b.target.rpartition(".")[2] == module] if is_given else []
+
+
+def _imported(
+    seeder: OwnSeeder, scope: Scope, at: ast.stmt, packages: Collection[str], program: Program
+) -> Import | None:
+    """The function by its own name, where the file imports from its module already, or as a program beside it does."""
+    facts, function = scope.facts, seeder.function
+    if function.facts is facts or scope.binding_scope(function.name) is not None:
+        return None
     for node, home in homes(facts, program):
         if home is function.facts and node.lineno < at.lineno:
-            yield Import(function.name, (also_imported(facts, node, function.name),))
+            return Import(function.name, (also_imported(facts, node, function.name),))
     module = _as_beside(seeder, facts, packages, program)
-    if module is not None:
-        yield import_from(facts, module, function.name, scope, at)
-
-
-def _is_defined(function: Scope, scope: Scope, at: ast.stmt) -> bool:
-    return scope.function.kind == "function" or function.node.lineno < at.lineno  # type: ignore[attr-defined]
+    return import_from(facts, module, function.name, scope, at) if module is not None else None
 
 
 def _as_beside(seeder: OwnSeeder, facts: ModuleFacts, packages: Collection[str], program: Program) -> str | None:
@@ -93,13 +91,7 @@ def _as_beside(seeder: OwnSeeder, facts: ModuleFacts, packages: Collection[str],
         return None
     for path in sorted(program.project.text.mentioning(name) or ()):
         other = program.load(str(path)) if Path(path).parent == folder and path != own else None
-        if other is not None and program.names.lookup(name, other.scope) is seeder.function:
-            return next((n.module for n in other.tree.body if _imports(n, name)), None)
+        made = other.scope.bindings.get(name, ()) if other is not None else ()
+        if other is not None and made and program.names.lookup(name, other.scope) is seeder.function:
+            return made[0].target.rpartition(".")[0] if made[0].kind == "import" and not made[0].level else None
     return None
-
-
-def _imports(node: ast.stmt, name: str) -> TypeGuard[ast.ImportFrom]:
-    match node:
-        case ast.ImportFrom(names=names, level=0):
-            return any((alias.name, alias.asname) == (name, None) for alias in names)
-    return False

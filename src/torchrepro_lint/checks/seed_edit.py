@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.own_seeder_call import own_seeder
 from torchrepro_lint.checks.seed_option import negative_option, option_that_is_off, with_default
+from torchrepro_lint.dataflow.abstract_values import Constant, is_configured
 from torchrepro_lint.dataflow.execution_count import times
-from torchrepro_lint.index import last_name
 from torchrepro_lint.rng.draws import draw_of
-from torchrepro_lint.rng.own_seed import Seeds
+from torchrepro_lint.rng.own_seed import own_seed, parsed_above
 from torchrepro_lint.rng.seed_options import is_seed
 from torchrepro_lint.seeding.processes import RankSeed, in_pool, rank_seed, starts_processes
 from torchrepro_lint.seeding.seeding import SEEDED
@@ -25,20 +25,21 @@ from torchrepro_lint.seeding.setting_up import Beginning, beginnings
 from torchrepro_lint.seeding.unfollowed import uses_tensors
 from torchrepro_lint.syntax import (
     Import,
-    begins_cell,
     import_from,
     import_module,
     indentation,
     insert_after,
     insert_before,
-    top_line,
+    is_below_import,
+    stands_apart,
+    top_of_paragraph,
 )
 
 if TYPE_CHECKING:
     from torchrepro_lint.dataflow.program import Program
     from torchrepro_lint.index import ModuleFacts, Scope
     from torchrepro_lint.model import Edit
-    from torchrepro_lint.rng.own_seed import OwnSeed
+    from torchrepro_lint.rng.seed_sources import OwnSeed
     from torchrepro_lint.seeding.seeding import Seeding, SeedMet
     from torchrepro_lint.seeding.unseeded import Unseeded
 
@@ -109,7 +110,7 @@ def _in_process(program: Program, seeding: Seeding, found: Unseeded, process: Sc
     ranks = rank_seed(seeding, process, program, found.draws.values())
     works = list(_works(seeding, found, process, families))
     place = _place(beginnings(process, _body(process), works, program), program)
-    return _seeded(program, seeding, place, families, ranks)
+    return _seeded(program, seeding, found, place, families, ranks)
 
 
 def _in_program(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Edit, ...]:
@@ -127,7 +128,7 @@ def _in_program(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Ed
         if levels[0].statement is None:
             levels = [Beginning(facts.scope, facts.guard.body, facts.guard.body[0])]
     ranks = rank_seed(seeding, None, program, found.draws.values())
-    return _seeded(program, seeding, _place(levels, program), families, ranks)
+    return _seeded(program, seeding, found, _place(levels, program), families, ranks)
 
 
 def _is_run_by_others(seeding: Seeding, program: Program) -> bool:
@@ -156,63 +157,24 @@ def _place(levels: Collection[Beginning] | Iterator[Beginning], program: Program
     for scope, body, statement, is_shared in levels:
         if statement is None:
             break
-        own = Seeds(program).found(scope, statement)
-        early = Seeds(program).parsed_above(scope, statement) if own is None else None
-        if early is not None and isinstance(parsing := early.binding.node, ast.stmt) and parsing in body:
-            return _Place(scope, parsing, is_after=True, own=early)
+        own = own_seed(scope, statement, program) or parsed_above(scope, statement, body, program)
         if own is not None:
-            made = own.binding.node
+            made = own.name.binding.node
             if own.is_parsed and isinstance(made, ast.stmt) and made in body:
                 return _Place(scope, made, is_after=True, own=own)
-            return _Place(scope, _top_of_paragraph(scope.facts, body, statement, own), is_after=False, own=own)
+            return _Place(scope, top_of_paragraph(scope.facts, body, statement, made), is_after=False, own=own)
         if outermost is None or is_shared:
-            outermost = _Place(scope, _top_of_paragraph(scope.facts, body, statement), is_after=False)
+            outermost = _Place(scope, top_of_paragraph(scope.facts, body, statement), is_after=False)
     return outermost
 
 
-def _top_of_paragraph(
-    facts: ModuleFacts, body: Sequence[ast.stmt], statement: ast.stmt, own: OwnSeed | None = None
-) -> ast.stmt:
-    """The first of the assignments that stand right above a statement, below a blank line; the statement itself where
-    others stand there, or the options are read."""
-    if statement not in body:
-        return statement
-    index = body.index(statement)
-    while index and _continues(facts, body[index - 1], body[index]):
-        if not _is_plain(body[index - 1]) or (own is not None and own.binding.node is body[index - 1]):
-            return statement
-        index -= 1
-    if _begins_paragraph(facts, body[index]):
-        return body[index]
-    return body[0] if not index and not any(map(_reads, body[: body.index(statement)])) else statement
-
-
-def _continues(facts: ModuleFacts, above: ast.stmt, statement: ast.stmt) -> bool:
-    """Whether a statement stands right below another, without a comment of its own."""
-    top = top_line(facts, statement)
-    return top == (above.end_lineno or 0) + 1 == statement.lineno and not begins_cell(facts, top)
-
-
-def _is_plain(statement: ast.stmt) -> bool:
-    """Whether this is an assignment that reads no options, or decides between such."""
-    if isinstance(statement, ast.If):
-        return all(map(_is_plain, (*statement.body, *statement.orelse)))
-    called = (last_name(n.func) for n in ast.walk(statement) if isinstance(n, ast.Call))
-    return isinstance(statement, ast.Assign | ast.AnnAssign) and not any("pars" in name.lower() for name in called)
-
-
-def _reads(statement: ast.stmt) -> bool:
-    """Whether a statement calls more than constructors of classes: it may be what reads the options."""
-    return any(not last_name(n.func)[:1].isupper() for n in ast.walk(statement) if isinstance(n, ast.Call))
-
-
-def _begins_paragraph(facts: ModuleFacts, statement: ast.stmt) -> bool:
-    top = top_line(facts, statement)
-    return begins_cell(facts, top) or (top > 1 and not facts.source.line(top - 1).strip())
-
-
 def _seeded(
-    program: Program, seeding: Seeding, place: _Place | None, families: Sequence[str], ranks: RankSeed | None
+    program: Program,
+    seeding: Seeding,
+    found: Unseeded,
+    place: _Place | None,
+    families: Sequence[str],
+    ranks: RankSeed | None,
 ) -> tuple[Edit, ...]:
     """The seed calls, with the imports that they need."""
     if place is None or ranks is None:
@@ -221,10 +183,10 @@ def _seeded(
     if ranks.variable and scope.binding_scope(ranks.added) is not None:
         return ()
     facts = scope.facts
-    switched = negative_option(seeding, own.negative) if own is not None and own.negative else None
-    seed = own.text if own is not None else str(program.project.seed)
-    if own is not None and switched is not None:
-        seed = own.read
+    seed, switched = own.text if own is not None else str(_number_elsewhere(program, seeding, found)), None
+    if own is not None and own.option.off == "negative":
+        switched = negative_option(seeding, own.option.name)
+        seed = own.read if switched is not None else seed
     lines, edits = _by_own_seeder(program, seeding, place, families, ranks.of(seed)) or _calls(
         facts, scope, statement, families, ranks.of(seed)
     )
@@ -240,10 +202,19 @@ def _seeded(
     if is_after:
         inserted = insert_after(facts, statement, *lines)
     else:
-        below_import = _is_below_import(facts, statement)
-        apart = below_import or _stands_apart(facts, statement)
+        below_import = is_below_import(facts, statement)
+        apart = below_import or stands_apart(facts, statement)
         inserted = insert_before(facts, statement, *[""] * below_import, *lines, *[""] * apart)
     return (*edits, inserted)
+
+
+def _number_elsewhere(program: Program, seeding: Seeding, found: Unseeded) -> object:
+    """The one number that the code of a program seeds with further on, or under a test; else the configured one."""
+    general = [m for m in seeding.met if not _is_for_own_draws(program, seeding, found, m.scope.function)]
+    given = [(m.seeder.seed, m.scope) for m in general if m.seeder is not None and m.seeder.seed is not None]
+    made = [o for seed, scope in given for o in program.origins(seed, scope)]
+    numbers = {o.value for o in made if isinstance(o, Constant) and is_seed(o.node) and not is_configured(o)}
+    return numbers.pop() if len(numbers) == 1 else program.project.seed
 
 
 def _calls(
@@ -253,8 +224,19 @@ def _calls(
     if whole is not None:
         return [f"{whole.text}({seed})"], whole.edits
     modules = {family: import_module(facts, SEED_CALLS[family][0], scope, at) for family in families}
-    lines = [f"{modules[family].text}.{SEED_CALLS[family][1]}({seed})" for family in families]
-    return lines, tuple(edit for made in modules.values() for edit in made.edits)
+    name = "seed" if len(families) > 1 and _is_long(seed) and _is_free("seed", scope) else seed
+    lines = [f"{modules[family].text}.{SEED_CALLS[family][1]}({name})" for family in families]
+    return [f"seed = {seed}"] * (name != seed) + lines, tuple(e for made in modules.values() for e in made.edits)
+
+
+def _is_long(seed: str) -> bool:
+    """Whether a seed is more than a name, an attribute, an entry or a sum of such; that is written once."""
+    return "(" in seed or " or " in seed or " if " in seed
+
+
+def _is_free(name: str, scope: Scope) -> bool:
+    """Whether nothing that `scope` or its module binds has a name, and nothing in the file reads it."""
+    return scope.binding_scope(name) is None and not scope.facts.reads(scope.facts.tree).of_name(name)
 
 
 def _by_own_seeder(
@@ -265,11 +247,11 @@ def _by_own_seeder(
     if len(families) < 2 or _at_once(scope.facts, scope, at) is not None:
         return None
     packages = {package for facts in seeding.visited for package in facts.packages}
-    found = own_seeder(program, scope, at, families, packages)
-    if found is None:
+    name, seeder = own_seeder(program, scope, at, families, packages) or (None, None)
+    if name is None or seeder is None:
         return None
-    is_default = found.has_default and own is None and seed == str(program.project.seed)
-    return [f"{found.name.text}({'' if is_default else seed})"], found.name.edits
+    is_default = seeder.has_default and own is None and seed == str(program.project.seed)
+    return [f"{name.text}({'' if is_default else seed})"], name.edits
 
 
 def _at_once(facts: ModuleFacts, scope: Scope, at: ast.stmt) -> Import | None:
@@ -280,24 +262,6 @@ def _at_once(facts: ModuleFacts, scope: Scope, at: ast.stmt) -> Import | None:
             module, _, function = name.rpartition(".")
             return import_from(facts, module, function, scope, at)
     return None
-
-
-def _stands_apart(facts: ModuleFacts, statement: ast.stmt) -> bool:
-    """Whether a statement that begins its line has comments directly above, which belong to it, or begins a paragraph
-    of several."""
-    if facts.source.line(statement.lineno)[: facts.range(statement).start.column - 1].strip():
-        return False
-    body = getattr(facts.parents[statement], "body", [])
-    is_last = bool(body) and body[-1] is statement and statement.lineno == statement.end_lineno
-    top = top_line(facts, statement)
-    return top < statement.lineno or begins_cell(facts, top) or (_begins_paragraph(facts, statement) and not is_last)
-
-
-def _is_below_import(facts: ModuleFacts, statement: ast.stmt) -> bool:
-    """Whether a statement of the module stands right below an import."""
-    body = facts.tree.body
-    above = body[body.index(statement) - 1] if statement in body[1:] else None
-    return isinstance(above, ast.Import | ast.ImportFrom) and _continues(facts, above, statement)
 
 
 # -- by default -----------------------------------------------------------------------------------------------------
@@ -313,16 +277,9 @@ def _switched_on(program: Program, seeding: Seeding, found: Unseeded, process: S
         together = [m for m in met if m.scope is last.scope and m.seeder is not None]
         done = {family for m in together if m.seeder is not None for family in m.seeder.families}
         missing = [f for f in _families(program, seeding, found, process) if f not in done]
-        seed = _copied_seed(program, last)
-        if seed is None and not done.issuperset(found.draws):
-            return ()
-        edits = [*with_default(option, str(program.project.seed), program)]
-        if seed is not None and missing:
-            facts = last.scope.facts
-            statement = _last_of_seeds(facts, facts.statement(last.node))
-            lines, imports = _calls(facts, last.scope, statement, missing, seed)
-            edits += [*imports, insert_after(facts, statement, *lines)]
-        return tuple(edits)
+        added = _below(program, last, missing)
+        is_enough = bool(added) or not missing or done.issuperset(found.draws)
+        return (*with_default(option, str(program.project.seed), program), *added) if is_enough else ()
     return ()
 
 
@@ -331,17 +288,24 @@ def _beside(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Edit, 
     """Below a call that seeds another generator in any case, before all draws, with the seed that it is given."""
     first = min((w.number for w in found.draws.values() if w.process is None), default=0)
     for met in seeding.met:
-        if met.process is None and met.sure and met.level == SEEDED and met.number < first:
-            seed = _copied_seed(program, met) if times(program, met.scope) != "often" else None
-            if _is_for_own_draws(program, seeding, found, met.scope.function):
-                continue
-            if seed is not None and (met.scope.facts is seeding.entry.facts or _SEEDS.search(met.scope.function.name)):
-                facts = met.scope.facts
-                statement = _last_of_seeds(facts, facts.statement(met.node))
-                families = _families(program, seeding, found, None)
-                lines, edits = _calls(facts, met.scope, statement, families, seed)
-                return (*edits, insert_after(facts, statement, *lines))
+        function = met.scope.function
+        is_near = met.scope.facts is seeding.entry.facts or _SEEDS.search(function.name) or _leads(function, found)
+        is_sure = met.process is None and met.sure and met.level == SEEDED and met.number < first
+        if is_sure and is_near and not _is_for_own_draws(program, seeding, found, function):
+            edits = _below(program, met, _families(program, seeding, found, None))
+            if edits and times(program, met.scope) != "often":
+                return edits
     return ()
+
+
+def _below(program: Program, met: SeedMet, families: Sequence[str]) -> tuple[Edit, ...]:
+    """Seeds of other generators below a call that seeds, where what it is given can be worked out again."""
+    facts = met.scope.facts
+    statement, seed = _last_of_seeds(facts, facts.statement(met.node)), _copied_seed(program, met)
+    if seed is None or not families:
+        return ()
+    lines, edits = _calls(facts, met.scope, statement, families, seed)
+    return (*edits, insert_after(facts, statement, *lines))
 
 
 def _is_for_own_draws(program: Program, seeding: Seeding, found: Unseeded, function: Scope) -> bool:
@@ -349,10 +313,15 @@ def _is_for_own_draws(program: Program, seeding: Seeding, found: Unseeded, funct
     one generator is about these draws."""
     if function.kind == "module" or function is seeding.entry.function:
         return False
-    if any(step.scope.function is function for witness in found.draws.values() for step in witness.chain):
+    if _leads(function, found):
         return False
     calls = ((n, function.facts.scope_of(n)) for n in ast.walk(function.node) if isinstance(n, ast.Call))
     return any(draw_of(program, program.callee(call, scope), call, scope) is not None for call, scope in calls)
+
+
+def _leads(function: Scope, found: Unseeded) -> bool:
+    """Whether a function is on the way to what is missing."""
+    return any(step.scope.function is function for witness in found.draws.values() for step in witness.chain)
 
 
 def _copied_seed(program: Program, met: SeedMet) -> str | None:

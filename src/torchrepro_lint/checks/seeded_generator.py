@@ -28,7 +28,7 @@ from torchrepro_lint.loading.same_order import (
 from torchrepro_lint.model import Edit
 from torchrepro_lint.project.entries import is_test
 from torchrepro_lint.project.versions import allowed_in
-from torchrepro_lint.rng.own_seed import Seeds, numbered
+from torchrepro_lint.rng.own_seed import generator_seed
 from torchrepro_lint.syntax import import_name, insert_before, is_within_width, top_line, with_argument
 
 _PLAIN = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Return
@@ -59,7 +59,7 @@ def seeded_generator(call: Call, program: Program) -> GeneratorFix:
         return GeneratorFix()  # made there, it would give each epoch the same order
     facts, loop = call.facts, outermost_loop(call.facts, call.node) or _comprehending(call)
     made = import_name(facts, "torch.Generator", call.scope, loop or call.node)
-    seed = numbered(Seeds(program).of_generator(call.scope, loop or call.node), number_beside(call))
+    seed = generator_seed(call.scope, loop or call.node, program, number_beside(call))
     generator = f"{made.text}().manual_seed({seed})"
     unsafe = exists == "some" or runs == "unknown" or _cuda_by_default(program) or _is_for_old_torch(program)
     unsafe = unsafe or differs_by_rank(call) or is_made_side_by_side(call)

@@ -22,7 +22,7 @@ from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.model import Certainty, Edit, Level, Range
 from torchrepro_lint.project.unknown import UNKNOWN
 from torchrepro_lint.rng.generators import fallback, is_given_a_state, is_only_drawn_from, names_something
-from torchrepro_lint.rng.own_seed import Seeds, numbered
+from torchrepro_lint.rng.own_seed import generator_seed
 from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.syntax import replace
 
@@ -61,7 +61,7 @@ def _torch(module: Module, program: Program) -> Iterator[Draft]:
     """A torch.Generator starts with a fixed default seed."""
     for call in module.calls({"torch.Generator"}):
         if call.subclass is None and is_only_drawn_from(call, program):
-            seed = Seeds(program).of_generator(call.scope, call.node)
+            seed = generator_seed(call.scope, call.node, program)
             end = call.facts.range(call.node).end
             edit = Edit(call.facts.source.rel, Range(end, end), f".manual_seed({seed})")
             once = runs_once(program, call.node, call.scope)
@@ -86,7 +86,7 @@ def _seeded(call: Call, seed: object, certainty: Certainty, program: Program) ->
     call would then draw the same."""
     if certainty is Certainty.LIKELY or runs_often(program, call.node, call.scope) or _draws_alike(call):
         return ()
-    text = numbered(Seeds(program).of_generator(call.scope, call.node), _number(call, program))
+    text = generator_seed(call.scope, call.node, program, _number(call, program))
     if isinstance(seed, Site):
         if isinstance(seed.node, ast.Constant) and seed.scope.facts is call.facts:
             return (replace(call.facts, seed.node, text),)

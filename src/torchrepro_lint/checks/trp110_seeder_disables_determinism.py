@@ -20,7 +20,7 @@ from torchrepro_lint.model import Certainty, Edit, Level
 from torchrepro_lint.project.declarations import Default
 from torchrepro_lint.project.unknown import UNKNOWN
 from torchrepro_lint.project.versions import may_be
-from torchrepro_lint.rng.own_seed import Seeds
+from torchrepro_lint.rng.own_seed import seed_text
 from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.syntax import replace, with_argument
 
@@ -103,7 +103,7 @@ def _edits(call: Call, passed: object, row: Mapping[str, Any], program: Program)
     """Replace the value that is written here; an option is left for the user to choose."""
     if "instead" not in row:
         return ()
-    text = row["instead"].replace("{seed}", Seeds(program).expression(call.scope, call.node))
+    text = row["instead"].replace("{seed}", seed_text(call.scope, call.node, program))
     if not isinstance(passed, Site):
         return (with_argument(call.facts, call.node, row["argument"], text, call.program.project.style),)
     is_written = isinstance(passed.node, ast.Constant) and passed.scope.facts is call.facts

@@ -12,7 +12,7 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.model import Edit
 from torchrepro_lint.project.entries import is_test
 from torchrepro_lint.rng.estimators import SEED, seed_argument, unseeded
-from torchrepro_lint.rng.own_seed import Seeds
+from torchrepro_lint.rng.own_seed import seed_text
 from torchrepro_lint.seeding.numpy_seed import is_reported, may_be_seeded
 from torchrepro_lint.syntax import replace, with_argument
 
@@ -23,7 +23,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         return
     for call in calls:
         often = runs_often(program, call.node, call.scope)  # a bootstrap would give the same sample in each iteration
-        edits = () if often else _seeded(call, Seeds(program).expression(call.scope, call.node))
+        edits = () if often else _seeded(call, seed_text(call.scope, call.node, program))
         unsafe = _draws_at_once(call) and not runs_once(program, call.node, call.scope)
         yield Draft(
             call.node,

@@ -14,7 +14,7 @@ from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.model import Edit
 from torchrepro_lint.rng.draws import Seeder
 from torchrepro_lint.rng.fresh_weights import FreshWeights, fresh_weights
-from torchrepro_lint.rng.own_seed import Seeds
+from torchrepro_lint.rng.own_seed import seed_text
 from torchrepro_lint.seeding.seeding import Seeding
 from torchrepro_lint.seeding.seedings import seedings
 from torchrepro_lint.syntax import import_name, insert_before
@@ -111,6 +111,6 @@ def _edits(trainer: Call, fresh: FreshWeights) -> tuple[Edit, ...]:
     statement = facts.statement(fresh.node)
     made = _arguments(trainer)
     given = made.literal("seed") if made is not None else None
-    seed = str(given) if type(given) is int else Seeds(trainer.program).expression(fresh.scope, statement)
+    seed = str(given) if type(given) is int else seed_text(fresh.scope, statement, trainer.program)
     name = import_name(facts, SEED, fresh.scope, statement)
     return (*name.edits, insert_before(facts, statement, f"{name.text}({seed})"))

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from torchrepro_lint.index import AttributeSet, ModuleFacts, Scope
+from torchrepro_lint.index import AttributeSet, ModuleFacts, Scope, SubscriptSet
 from torchrepro_lint.project.unknown import UNKNOWN, Opaque
 
 
@@ -150,9 +150,9 @@ def _written(table: ast.expr, scope: Scope) -> ast.expr:
 
 
 class Declared(NamedTuple):
-    """What one file says of options: those it declares; which of them it sets itself, to something that is no constant;
-    and for each attribute and class-level field that it sets (`cfg.seed = 1`), the constants, or None where one of the
-    values is none."""
+    """What one file says of options: those it declares; which of them it sets itself, to something that is no constant
+    or in place of None; and for each attribute and class-level field that it sets (`cfg.seed = 1`), the constants, or
+    None where one of the values is none."""
 
     options: dict[str, Default]
     chosen: frozenset[str]
@@ -184,7 +184,13 @@ def _is_of_torch(item: AttributeSet) -> bool:
 
 def _is_chosen(name: str, facts: ModuleFacts) -> bool:
     sets = (*facts.attribute_sets.get(name, ()), *facts.subscript_sets.get(name, ()))
-    return any(s.value is not None and constant(s.value) is UNKNOWN for s in sets)
+    return any(s.value is not None and (constant(s.value) is UNKNOWN or _is_in_place_of_none(s, facts)) for s in sets)
+
+
+def _is_in_place_of_none(item: AttributeSet | SubscriptSet, facts: ModuleFacts) -> bool:
+    """`if args.seed is None: args.seed = 1`"""
+    around = facts.parents.get(item.statement)
+    return isinstance(around, ast.If) and ast.unparse(around.test) == f"{ast.unparse(item.target)} is None"
 
 
 def _fields(facts: ModuleFacts) -> dict[str, list[Default] | None]:

@@ -27,12 +27,8 @@ class SeedOption(NamedTuple):
     off: Literal["None", "negative"] | None = None
     is_text: bool = False
 
-    def read(self, holder: str, default: str) -> str:
-        """The seed, where `holder` has the options as attributes: `default` where it is off."""
-        return self.of(f"{holder}.{self.name}", default)
-
     def of(self, text: str, default: str) -> str:
-        """The same, where the option is read as `text`."""
+        """The seed, where the option is read as `text`: `default` where it is off."""
         if self.off == "negative":
             return f"max({text}, {default})"
         if self.off is None:
@@ -47,6 +43,8 @@ def seed_option(facts: ModuleFacts) -> SeedOption | None:
     if name is None:
         return None
     value = options[name]
+    if isinstance(value, str) and value.isdecimal() and takes_integers(name, facts):
+        return SeedOption(name)  # a parser reads the default as what a user gives
     if type(value) is int:
         return SeedOption(name, "negative" if value < 0 else None, value >= 0 and gives_text(name, facts))
     return SeedOption(name, "None") if value is None and takes_integers(name, facts) else None

@@ -2,6 +2,7 @@
 
 from torchrepro_lint.syntax.arguments import is_within_width, kept_within_width, with_argument
 from torchrepro_lint.syntax.imports import Import, import_from, import_module, import_name
+from torchrepro_lint.syntax.paragraphs import is_below_import, stands_apart, top_of_paragraph
 from torchrepro_lint.syntax.placing import also_imported
 from torchrepro_lint.syntax.statements import (
     begins_cell,
@@ -28,13 +29,16 @@ __all__ = [
     "insert_after",
     "insert_before",
     "insert_first",
+    "is_below_import",
     "is_docstring",
     "is_within_width",
     "kept_within_width",
     "quoted",
     "remove",
     "replace",
+    "stands_apart",
     "top_line",
+    "top_of_paragraph",
     "with_argument",
     "wrap",
 ]

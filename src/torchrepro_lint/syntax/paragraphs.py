@@ -1,0 +1,70 @@
+"""The paragraphs of a block of statements, which blank lines and comments part: where a new line joins one, and where
+it stands apart. Knows nothing of what is written there.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from torchrepro_lint.index import ModuleFacts, last_name
+from torchrepro_lint.syntax.statements import begins_cell, top_line
+
+
+def top_of_paragraph(
+    facts: ModuleFacts, body: Sequence[ast.stmt], statement: ast.stmt, needed: ast.AST | None = None
+) -> ast.stmt:
+    """The first of the assignments that stand right above a statement, below a blank line; the statement itself where
+    others stand there, the options are read, or what is `needed`."""
+    if statement not in body:
+        return statement
+    index = body.index(statement)
+    while index and _continues(facts, body[index - 1], body[index]):
+        if not _is_plain(body[index - 1]) or body[index - 1] is needed:
+            return statement
+        index -= 1
+    if _begins_paragraph(facts, body[index]):
+        return body[index]
+    return body[0] if not index and not any(map(_reads, body[: body.index(statement)])) else statement
+
+
+def _continues(facts: ModuleFacts, above: ast.stmt, statement: ast.stmt) -> bool:
+    """Whether a statement stands right below another, without a comment of its own."""
+    top = top_line(facts, statement)
+    return top == (above.end_lineno or 0) + 1 == statement.lineno and not begins_cell(facts, top)
+
+
+def _is_plain(statement: ast.stmt) -> bool:
+    """Whether this is an assignment that reads no options, or decides between such."""
+    if isinstance(statement, ast.If):
+        return all(map(_is_plain, (*statement.body, *statement.orelse)))
+    called = (last_name(n.func) for n in ast.walk(statement) if isinstance(n, ast.Call))
+    return isinstance(statement, ast.Assign | ast.AnnAssign) and not any("pars" in name.lower() for name in called)
+
+
+def _reads(statement: ast.stmt) -> bool:
+    """Whether a statement calls more than constructors of classes: it may be what reads the options."""
+    return any(not last_name(n.func)[:1].isupper() for n in ast.walk(statement) if isinstance(n, ast.Call))
+
+
+def _begins_paragraph(facts: ModuleFacts, statement: ast.stmt) -> bool:
+    top = top_line(facts, statement)
+    return begins_cell(facts, top) or (top > 1 and not facts.source.line(top - 1).strip())
+
+
+def stands_apart(facts: ModuleFacts, statement: ast.stmt) -> bool:
+    """Whether a statement that begins its line has comments directly above, which belong to it, or begins a paragraph
+    of several."""
+    if facts.source.line(statement.lineno)[: facts.range(statement).start.column - 1].strip():
+        return False
+    body = getattr(facts.parents[statement], "body", [])
+    is_last = bool(body) and body[-1] is statement and statement.lineno == statement.end_lineno
+    top = top_line(facts, statement)
+    return top < statement.lineno or begins_cell(facts, top) or (_begins_paragraph(facts, statement) and not is_last)
+
+
+def is_below_import(facts: ModuleFacts, statement: ast.stmt) -> bool:
+    """Whether a statement of the module stands right below an import."""
+    body = facts.tree.body
+    above = body[body.index(statement) - 1] if statement in body[1:] else None
+    return isinstance(above, ast.Import | ast.ImportFrom) and _continues(facts, above, statement)
