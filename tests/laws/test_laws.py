@@ -47,7 +47,8 @@ KNOWN = {
         "entry-points": "fire offers each function of a file as a command, a new one too",
         "inference": "what a constructor has other methods set is not told apart by its arguments",
     },
-    "move": dict.fromkeys(("TRP101", "TRP106", "TRP501"), "what else stands in the file has a say"),
+    "move": dict.fromkeys(("TRP101", "TRP106", "TRP501"), "what else stands in the file has a say")
+    | {"printed": "a program of several files is no short one"},
     "rename": {
         "TRP106": "a rank is known by its name",
         "TRP502": "counts are known by their names",
