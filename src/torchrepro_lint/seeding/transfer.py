@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 
@@ -326,7 +326,8 @@ def _loads_over(step: Step) -> bool:
     """Whether the function that the step is in loads weights wherever the step is taken."""
     facts, function = step.scope.facts, step.scope.function
     found = facts.calls.get("load_state_dict", ())
-    loads = [call for call, where in found if where.function is function and not _copies(call)]
+    made = _made_into(step)
+    loads = [c for c, where in found if where.function is function and not _copies(c) and not _is_partial(c, made)]
     if not loads:
         return False
     around = set(facts.ancestors(step.node))
@@ -335,6 +336,22 @@ def _loads_over(step: Step) -> bool:
         and not _is_trained_between(step.node, call, facts)
         for call in loads
     )
+
+
+def _made_into(step: Step) -> list[str]:
+    """The names that the statement of a step gives to what it makes."""
+    statement = step.scope.facts.statement(step.node)
+    return [ast.unparse(t) for t in getattr(statement, "targets", ())]
+
+
+def _is_partial(load: ast.Call, made: Collection[str]) -> bool:
+    """Whether some weights stay as they were drawn: `net.body.load_state_dict(...)`, or with `strict=False`."""
+    if any(k.arg == "strict" and isinstance(k.value, ast.Constant) and k.value.value is False for k in load.keywords):
+        return True
+    match load.func:
+        case ast.Attribute(value=ast.Attribute(value=whole, attr=part)):
+            return part != "module" and ast.unparse(whole) in made
+    return False
 
 
 def _is_trained_between(built: ast.AST, load: ast.Call, facts: ModuleFacts) -> bool:

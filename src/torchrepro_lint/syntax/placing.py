@@ -148,12 +148,12 @@ def _among(facts: ModuleFacts, same: Sequence[_Import], module: str, line: str) 
     """Beside others of its kind: in order among the plain imports that lead them, or among all where all are in
     order; a plain import leads those `from` a module, of which one stands with others of its package."""
     key, plain = module.lower(), line.startswith("import ")
-    head = [n for n in same if isinstance(n, ast.Import)] if plain else list(same)
+    head: list[_Import] = [n for n in same if isinstance(n, ast.Import)] if plain else list(same)
     leading = next((i for i, n in enumerate(same) if isinstance(n, ast.Import) is not plain), len(same))
     mixed = len(head) > leading and [_key(n) for n in same] == sorted(_key(n) for n in same)
     siblings = [n for n in same if isinstance(n, ast.ImportFrom) and _key(n).partition(".")[0] == key.partition(".")[0]]
     if not plain and not mixed and siblings:
-        head = siblings
+        head = list[_Import](siblings)
     elif plain and not mixed:
         head = list(same[:leading])
     elif mixed:
