@@ -63,7 +63,10 @@ def _compared(found: Flag | None, on: bool | None) -> Flag | None:
 
 # -- of one test --------------------------------------------------------------------------------------------------
 def training_mode(test: ast.expr) -> bool | None:
-    """`self.training`"""
+    """`self.training`, also where the same may be asked for in evaluation: `self.training or self.always`."""
+    match test:
+        case ast.BoolOp(op=ast.Or(), values=[first, *_]):
+            return _reads(first, _TRAINING) or None
     return _reads(test, _TRAINING)
 
 

@@ -298,6 +298,8 @@ def _may_seed(program: Program, name: str | None, call: ast.Call, scope: Scope) 
 
 @cache
 def _sounds_like_a_seed(name: str | None, written: str) -> bool:
+    if name in catalogue.table("rng")["runs_files"]["names"]:
+        return True
     last = name.rpartition(".")[2] if name else written
     is_known = name is not None and name.partition(".")[0] in _KNOWN
     return not is_known and bool(re.search(_SEEDS_BY_NAME, last)) and not last.startswith(_READS)
