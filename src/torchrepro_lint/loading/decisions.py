@@ -16,6 +16,7 @@ Shown: TypeAlias = Literal["sequence", "mapping", "text"]
 
 
 SAVED = "is saved"
+NUMBERED = "decides the number of each item"
 
 
 class Decision(NamedTuple):

@@ -10,8 +10,9 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reads_of_binding
 from torchrepro_lint.dataflow.use import ANY, STOP, Sink, Step, Steps, Use
 from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.loading.decisions import Decision, Shown, decided, saves, stored
+from torchrepro_lint.loading.decisions import NUMBERED, Decision, Shown, decided, saves, stored
 from torchrepro_lint.loading.loops import Effect, Loop, effects, index_name, nodes
+from torchrepro_lint.loading.relabelled import only_compares
 from torchrepro_lint.rng.draws import draw_of
 
 _DATA = ("data", "sample", "image", "label", "class", "split", "corpus")
@@ -30,7 +31,7 @@ def comprehension(generator: ast.comprehension, use: Use[Shown], edges: Edges) -
         return (use.become("sequence").at(owner),)
     index = index_name(generator.target, generator.iter)
     if index and any(isinstance(n, ast.Name) and n.id == index for e in elements for n in ast.walk(e)):
-        return decided(use, owner, "decides the number of each item")
+        return STOP if only_compares(owner, use.at(owner).scope, edges.program) else decided(use, owner, NUMBERED)
     return (use.become("mapping").at(owner),)
 
 

@@ -13,8 +13,9 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.use import STOP, Steps, Use
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.loading import order_loops
-from torchrepro_lint.loading.decisions import SAVED, Shown, decided, saves, sorts, stored
+from torchrepro_lint.loading.decisions import NUMBERED, SAVED, Shown, decided, saves, sorts, stored
 from torchrepro_lint.loading.loops import keeps_step, names_a_file
+from torchrepro_lint.loading.relabelled import only_compares
 from torchrepro_lint.loading.singles import is_shared, is_single, unwrapped
 
 _COUNTING = frozenset({"range", "count"})
@@ -128,7 +129,7 @@ def passed(use: Use[Shown], call: ast.Call, asked: ast.expr, edges: Edges) -> St
     if name in table["free"] or sorts(call):
         return STOP
     if name == "builtins.dict":
-        return None if isinstance(use.parent, ast.keyword) else _made_dict(call, use)
+        return None if isinstance(use.parent, ast.keyword) else _made_dict(call, use, edges.program)
     if use.state == "sequence" and name in table["texts"]:
         return (use.become("text").at(call),)
     if name in table["keeps"] or name.rpartition(".")[2].startswith("tqdm"):
@@ -186,11 +187,11 @@ def _is_written(method: str, handle: ast.expr) -> bool:
     return names_a_file(handle) or (isinstance(handle, ast.Call) and ast.unparse(handle.func).endswith("open"))
 
 
-def _made_dict(call: ast.Call, use: Use[Shown]) -> Steps:
+def _made_dict(call: ast.Call, use: Use[Shown], program: Program) -> Steps:
     """`dict(items)`, where the items may be pairs with their numbers."""
     match call.args:
         case [ast.Call(func=ast.Name(id=name), args=paired)] if name == "enumerate" or any(map(_counts, paired)):
-            return decided(use, call, "decides the number of each item")
+            return STOP if only_compares(call, use.scope, program) else decided(use, call, NUMBERED)
     return (use.become("mapping").at(call),)
 
 
