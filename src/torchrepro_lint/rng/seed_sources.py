@@ -162,9 +162,11 @@ def _entry(name: Name) -> OwnSeed | None:
     """`SETTINGS = {"seed": 1}`, which stays as it is; the entry of a configuration file that is named in the code, read
     as its others are; of one that Hydra passes or an option names, for which the user may choose another."""
     facts, is_written = name.owner.facts, isinstance(name.binding.value, ast.Dict)
-    held = _mappings(name) if is_written or name.is_of_settings else []
-    chosen = held or _mappings(name, name.program.defaults) if name.is_of_settings else held
-    entry = min(set.intersection(*(_seeds_in(o) for o in chosen)), default=None) if chosen else None
+    if not (is_written or name.is_of_settings):
+        return None
+    held = _mappings(name)
+    usual = held or _mappings(name, name.program.defaults)
+    entry = min(set.intersection(*(_seeds_in(o) for o in usual)), default=None) if usual else None
     if entry is None:
         return None
     key, is_item = _quoted(entry, facts), _is_read_by_item(name)
@@ -174,8 +176,8 @@ def _entry(name: Name) -> OwnSeed | None:
     if not held:
         is_known = is_item or name.is_parameter
         return OwnSeed(f"{name.text}.get({key})", name, SeedOption(entry, "None")) if is_known else None
-    read = {True: f"[{key}]", False: f".{entry}"}.get(is_item) if is_item is not None else None
-    return OwnSeed(name.text + read, name) if read is not None else None
+    read = f"[{key}]" if is_item else f".{entry}"
+    return OwnSeed(name.text + read, name) if is_item is not None else None
 
 
 def _is_read_by_item(name: Name) -> bool | None:
@@ -185,15 +187,14 @@ def _is_read_by_item(name: Name) -> bool | None:
             case ast.Subscript(value=ast.Name(id=held), slice=ast.Constant(value=str())) if held == name.text:
                 return True
             case ast.Attribute(value=ast.Name(id=held)) if held == name.text:
-                if (
-                    getattr(name.owner.facts.parents.get(node), "func", None) is not node
-                ):  # `config.items()` is a dict's
+                is_method = getattr(name.owner.facts.parents.get(node), "func", None) is node  # `config.items()`
+                if not is_method:
                     return False
     return None
 
 
 def _mappings(name: Name, values: Values | None = None) -> list[Display]:
-    """The mappings that a name may hold; with the values by default, also of the file that Hydra or an option names."""
+    """The mappings that a name holds; with the `values` by default, also of a file that Hydra or an option names."""
     value, function = name.value(), name.owner.node
     is_passed = isinstance(function, FunctionNode) and bool(function.decorator_list) and values is not None
     if value is None or not (name.binding.kind == "assign" or (name.is_parameter and is_passed)):
