@@ -7,12 +7,13 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from html.parser import HTMLParser
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import SplitResult, unquote, urlsplit
 
 import pytest
 
@@ -49,9 +50,11 @@ class _Page(HTMLParser):
         self.loaded: list[str] = []
         self.named: dict[str, str] = {}
         self.links: list[str] = []
+        self.ids: set[str] = set()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
+        self.ids |= {given["id"]} if "id" in given else set()
         if tag in ("script", "img", "link") and given.get("rel") not in ("canonical", "edit"):
             self.loaded += [given[key] for key in ("src", "href") if key in given]
         self.named |= {given["name"]: given.get("content", "")} if tag == "meta" and "name" in given else {}
@@ -88,6 +91,20 @@ def test_pages_load_nothing_from_elsewhere_and_fit_a_phone(site: Path) -> None:
         page = parsed(path)
         assert [url for url in page.loaded if "//" in url] == []
         assert "width=device-width" in page.named["viewport"]
+
+
+def test_every_link_within_the_site_leads_to_a_page_or_file_and_a_place_in_it(site: Path) -> None:
+    pages = {path: parsed(path) for path in site.rglob("index.html")}
+    links = [(path, link, urlsplit(link)) for path, page in pages.items() for link in (*page.links, *page.loaded)]
+    ours = [(path, link, to) for path, link, to in links if not to.scheme and not to.netloc]
+    assert len(ours) > len(pages)
+    assert [(str(path.relative_to(site)), link) for path, link, to in ours if not _is_there(path, to, pages)] == []
+
+
+def _is_there(path: Path, to: SplitResult, pages: Mapping[Path, _Page]) -> bool:
+    target = (path.parent / unquote(to.path)).resolve() if to.path else path
+    target = target / "index.html" if target.is_dir() else target
+    return target.exists() and (not to.fragment or unquote(to.fragment) in pages[target].ids)
 
 
 @pytest.fixture

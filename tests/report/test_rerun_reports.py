@@ -63,6 +63,18 @@ def test_identical_in_one_pair_of_runs_says_how_to_know_more(root: Path) -> None
     )
 
 
+@pytest.mark.parametrize(("runs", "told"), [(1, "1 run"), (59, "59 runs")])
+def test_a_recorded_run_is_none_of_the_runs_that_were_made(root: Path, runs: int, told: str) -> None:
+    outcome = replace(IDENTICAL, against_recording=True, comparisons=runs, runs=runs)
+    first = next(iter(rerun_text.render(outcome, root, False)))
+    assert first.startswith(f"IDENTICAL over 8 steps in {told} and the recorded one (")
+    page = "".join(rerun_html.render(outcome, root))
+    assert "run once</p>" in page if runs == 1 else "run 59 times</p>" in page
+    parted = replace(PARTED, against_recording=True, comparisons=runs)
+    first = next(iter(rerun_text.render(parted, root, False)))
+    assert first.removeprefix("PARTED at step 3 of 8 steps") == ("\n" if runs == 1 else ", first in run 59\n")
+
+
 def test_json_is_as_the_schema_says() -> None:
     for outcome in (PARTED, IDENTICAL):
         document = json.loads("".join(rerun_json.render(outcome)))

@@ -10,11 +10,17 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: E402
+
 from torchrepro_lint.rerun.comparing import What, partings  # noqa: E402
 from torchrepro_lint.rerun.inside.digests import Digests, Late  # noqa: E402
 from torchrepro_lint.rerun.inside.generators import Generators  # noqa: E402
 from torchrepro_lint.rerun.inside.recorder import Recorder  # noqa: E402
+from torchrepro_lint.rerun.inside.streams import Stream  # noqa: E402
+from torchrepro_lint.rerun.inside.tracing import Storages, Tracer  # noqa: E402
+from torchrepro_lint.rerun.judging import suspects  # noqa: E402
 from torchrepro_lint.rerun.launching import run  # noqa: E402
+from torchrepro_lint.rerun.results import Kind  # noqa: E402
 from torchrepro_lint.rerun.streams import Streams  # noqa: E402
 
 from .tracing import ROOT, events, traced  # noqa: E402
@@ -64,6 +70,50 @@ def test_the_generator_of_a_device_that_is_in_use_has_a_state(tmp_path: Path, mo
         torch.rand(1)
         assert before
         assert generators.state("cuda") != before
+
+
+@pytest.mark.parametrize("device", ["mps", "xpu"])
+def test_the_generator_of_another_kind_of_device_is_told_where_an_operation_draws_on_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, device: str
+) -> None:
+    generator = torch.Generator()
+    monkeypatch.setattr(torch.xpu, "default_generators", (generator,) if device == "xpu" else ())
+    monkeypatch.setattr(torch.mps, "_default_mps_generator", generator if device == "mps" else None)
+    there, here = fake(device), torch.empty(3)
+    with traced(tmp_path) as recorder:
+        tracer = Tracer(recorder, Storages())
+        torch.randperm(4, generator=generator)
+        assert tracer._generator_state(None, [there]) == ""  # and the host's is not taken for it
+        monkeypatch.setattr(recorder.generators, "state", lambda name: f"of {name}")
+        assert tracer._generator_state(None, [there]) == f"of {device}"
+        assert tracer._generator_state(None, [here]) == "of torch"
+    (state,) = (event.data[8] for event in events(tmp_path) if event.kind == "o")
+    assert isinstance(state, str)  # a list: the program's own
+
+
+def fake(device: str) -> torch.Tensor:
+    """A tensor that says it is on a device that is not there."""
+    with FakeTensorMode():
+        return torch.empty(3, device=device)
+
+
+@pytest.mark.parametrize("device", ["cuda", "mps", "xpu"])
+def test_a_device_whose_generator_differs_is_an_unseeded_torch(tmp_path: Path, device: str) -> None:
+    """torch.manual_seed seeds every device: so it is what pins their generators."""
+    one, other = (stepped(tmp_path / state, {"torch": "same", device: state}) for state in ("one", "other"))
+    suspect, *_ = suspects((one, other), partings(one, other)[0], ())
+    assert (suspect.cause.kind, suspect.cause.generator, suspect.pin) == (Kind.UNSEEDED, "torch", "torch")
+
+
+def stepped(folder: Path, states: dict[str, str]) -> Streams:
+    """A run of one step whose loss is that of the states."""
+    folder.mkdir()
+    stream = Stream(str(folder), {"digest": "xxh3", "mode": "plain"})
+    stream.write({"k": "loss", "step": 0, "site": 0, "call": "backward", "d": str(states), "v": 1.0})
+    stream.write({"k": "step", "step": 0, "site": 0, "grads": None, "params": None, "rng": states})
+    stream.write({"k": "end"})
+    stream.flush()
+    return Streams(folder, ROOT)
 
 
 _PROGRAM = """

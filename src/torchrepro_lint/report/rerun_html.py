@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torchrepro_lint.report.rerun_source import lines_around
-from torchrepro_lint.report.rerun_words import compared, findings_line, fixes, headline, lines_of, title
+from torchrepro_lint.report.rerun_words import compared, findings_line, fixes, headline, lines_of, times, title
 
 if TYPE_CHECKING:
     from torchrepro_lint.rerun.results import Cause, Outcome, Proof, Step
@@ -29,7 +29,7 @@ def render(outcome: Outcome, root: Path, proof: Proof | None = None) -> Iterator
     yield "<meta name=viewport content='width=device-width, initial-scale=1'>\n"
     yield f"<title>rerun: {escape(outcome.verdict.value)}</title>\n<style>{_asset('rerun.css')}</style>\n"
     yield f"<header><h1 class={outcome.verdict.value.lower()}>{escape(headline(outcome))}</h1>\n"
-    yield f"<p><code>{escape(' '.join(outcome.command))}</code>, run {outcome.runs} times</p>"
+    yield f"<p><code>{escape(' '.join(outcome.command))}</code>, run {times(outcome.runs)}</p>"
     yield f"<p>{escape(compared(outcome)) if outcome.compared else ''}</p></header>\n<main>\n"
     yield from _strip(outcome.curve)
     yield from _curves(outcome.curve)

@@ -31,7 +31,7 @@ def headline(outcome: Outcome) -> str:
             over = f" over {steps}" if outcome.steps else _NO_STEPS
             return f"IDENTICAL{over}{_runs(outcome)}"
         case Verdict.PARTED:
-            many = f", first in run {outcome.comparisons + 1}" if outcome.comparisons > 1 else ""
+            many = f", first in run {_compared_runs(outcome)}" if outcome.comparisons > 1 else ""
             at = f" at step {outcome.first_step} of {steps}" if outcome.steps else _NO_STEPS
             return f"PARTED{at}{many}"
         case Verdict.HIDDEN_BY_TRACING:
@@ -45,14 +45,24 @@ def fixes(proof: Proof) -> str:
     return f"{proof.fixes} safe fix{'es' * (proof.fixes != 1)}"
 
 
+def times(number: int) -> str:
+    """How often."""
+    return "once" if number == 1 else f"{number} times"
+
+
 def _runs(outcome: Outcome) -> str:
     share = bound(outcome)
     if share is None:
         return ""
-    many = f"{outcome.comparisons + 1} runs"
+    many = counted(_compared_runs(outcome), "run") + " and the recorded one" * outcome.against_recording
     if share > _TELLING:
         return f" in {many} (what differs only now and then takes more of them to show: --pairs 20)"
     return f" in {many} (95 % sure that fewer than {100 * share:.2g} % of runs differ)"
+
+
+def _compared_runs(outcome: Outcome) -> int:
+    """How many runs were made to be compared: all but a recorded one."""
+    return outcome.comparisons + (not outcome.against_recording)
 
 
 def bound(outcome: Outcome) -> float | None:

@@ -101,7 +101,7 @@ def _predicts(finding: Finding, cause: Cause, base: Path, root: Path) -> bool:
     if not finding.code.startswith(_RULES[cause.kind]):
         return False
     families = _families(finding)
-    if cause.generator is not None and families and _family(cause.generator) not in families:
+    if cause.generator is not None and families and cause.generator not in families:
         return False
     if cause.source is not None and finding.code not in _OF_SOURCE[cause.source]:
         return False
@@ -136,7 +136,3 @@ def _places(finding: Finding) -> Iterator[Location]:
 def _families(finding: Finding) -> frozenset[str]:
     given = finding.properties.get("families", finding.properties.get("family"))
     return frozenset([given] if isinstance(given, str) else map(str, given) if isinstance(given, (list, tuple)) else ())
-
-
-def _family(generator: str) -> str:
-    return "torch" if generator == "cuda" else generator

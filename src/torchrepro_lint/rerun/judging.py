@@ -15,7 +15,7 @@ from torchrepro_lint.rerun.results import Cause, Kind
 from torchrepro_lint.rerun.streams import Event, Streams
 
 Pair = tuple[Streams, Streams]
-GENERATORS = ("torch", "cuda", "numpy", "python")
+GENERATORS = ("torch", "numpy", "python")  # torch: of every device, since torch.manual_seed seeds them all
 _OWN_GENERATOR = "drawn from a torch.Generator of the program's own that starts differently in each run"
 _SOURCES = {
     "hash": "the order of a set, or a hash, of text",
@@ -47,8 +47,7 @@ def suspects(pair: Pair, parting: Parting, sources: tuple[str, ...]) -> list[Sus
     if parting.what is What.STATE and isinstance(parting.event.data[8], list):
         return [Suspect(replace(plain, kind=Kind.UNSEEDED, detail=_OWN_GENERATOR))]
     if parting.what is What.STATE:
-        generator = "cuda" if "cuda" in parting.event.data[2] else "torch"
-        return [_unseeded(pair, parting, generator, plain)]
+        return [_unseeded(pair, parting, "torch", plain)]
     found = [_unseeded(pair, parting, generator, plain) for generator in _drawn_from(pair, parting)]
     found += [Suspect(replace(plain, source=name, detail=_SOURCES[name]), name) for name in sources]
     return [*found, Suspect(plain)]
@@ -166,7 +165,7 @@ def _drawn_from(pair: Pair, parting: Parting) -> list[str]:
             found.append(a.data["gen"])
     for a, b in zip(*(_states(streams, parting) for streams in pair), strict=False):
         found += [name for name in a if name in b and a[name] != b[name]]
-    return [name for name in dict.fromkeys(found) if name in GENERATORS]
+    return list(dict.fromkeys(name if name in GENERATORS else "torch" for name in found))
 
 
 def _states(streams: Streams, parting: Parting) -> Iterator[dict[str, str]]:

@@ -106,7 +106,8 @@ class Seen:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Everything that a rerun came to."""
+    """Everything that a rerun came to: of `runs` that were made, with as many comparisons of the first one, or of a
+    recorded one that stands in its place."""
 
     verdict: Verdict
     command: tuple[str, ...]
@@ -121,6 +122,7 @@ class Outcome:
     runs: int = 0
     differing: int = 0
     comparisons: int = 0
+    against_recording: bool = False
     digest: str | None = None
     environment: Mapping[str, Any] = field(default_factory=dict)
 

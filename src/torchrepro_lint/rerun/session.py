@@ -141,7 +141,7 @@ def streams_of(run: Run) -> Streams:
 def rerun(session: Session) -> Outcome:
     """Run the program as often as it takes, and say what came of it."""
     plan = session.plan
-    outcome = Outcome(Verdict.INCONCLUSIVE, plan.command)
+    outcome = Outcome(Verdict.INCONCLUSIVE, plan.command, against_recording=plan.against is not None)
     try:
         outcome = _plain(session, outcome)
         if outcome.verdict is Verdict.PARTED and plan.against is not None:

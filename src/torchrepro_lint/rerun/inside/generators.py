@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 import zlib
 from collections.abc import Callable
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -17,7 +18,7 @@ from torchrepro_lint.rerun.inside.imports import AfterImport
 from torchrepro_lint.rerun.inside.recorder import Recorder, wrap
 from torchrepro_lint.rerun.inside.sites import is_users
 
-NAMES = ("torch", "cuda", "numpy", "python")
+DEVICES = ("cuda", "mps", "xpu")  # whose generators torch.manual_seed seeds too
 
 
 def install(recorder: Recorder, imports: AfterImport) -> None:
@@ -55,10 +56,9 @@ class Generators:
             return self._state[name]()
 
     def watch_torch(self, torch: ModuleType) -> None:
-        digests = self._recorder.digests.text
         default = torch.random.default_generator
         self._watch("torch", lambda: _crc(bytes(default.get_state().numpy())) if _has_numpy() else _raw(default))
-        self._state["cuda"] = lambda: digests(str(torch.cuda.get_rng_state().tolist())) if _cuda(torch) else ""
+        self._state |= {device: partial(self._of_device, torch, device) for device in DEVICES}
         if "torch" in self._pins:
             torch.manual_seed(0)
             self._first["torch"] = ""
@@ -67,6 +67,11 @@ class Generators:
             wrap(owner, "manual_seed", self._seeding("torch", "torch.manual_seed"))
             wrap(owner, "seed", self._seeding("torch", "torch.seed", known))
             wrap(owner, "set_rng_state", self._restoring("torch", "torch.set_rng_state"))
+
+    def _of_device(self, torch: ModuleType, device: str) -> str:
+        if not _is_in_use(torch, device):
+            return ""
+        return self._recorder.digests.text(str(getattr(torch, device).get_rng_state().tolist()))
 
     def watch_numpy(self, module: ModuleType) -> None:
         self._watch("numpy", lambda: _numpy_state(module))
@@ -212,5 +217,8 @@ def _has_numpy() -> bool:
     return "numpy" in sys.modules
 
 
-def _cuda(torch: ModuleType) -> bool:
-    return bool(torch.cuda.is_initialized())
+def _is_in_use(torch: ModuleType, device: str) -> bool:
+    """Whether there is a generator without making one. MPS does not tell whether it is in use, and has one anyway."""
+    if device == "mps":
+        return bool(torch.backends.mps.is_available())
+    return hasattr(torch, device) and bool(getattr(torch, device).is_initialized())

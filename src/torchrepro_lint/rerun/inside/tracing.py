@@ -16,6 +16,7 @@ import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from torchrepro_lint.rerun.inside.generators import DEVICES
 from torchrepro_lint.rerun.inside.operations import Operation, operation
 from torchrepro_lint.rerun.inside.recorder import Recorder, wrap
 from torchrepro_lint.rerun.inside.streams import process_name
@@ -230,7 +231,7 @@ class Tracer(TorchDispatchMode):
         if generator is not None and not _is_default(generator):
             return [self._recorder.digests.tensor(generator.get_state())]
         device = next((t.device.type for t in _tensors(args)), "cpu") if generator is None else generator.device.type
-        return self._recorder.generators.state("cuda" if device == "cuda" else "torch")
+        return self._recorder.generators.state(device if device in DEVICES else "torch")
 
     def _site(self) -> int:
         """The line of the user's code, for a backward operation that of its forward."""
@@ -248,8 +249,16 @@ class Tracer(TorchDispatchMode):
 
 def _is_default(generator: Any) -> bool:
     """Whether it is PyTorch's own of its device. The dispatcher wraps it anew each time: only the address tells."""
-    defaults: tuple[Any, ...] = (torch.default_generator, *torch.cuda.default_generators)
-    return any(generator._cdata == default._cdata for default in defaults)
+    return any(generator._cdata == default._cdata for default in _defaults())
+
+
+def _defaults() -> Iterator[Any]:
+    yield torch.default_generator
+    for device in DEVICES:
+        yield from getattr(getattr(torch, device, None), "default_generators", ())
+    mps = getattr(torch.mps, "_default_mps_generator", None)  # its only one, where anybody has asked for it
+    if mps is not None:
+        yield mps
 
 
 def _has_no_bytes(tensor: torch.Tensor) -> bool:
