@@ -89,7 +89,7 @@ def test_a_run_without_findings_imports_nothing_that_is_slow_to_import(tmp_path:
     (tmp_path / "clean.py").write_text("import torch\n\ntorch.manual_seed(0)\nprint(torch.rand(2))\n")
     every = imported(tmp_path, "clean.py")
     assert "torchrepro_lint.engine" in every
-    assert not {"libcst", "torch", "click", "pathspec", "difflib", "multiprocessing"} & set(every)
+    assert not {"libcst", "torch", "click", "pathspec", "difflib", "multiprocessing", "hashlib"} & set(every)
 
 
 def imported(folder: Path, *arguments: str) -> list[str]:
@@ -119,6 +119,21 @@ def test_a_run_of_which_everything_is_known_imports_no_analysis(tmp_path: Path) 
     assert "torchrepro_lint.cache.validity" in ours
     assert not [name for name in ours if "checking" in name or "dataflow" in name or "index" in name]
     assert len(ours) <= 42
+
+
+def test_a_run_of_which_everything_is_known_compiles_nothing(tmp_path: Path) -> None:
+    """Not even annotations: the first `compile` of a process sets up all of Python's syntax tree."""
+    (tmp_path / "layers.py").write_text("import torch\n\n\ndef scaled(x):\n    return torch.relu(x) * 2\n")
+    script = (
+        "import builtins, sys\nfrom torchrepro_lint.cli import main\nreal = compile\n"
+        "def heard(*given, **named):\n    sys.stderr.write('compiled')\n    return real(*given, **named)\n"
+        "builtins.compile = heard\nsys.argv[1:] = ['layers.py']\nmain()\n"
+    )
+    command = [sys.executable, "-c", script]
+    first, then = (subprocess.run(command, cwd=tmp_path, capture_output=True, text=True) for _ in range(2))
+    assert (first.returncode, then.returncode) == (0, 0)
+    assert "compiled" in first.stderr
+    assert "compiled" not in then.stderr
 
 
 def test_the_same_bytes_whatever_the_hash_seed_and_no_slow_import(flawed: Path, tmp_path: Path) -> None:

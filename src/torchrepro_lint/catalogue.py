@@ -11,10 +11,10 @@ import json
 import sys
 from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
-from hashlib import blake2b
 from typing import Any
 
 from torchrepro_lint.cards import rules_dir
+from torchrepro_lint.reading import digest
 
 CLASS_ENDINGS = ("Loader", "Sampler", "Generator", "Loader2")
 COMPILED = "compiled.json"
@@ -25,7 +25,7 @@ def table(name: str) -> Mapping[str, Any]:
     """The table `rules/catalogue/<name>.toml`."""
     text = (rules_dir() / "catalogue" / f"{name}.toml").read_bytes()
     made_from, found = _compiled().get(name, ("", {}))
-    return found if made_from == _digest(text) else _parsed(text)
+    return found if made_from == digest(text) else _parsed(text)
 
 
 @cache
@@ -41,7 +41,7 @@ def compiled(names: Iterable[str]) -> str:
     """What to write into the file COMPILED: a line for each of these tables."""
     folder = rules_dir() / "catalogue"
     texts = {name: (folder / f"{name}.toml").read_bytes() for name in names}
-    lines = [f"{json.dumps(name)}: {json.dumps([_digest(text), _parsed(text)])}" for name, text in texts.items()]
+    lines = [f"{json.dumps(name)}: {json.dumps([digest(text), _parsed(text)])}" for name, text in texts.items()]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
@@ -51,10 +51,6 @@ def _parsed(text: bytes) -> dict[str, Any]:
     else:
         import tomli as tomllib
     return tomllib.loads(text.decode())
-
-
-def _digest(text: bytes) -> str:
-    return blake2b(text, digest_size=16).hexdigest()
 
 
 @cache

@@ -15,10 +15,10 @@ import stat
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
 
 from torchrepro_lint.globs import Globs, gitignore_patterns
 from torchrepro_lint.reading import CONFIGURATIONS, Reach, read_regular, read_start
+from torchrepro_lint.records import NamedTuple
 from torchrepro_lint.settings import Settings
 
 SUFFIXES = (".py", ".pyi", ".ipynb")

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
+
+from torchrepro_lint.records import NamedTuple
 
 Property: TypeAlias = "str | int | float | bool | Sequence[Property] | Mapping[str, Property] | None"
 """What JSON can hold."""

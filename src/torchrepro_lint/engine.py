@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from torchrepro_lint import selection
 from torchrepro_lint.discover import discover, named_from, project_root, python_files
@@ -24,6 +24,7 @@ from torchrepro_lint.project.folders import Folders
 from torchrepro_lint.project.kinds import COUNTED
 from torchrepro_lint.project.text import MAX_BYTES
 from torchrepro_lint.reading import CONFIGURATIONS, PLOTS, Reach, read_regular
+from torchrepro_lint.records import NamedTuple
 from torchrepro_lint.settings import Settings, SettingsError, SettingsSource, project_torch
 from torchrepro_lint.time_limit import TimeLimitError, limited
 from torchrepro_lint.tracking import Question, Tracker, Untracked, bits, numbers

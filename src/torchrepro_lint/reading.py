@@ -17,6 +17,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+try:
+    from _blake2 import blake2b  # what `hashlib` has, which imports all of OpenSSL as well
+except ImportError:
+    from hashlib import blake2b
+
 CONFIGURATIONS = (".yaml", ".yml", ".json", ".toml")
 PLOTS = 10  # times: a notebook, most of which is output, may be so much larger than another file
 MAX_LIST = 1_000_000  # bytes of a configuration, a `.gitignore`, a list of requirements
@@ -26,8 +31,6 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 
 def digest(data: bytes) -> str:
     """A name for these bytes, and no others."""
-    from hashlib import blake2b
-
     return blake2b(data, digest_size=_SIZE).hexdigest()
 
 

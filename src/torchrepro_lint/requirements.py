@@ -12,9 +12,10 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from torchrepro_lint.reading import read_regular, read_start
+from torchrepro_lint.records import NamedTuple
 
 # Each of these is matched in time that grows with the text alone: no two parts that follow one another take the same.
 _MAX_SPECIFIER = 200  # characters: no list asks for more, and Python refuses numbers of thousands of digits

@@ -18,6 +18,7 @@ from incremental.comparing import Printed, lint
 from incremental.faults import killed_while_writing, two_at_once
 from incremental.projects import write_project
 from torchrepro_lint.cache import storage
+from torchrepro_lint.reading import digest
 
 FOLDER = storage.FOLDER
 
@@ -59,7 +60,7 @@ BREAKAGES: dict[str, Callable[[bytes], bytes]] = {
 
 def signed(body: bytes) -> bytes:
     """With a checksum that fits."""
-    return storage._checksum(body).encode() + b"\n" + body
+    return digest(body).encode() + b"\n" + body
 
 
 @pytest.mark.parametrize("kind", BREAKAGES)

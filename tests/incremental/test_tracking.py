@@ -108,3 +108,24 @@ def test_what_another_process_asked_has_a_number_of_its_own_here(tmp_path: Path)
         outer = run.tracker.begin()
         run._taken(path, Outcome([], [], [], worker, rests, told, there, {}))
         assert [question for (question,) in run.tracker.questions(run.tracker.end(outer))] == expected
+
+
+def test_what_a_program_keeps_of_its_generators_rests_on_no_comment(tmp_path: Path) -> None:
+    (tmp_path / "states.py").write_text(
+        "import torch\n\n\n"
+        "def kept():\n    return torch.get_rng_state()\n\n\n"
+        "def put_back(state):\n    torch.set_rng_state(state)  # and no numpy.random.set_state\n"
+    )
+    (tmp_path / "train.py").write_text(
+        "import torch\n\nfrom states import kept, put_back\n\n"
+        "torch.manual_seed(0)\nmodel = torch.nn.Linear(4, 1)\noptimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+        "if torch.cuda.is_available():\n"
+        "    last = torch.load('last.pt')\n    model.load_state_dict(last['model'])\n    put_back(last['rng'])\n"
+        "for epoch in range(10):\n    model(torch.rand(8, 4)).sum().backward()\n    optimizer.step()\n"
+        "    torch.save({'model': model.state_dict(), 'epoch': epoch, 'rng': kept()}, 'last.pt')\n"
+    )
+    run = tracked(tmp_path)
+    rests = asked(run, tmp_path / "train.py")
+    about = {kind for kind, *of in rests if of and of[0] == str(tmp_path / "states.py")}
+    assert {"code", "matches"} <= about
+    assert "text" not in about

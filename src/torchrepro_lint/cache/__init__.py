@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from torchrepro_lint.cache import storage
 from torchrepro_lint.cache.states import State, States
 from torchrepro_lint.cache.validity import SEARCHES, Listing, Validity, plain
 from torchrepro_lint.project.folders import Folders
 from torchrepro_lint.project.kinds import CODE, OF_A_FILE, TEXT
+from torchrepro_lint.records import NamedTuple
 from torchrepro_lint.tracking import Question, Tracker, numbers
 
 if TYPE_CHECKING:

@@ -10,9 +10,10 @@ import os
 import stat
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from torchrepro_lint.reading import digest
+from torchrepro_lint.records import NamedTuple
 
 # Strings instead of Path objects where thousands of names are looked up.
 # ruff: noqa: PTH116

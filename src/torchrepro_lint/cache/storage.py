@@ -11,10 +11,9 @@ import os
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from hashlib import blake2b
 from pathlib import Path
 
-from torchrepro_lint.reading import read_regular
+from torchrepro_lint.reading import digest, read_regular
 
 FOLDER = ".torchrepro_cache"
 MAX_SIZE = 400_000_000  # bytes; a project of ten thousand files takes a tenth of that
@@ -35,7 +34,7 @@ def read(folder: Path, name: str) -> list[str] | None:
             return None
         data = read_regular(folder / f"{name}{_SUFFIX}", MAX_SIZE)
         checksum, _, body = data.partition(b"\n")
-        if checksum.decode("ascii", "replace") != _checksum(body):
+        if checksum.decode("ascii", "replace") != digest(body):
             return None
         return body.decode("utf-8").split("\n")
     except (OSError, UnicodeDecodeError):
@@ -48,7 +47,7 @@ def write(folder: Path, name: str, lines: Sequence[str]) -> bool:
     try:
         if not _prepared(folder):
             return False
-        _replace(folder / f"{name}{_SUFFIX}", _checksum(body).encode() + b"\n" + body)
+        _replace(folder / f"{name}{_SUFFIX}", digest(body).encode() + b"\n" + body)
         _clean(folder, keep=name)
     except OSError:
         return False
@@ -90,7 +89,3 @@ def _time(path: Path) -> float:
         return path.stat().st_mtime
     except OSError:  # another run has removed it
         return 0.0
-
-
-def _checksum(body: bytes) -> str:
-    return blake2b(body, digest_size=16).hexdigest()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from torchrepro_lint.elements import Certainty, Level
+from torchrepro_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     from torchrepro_lint.model import Finding

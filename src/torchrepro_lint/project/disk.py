@@ -10,9 +10,10 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from torchrepro_lint.reading import OutOfReachError, Reach, read_regular, read_start
+from torchrepro_lint.records import NamedTuple
 from torchrepro_lint.requirements import declared
 
 if TYPE_CHECKING:

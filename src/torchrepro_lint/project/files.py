@@ -17,7 +17,7 @@ from torchrepro_lint.project.outlines import Outline, outline_of
 from torchrepro_lint.project.search_path import SearchPath, may_set_path, search_path_of
 from torchrepro_lint.tracking import Tracker, Untracked
 
-PLAIN_LINES = 40_000  # about 55 MB of syntax trees; the next files' are compact, which takes longer to make
+PLAIN_LINES = 20_000  # about 28 MB of syntax trees; the next files' are compact, which takes longer to make
 
 
 class Bounds(NamedTuple):
@@ -28,7 +28,7 @@ class Bounds(NamedTuple):
     kept: int
 
 
-COMPACT = Bounds(330_000, 250_000)  # about 200 MB
+COMPACT = Bounds(270_000, 220_000)  # about 170 MB
 PLAIN = Bounds(160_000, 120_000)  # about 220 MB, of a project so large that its files are read anew in any case
 
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
+
+from torchrepro_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     from torchrepro_lint.engine import Result

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from torchrepro_lint.elements import Level
+from torchrepro_lint.records import NamedTuple
 from torchrepro_lint.report.escaping import visible
 
 Style = Literal["error", "warning", "note", "frame", "related", "strong", "help"]

@@ -103,11 +103,11 @@ def _keeps_states(lines: Sequence[str]) -> bool:
 
 @remembered
 def _lines_on_states(facts: ModuleFacts, _: Program) -> Mapping[int, str]:
-    """The lines of a file that speak of RNG states, but for functions that take one, draw, and put it back."""
+    """The lines of a file's code that speak of RNG states, but for functions that take one, draw, and put it back."""
     if not facts.source.matches(_RNG_STATE):
         return {}
-    text = facts.source.text
-    lines = {n: line for n, line in enumerate(text.split("\n"), 1) if re.search(_RNG_STATE, line.partition("#")[0])}
+    code = [line.partition("#")[0] for line in facts.source.whole.split("\n")]  # a comment changes no answer
+    lines = {n: line for n, line in enumerate(code, 1) if re.search(_RNG_STATE, line)}
     functions = (s.node for s in facts.scope.descend() if s.kind == "function")
     speaking = [f for f in functions if any(f.lineno <= n <= (f.end_lineno or 0) for n in lines)]  # type: ignore[attr-defined]
     for number in {line for function in speaking for line in _set_aside(function)}:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from torchrepro_lint.globs import Globs
+from torchrepro_lint.records import NamedTuple
 
 DEFAULT_EXCLUDE = (
     ".bzr", ".direnv", ".eggs", "*.egg-info", ".git", ".hg", ".ipynb_checkpoints", ".mypy_cache", ".nox",
