@@ -174,6 +174,8 @@ class Seeding:
         own, behind_option = self.unseeded.get(family), self.maybe.get(family)
         if own is not None and not self.trains:
             own = self.sampled.get(family, own)
+        if own is not None and own.draw.kind == "stand-in" and any(family in s.families for s in self.seeders):
+            own = None  # the seed makes up for it
         if own is not None and own.process is None:
             return own, own.sure
         if behind_option is not None:

@@ -205,7 +205,8 @@ class Effects:
             self.deferred = telling((*self.deferred, witness), self.arm)
             return state
         self._record(witness)
-        if (old.early is None or (witness.sure and not old.early.sure)) and old.level == UNSEEDED:
+        is_early = old.level == UNSEEDED and kind != "stand-in"  # which changes nothing once the seed is set
+        if is_early and (old.early is None or (witness.sure and not old.early.sure)):
             return (*state[:i], old._replace(early=witness), *state[i + 1 :])
         return state
 
