@@ -19,9 +19,9 @@ from torchrepro_lint.rng.own_seeders import OwnSeeder, seeders_in
 from torchrepro_lint.rng.seed_options import is_seed
 from torchrepro_lint.rng.seed_sources import SOURCES, Name, OwnSeed
 
-_STRICT = frozenset(
-    {"torch.manual_seed", "torch.random.manual_seed", "transformers.set_seed", "accelerate.utils.set_seed"}
-)
+# What seeds torch and passes on its argument as it is: torch/random.py, accelerate/utils/random.py, transformers.
+_STRICT = frozenset({"torch.manual_seed", "torch.random.manual_seed", "transformers.set_seed",
+                     "accelerate.utils.set_seed", "accelerate.utils.random.set_seed"})  # fmt: skip
 MAX_CALLERS = 3  # through which settings are handed on
 
 
