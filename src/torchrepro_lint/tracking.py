@@ -26,24 +26,24 @@ class Tracker:
         self.current = 0
         self.answers: dict[Question, Any] = {}
         self.order: list[Question] = []  # by their bits
-        self._bits: dict[Question, int] = {}
+        self._asked: dict[Question, int] = {}  # which bit each has: the bit itself may take kilobytes
         self._numbered: dict[Question, int] = {}  # those that have a bit before they are asked
         self._sets: dict[int, int] = {}  # so that equal sets are kept once
 
     def note(self, question: Question, answer: Any) -> None:
         """Take down that the work at hand has asked this, which has one answer as long as no file changes."""
-        bit = self._bits.get(question)
-        if bit is None:
+        number = self._asked.get(question)
+        if number is None:
             self.answers[question] = answer  # first, since a time limit may end the work at any point
-            bit = self._bits[question] = self._number(question)
-        self.current |= bit
+            number = self._asked[question] = self._number(question)
+        self.current |= 1 << number
 
     def learn(self, question: Question, answer: Any) -> int:
         """Take down what was asked elsewhere, on which the work at hand does not rest; the number of its bit."""
         outer = self.begin()
         self.note(question, answer)
         self.forget(outer)
-        return self._bits[question].bit_length() - 1
+        return self._asked[question]
 
     def rest_on(self, questions: int) -> int:
         """Let the work at hand rest on a set of questions, which is given back."""
@@ -59,8 +59,8 @@ class Tracker:
     def reopen(self, questions: Iterable[Question]) -> None:
         """Take these as not asked yet, since a file has changed. They keep their bits."""
         for question in questions:
-            if question in self._bits:
-                self._numbered[question] = self._bits.pop(question).bit_length() - 1
+            if question in self._asked:
+                self._numbered[question] = self._asked.pop(question)
                 del self.answers[question]
 
     def _number(self, question: Question) -> int:
@@ -68,13 +68,15 @@ class Tracker:
         if number is None:
             number = len(self.order)
             self.order.append(question)
-        return 1 << number
+        return number
 
     def knows(self, question: Question) -> bool:
         """Take down a question whose answer is known; whether it is."""
-        bit = self._bits.get(question, 0)
-        self.current |= bit
-        return bit != 0
+        number = self._asked.get(question)
+        if number is None:
+            return False
+        self.current |= 1 << number
+        return True
 
     def begin(self) -> int:
         """Begin to work out something; give the result to `end`."""
