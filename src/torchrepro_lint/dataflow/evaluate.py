@@ -128,6 +128,10 @@ class Evaluation(Generic[V]):
             return self._domain.named(expr.attr if isinstance(expr, ast.Attribute) else expr.id, found, expr, scope)
         return self._guarded((expr, scope), expr, scope, lambda: self._evaluated(expr, scope))
 
+    def guarded(self, question: object, scope: Scope, work: Callable[[], V]) -> V:
+        """What a domain works out besides, of values that may be made of the same again."""
+        return self._guarded((question, scope), scope.node, scope, work)
+
     def _guarded(self, key: tuple[object, Scope], expr: ast.AST, scope: Scope, work: Callable[[], V]) -> V:
         """Do the work within the bounds, and remember its answer where neither a bound nor what is still being
         evaluated further up had a part in it."""

@@ -118,10 +118,14 @@ class Program:
 
     def evaluate(self, expr: ast.expr, scope: Scope, domain: Domain[V]) -> V:
         """The value of an expression over a domain."""
+        return self.evaluation(domain).value(expr, scope)
+
+    def evaluation(self, domain: Domain[V]) -> Evaluation[V]:
+        """What evaluates over a domain."""
         evaluation: Evaluation[V] = self.store.table("evaluations").get(
             domain, lambda: Evaluation(domain, self.names, self.callers.passing, self.values)
         )
-        return evaluation.value(expr, scope)
+        return evaluation
 
     def callee(self, call: ast.Call, scope: Scope) -> str | None:
         """The canonical external name that `call` calls, constructs, or inherits through `super()`."""

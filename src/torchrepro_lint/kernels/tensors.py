@@ -112,7 +112,12 @@ class Tensors(Domain[Traits]):
 
     def _takes_a_gradient(self, name: str, owner: Scope) -> bool:
         """Whether what is written into a variable has a gradient: `sums.index_add_(0, index, x)`, `sums[:2] = x`."""
-        return any(self.traits(value, scope).gradient for value, scope in written_into(name, owner))
+
+        def written() -> Traits:
+            values = (self.traits(value, scope) for value, scope in written_into(name, owner))
+            return Traits(gradient=any(traits.gradient for traits in values))
+
+        return self.program.evaluation(self).guarded(("written", name), owner, written).gradient is True
 
     def element(self, loop: Binding, scope: Scope, of: Of[Traits]) -> Traits:  # noqa: ARG002
         loaded = loop.value is not None and hints.is_loaded(scope.facts.text(loop.value))
