@@ -126,7 +126,9 @@ def test_a_run_of_which_everything_is_known_compiles_nothing(tmp_path: Path) -> 
     (tmp_path / "layers.py").write_text("import torch\n\n\ndef scaled(x):\n    return torch.relu(x) * 2\n")
     script = (
         "import builtins, sys\nfrom torchrepro_lint.cli import main\nreal = compile\n"
-        "def heard(*given, **named):\n    sys.stderr.write('compiled')\n    return real(*given, **named)\n"
+        "def heard(source, *given, **named):\n"
+        "    sys.stderr.write('compiled' * isinstance(source, str))\n"  # a module without bytecode is bytes
+        "    return real(source, *given, **named)\n"
         "builtins.compile = heard\nsys.argv[1:] = ['layers.py']\nmain()\n"
     )
     command = [sys.executable, "-c", script]
