@@ -599,6 +599,35 @@ def test_ranks_that_the_program_numbers_keep_their_noise(draw: str, fixed: bool,
     assert fixes(tmp_path, NUMBERED.format(draw=draw)) == [fixed]
 
 
+MADE_UP = """\
+import torch
+import torch.distributed as dist
+
+
+class Samples(torch.utils.data.Dataset):
+    def __len__(self):
+        return 64
+
+    def __getitem__(self, index):
+        return {sample}
+
+
+dist.init_process_group("gloo")
+model = torch.nn.Linear(4, 4)
+sampler = torch.utils.data.DistributedSampler(Samples())
+for batch in torch.utils.data.DataLoader(Samples(), sampler=sampler):
+    model(batch).sum().backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("sample", "seed"), [("torch.randn(4)", "rank"), ("index * torch.ones(4) + torch.randn(4)", "0")]
+)
+def test_ranks_that_make_their_samples_up_make_up_others(sample: str, seed: str, tmp_path: Path) -> None:
+    """Where the sample does not depend on its index, the sampler does not keep ranks apart."""
+    assert f"torch.manual_seed({seed})" in fixed(tmp_path, MADE_UP.format(sample=sample))
+
+
 ON_GPU = """\
 import torch
 
