@@ -259,6 +259,14 @@ PLACES = {
         "    model(d).sum().backward()\n",
         "if __name__ == '__main__':\n    random.seed(0)\n    torch.manual_seed(0)\n    size = 4\n",
     ),
+    "after a logger, the handler of a signal and an import that may fail": (
+        "import signal\n\nimport torch\nfrom structlog import get_logger\n\n"
+        "try:\n    import apex\nexcept ImportError:\n    raise ImportError('no apex')\n\n"
+        "log = get_logger()\n\n\ndef stop(number, frame):\n    log.info('stopped')\n\n\n"
+        "signal.signal(signal.SIGINT, stop)\n\n"
+        "if __name__ == '__main__':\n    torch.nn.Linear(4, 1)(d).sum().backward()\n",
+        "if __name__ == '__main__':\n    random.seed(0)\n",
+    ),
     "after a drive that is mounted, and a login": (
         "import torch\nfrom google.colab import drive, userdata\nfrom huggingface_hub import login\n\n"
         "drive.mount('/content')\nlogin(userdata.get('TOKEN'))\n\ntorch.nn.Linear(4, 1)(d).sum().backward()\n",
