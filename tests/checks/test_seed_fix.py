@@ -259,6 +259,14 @@ PLACES = {
         "    model(d).sum().backward()\n",
         "if __name__ == '__main__':\n    random.seed(0)\n    torch.manual_seed(0)\n    size = 4\n",
     ),
+    "after a logger, the handler of a signal and an import that may fail": (
+        "import signal\n\nimport torch\nfrom structlog import get_logger\n\n"
+        "try:\n    import apex\nexcept ImportError:\n    raise ImportError('no apex')\n\n"
+        "log = get_logger()\n\n\ndef stop(number, frame):\n    log.info('stopped')\n\n\n"
+        "signal.signal(signal.SIGINT, stop)\n\n"
+        "if __name__ == '__main__':\n    torch.nn.Linear(4, 1)(d).sum().backward()\n",
+        "if __name__ == '__main__':\n    random.seed(0)\n",
+    ),
     "after a drive that is mounted, and a login": (
         "import torch\nfrom google.colab import drive, userdata\nfrom huggingface_hub import login\n\n"
         "drive.mount('/content')\nlogin(userdata.get('TOKEN'))\n\ntorch.nn.Linear(4, 1)(d).sum().backward()\n",
@@ -597,6 +605,35 @@ def test_ranks_keep_the_noise_of_a_function_that_their_data_set_is_given(tmp_pat
 @pytest.mark.parametrize(("draw", "fixed"), [("np.random.normal(0, 1, 4)", False), ("1", True)])
 def test_ranks_that_the_program_numbers_keep_their_noise(draw: str, fixed: bool, tmp_path: Path) -> None:
     assert fixes(tmp_path, NUMBERED.format(draw=draw)) == [fixed]
+
+
+MADE_UP = """\
+import torch
+import torch.distributed as dist
+
+
+class Samples(torch.utils.data.Dataset):
+    def __len__(self):
+        return 64
+
+    def __getitem__(self, index):
+        return {sample}
+
+
+dist.init_process_group("gloo")
+model = torch.nn.Linear(4, 4)
+sampler = torch.utils.data.DistributedSampler(Samples())
+for batch in torch.utils.data.DataLoader(Samples(), sampler=sampler):
+    model(batch).sum().backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("sample", "seed"), [("torch.randn(4)", "rank"), ("index * torch.ones(4) + torch.randn(4)", "0")]
+)
+def test_ranks_that_make_their_samples_up_make_up_others(sample: str, seed: str, tmp_path: Path) -> None:
+    """Where the sample does not depend on its index, the sampler does not keep ranks apart."""
+    assert f"torch.manual_seed({seed})" in fixed(tmp_path, MADE_UP.format(sample=sample))
 
 
 ON_GPU = """\

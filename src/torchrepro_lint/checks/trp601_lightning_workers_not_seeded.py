@@ -44,7 +44,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     )
     for call in seeders:
         values = {"call": module.facts.text(call.node), "family": FAMILIES[draw.kind]}
-        edits = switched_on(call, *_workers(call))
+        edits = () if _is_older(call, trainers) else switched_on(call, *_workers(call))
         yield Draft(call.node, values, "old" if is_old else None, related=related, edits=edits)
 
 
@@ -52,6 +52,12 @@ def _workers(call: Call) -> tuple[str, int]:
     """The argument that seeds workers too: its name and position."""
     row = catalogue.names("frameworks", "worker_seeders")[call.name]
     return row["argument"], row["position"]
+
+
+def _is_older(seeder: Call, trainers: Sequence[Call]) -> bool:
+    """Whether the program is written for a Lightning whose seeder has no such argument."""
+    gone = catalogue.names("frameworks", "worker_seeders")[seeder.name]["before"]
+    return any(keyword.arg in gone for trainer in trainers for keyword in trainer.node.keywords)
 
 
 def _leaves_workers(call: Call) -> bool:

@@ -21,6 +21,7 @@ from torchrepro_lint.loading.sampler_uses import SamplerUses, uses_of
 from torchrepro_lint.loading.samplers import is_evaluation
 
 MAX_CALLERS = 6
+MAX_WRAPPERS = 5  # around what counts: a name may hold a progress bar around itself
 _EPOCH = re.compile(r"epoch", re.IGNORECASE)
 _COUNTS = "that a loop counts epochs"
 _OTHER_COUNT = re.compile(r"fold|seed|rank|trial|task|split|client|worker|gpu|model|repeat|attack", re.IGNORECASE)
@@ -38,9 +39,9 @@ class EpochLoop:
 
     @property
     def variable(self) -> str | None:
-        """The loop variable, where it is a plain name that counts."""
+        """The loop variable, where it is a plain name that counts, and not one for what nobody reads."""
         target = getattr(self.node, "target", None)
-        return target.id if self.counts and isinstance(target, ast.Name) else None
+        return target.id if self.counts and isinstance(target, ast.Name) and target.id.strip("_") else None
 
 
 # -- loops --------------------------------------------------------------------------------------------
@@ -91,8 +92,8 @@ def _as_epochs(program: Program, loop: ast.For | ast.AsyncFor | ast.While, scope
         )
         return EpochLoop(loop, scope, counts=False, sure=program.by_name(named, _COUNTS, scope, facts.text(loop.test)))
     target, iterable = facts.text(loop.target), facts.text(loop.iter)
-    named = bool(_EPOCH.search(target) or _EPOCH.search(iterable))
     counter = _counter(program, loop.iter, scope)
+    named = any(map(_EPOCH.search, (target, iterable, facts.text(counter) if counter is not None else "")))
     if counter is None and not _EPOCH.search(target):
         return None
     if (not named and _OTHER_COUNT.search(f"{target} {iterable}")) or (
@@ -104,15 +105,26 @@ def _as_epochs(program: Program, loop: ast.For | ast.AsyncFor | ast.While, scope
 
 
 def _counter(program: Program, expr: ast.expr, scope: Scope) -> ast.Call | None:
-    """The `range(...)` or the like that is iterated, below a progress bar."""
+    """The `range(...)` or the like that is iterated, below a progress bar or a name of this function."""
     table = catalogue.table("distributed")
-    while isinstance(expr, ast.Call):
-        name = program.callee(expr, scope)
-        if name in table["counters"]["names"]:
-            return expr
-        if name not in table["wrappers"]["names"] or name == "builtins.enumerate" or not expr.args:
+    for _ in range(MAX_WRAPPERS):
+        call = _held(program, expr, scope) if isinstance(expr, ast.Name) else expr
+        if not isinstance(call, ast.Call):
             return None
-        expr = expr.args[0]
+        name = program.callee(call, scope)
+        if name in table["counters"]["names"]:
+            return call
+        if name not in table["wrappers"]["names"] or name == "builtins.enumerate" or not call.args:
+            return None
+        expr = call.args[0]
+    return None
+
+
+def _held(program: Program, name: ast.Name, scope: Scope) -> ast.Call | None:
+    """The one call of this function whose result a name holds."""
+    match program.origins(name, scope):
+        case [Result(node=node, scope=owner)] if owner is scope:
+            return node
     return None
 
 

@@ -90,7 +90,7 @@ def _judge(use: Use[Chain], _: Edges) -> Steps | None:
 def _passed(use: Use[Chain], argument: Argument, callee: str | Scope | None, edges: Edges) -> Steps | None:
     match callee:
         case str():
-            return _given_to_library(use, argument, callee)
+            return _given_to_library(use, argument, callee, edges)
         case Scope(kind="class"):
             return _constructed(use, argument, callee, edges)
         case None if getattr(argument.call.func, "attr", None) in _LOGGING:
@@ -98,11 +98,13 @@ def _passed(use: Use[Chain], argument: Argument, callee: str | Scope | None, edg
     return None
 
 
-def _given_to_library(use: Use[Chain], argument: Argument, callee: str) -> Steps | None:
+def _given_to_library(use: Use[Chain], argument: Argument, callee: str, edges: Edges) -> Steps | None:
     table, call = catalogue.table("distributed"), argument.call
     keeper = _keeper(callee.removesuffix(".__init__"), argument.name, argument.position)
     if keeper is not None and not use.path:
-        return (_kept(use, keeper).at(call),)
+        kept = _kept(use, keeper)
+        is_base = callee.endswith(".__init__")  # a constructor of the project makes the loader
+        return tuple(edges.returned(kept)) if is_base else (kept.at(call),)
     if callee in table["wrappers"]["names"] and not use.path:
         begins: list[Step] = [Sink(Site(call, use.scope))] if callee == "builtins.iter" else []
         return (*begins, use.become(None).at(call))

@@ -126,7 +126,10 @@ def in_pool(witness: Witness, program: Program) -> bool:
 
 def _draws_apart(seeding: Seeding, program: Program) -> bool:
     """Whether anything is sampled again and again while the program runs: latents, noise, batches that are made up."""
-    return any(_is_repeated(draw.node, draw.scope, program) for draw in _samples(seeding, program))
+    return any(
+        _is_repeated(draw.node, draw.scope, program) or _is_whole_sample(draw.scope)
+        for draw in _samples(seeding, program)
+    )
 
 
 def _shuffles_apart(seeding: Seeding, program: Program) -> bool:
@@ -175,6 +178,16 @@ def _is_for_each_sample(scope: Scope, program: Program) -> bool:
         return False
     is_named = scope.function.name.rpartition(".")[2] in _FOR_EACH_SAMPLE
     return is_named or any(base.endswith("Dataset") for base in program.external_bases(owner))
+
+
+def _is_whole_sample(scope: Scope) -> bool:
+    """Whether a call makes a sample of a data set that never asks which one is meant: a sampler that gives each rank
+    indices of its own keeps nothing apart there."""
+    method = scope.function.node
+    if scope.method_class is None or not isinstance(method, ast.FunctionDef) or method.name != "__getitem__":
+        return False
+    asked = {argument.arg for argument in method.args.args[1:]}
+    return bool(asked) and not any(isinstance(n, ast.Name) and n.id in asked for n in ast.walk(method))
 
 
 def _may_build(call: ast.AST, scope: Scope, program: Program) -> bool:

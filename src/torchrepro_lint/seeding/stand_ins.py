@@ -31,6 +31,7 @@ from torchrepro_lint.seeding.seeding import Step as Call
 MAX_USES = 150  # of one draw; a model that is written out layer by layer has a hundred
 DESCRIBES = frozenset({"shape", "size", "dtype", "device", "ndim", "numel", "dim", "requires_grad"})
 _NAMES = r"dummy|dump_?input|example_?input|fake_?input|flops|macs|complexity|profil|onnx|latency|warm_?up"
+_MODEL = re.compile(r"(?:^|_)(?:model|module|net|network|backbone|encoder|extractor)$")
 _RESULT: Steps = (Sink(None),)
 _LEARNS = frozenset({"backward", "step", "register_hook", "share_memory_"})
 
@@ -176,9 +177,13 @@ def _passed(use: Use[None], call: ast.Call, edges: Edges) -> Steps | None:
 
 
 def _is_model(call: ast.Call, scope: Scope, program: Program) -> bool:
-    """Whether an object is called that computes: a module of torch, or of a library that builds models."""
+    """Whether an object is called that computes: a module of torch, or of a library that builds models, or what is
+    chosen while the program runs and named like one."""
     origins = program.origins(call.func, scope)
-    return bool(origins) and all(_makes_model(o, program) for o in origins)
+    if origins and not any(isinstance(o, Result) and o.callee is None for o in origins):
+        return all(_makes_model(o, program) for o in origins)
+    name = last_name(call.func)
+    return program.by_name(_MODEL.search(name) is not None, "that a model is called", scope, name)
 
 
 def _makes_model(origin: Origin, program: Program) -> bool:
