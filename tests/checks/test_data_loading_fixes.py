@@ -514,3 +514,30 @@ def test_a_comment_that_heads_the_body_of_a_loop_stays_apart(tmp_path: Path) -> 
     text += "loader = DataLoader(d, sampler=sampler)\nfor epoch in range(9):\n\n    # train\n    for b in loader:\n"
     text += "        net(b).backward()\n"
     assert "\n\n    sampler.set_epoch(epoch)\n\n    # train\n" in fixed(tmp_path, "TRP301", text)
+
+
+WORKERS = """\
+import random
+from pytorch_lightning import Trainer, seed_everything
+from torch.utils.data import DataLoader, Dataset
+
+class Noise(Dataset):
+    def __getitem__(self, index):
+        return random.random()
+
+seed_everything(0)
+Trainer(gpus=8{older}).fit(model, DataLoader(Noise(), num_workers=2))
+"""
+
+
+@pytest.mark.parametrize(("older", "seeder"), [(", early_stop_callback=stop", "(0)"), ("", "(0, workers=True)")])
+def test_a_lightning_of_long_ago_gets_no_argument_that_it_lacks(older: str, seeder: str, tmp_path: Path) -> None:
+    assert f"seed_everything{seeder}\n" in fixed(tmp_path, "TRP601", WORKERS.format(older=older))
+
+
+@pytest.mark.parametrize(("variable", "is_fixed"), [("_", False), ("__", False), ("epoch", True)])
+def test_a_number_that_is_thrown_away_is_given_to_no_sampler(variable: str, is_fixed: bool, tmp_path: Path) -> None:
+    text = f"{HEAD}from torch.utils.data.distributed import DistributedSampler\nsampler = DistributedSampler(d)\n"
+    text += f"loader = DataLoader(d, sampler=sampler)\nfor {variable} in range(epochs):\n    for batch in loader:\n"
+    text += "        net(batch).backward()\n"
+    assert ("set_epoch" in fixed(tmp_path, "TRP301", text)) is is_fixed
