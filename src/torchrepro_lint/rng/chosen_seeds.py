@@ -79,6 +79,8 @@ def _by_name(module: Module, program: Program) -> Iterator[Seeding]:
         if not _SEEDS.search(name) or _READS.search(name):
             continue
         for node, scope in sites:
+            if _gives_a_seed(node, scope.facts):
+                continue
             callee = program.resolve(node.func, scope)
             if isinstance(callee, Scope) and callee.kind == "function":
                 seed = next((k.value for k in node.keywords if k.arg in _OWN_SEED), None) or next(iter(node.args), None)
@@ -86,6 +88,18 @@ def _by_name(module: Module, program: Program) -> Iterator[Seeding]:
                 if seed is not None and is_passed and _may_seed_with(seed, node, callee):
                     program.by_name(True, "that a function seeds", scope, name)
                     yield Seeding(node, scope, Site(seed, scope))
+
+
+def _gives_a_seed(call: ast.Call, facts: ModuleFacts) -> bool:
+    """Whether what a call gives is called a seed: `seed = worker_seed(base, rank)` works one out, and sets none."""
+    match facts.parents[call]:
+        case (
+            ast.Assign(targets=[ast.Name(id=name)])
+            | ast.AnnAssign(target=ast.Name(id=name))
+            | ast.keyword(arg=str(name))
+        ):
+            return _SEEDS.search(name) is not None
+    return False
 
 
 def _may_seed_with(given: ast.expr, call: ast.Call, function: Scope) -> bool:
