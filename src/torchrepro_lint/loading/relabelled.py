@@ -28,7 +28,7 @@ def only_compares(numbering: ast.expr, scope: Scope, program: Program) -> bool:
 def _judge(use: Use[_Held], edges: Edges) -> Steps | None:
     parent = use.parent
     match parent:
-        case ast.Assign(targets=[ast.Name()]):
+        case ast.Assign(targets=[ast.Name()]) | ast.Return():
             return None
         case ast.Subscript(value=value, ctx=ast.Load()) if use.state == "numbering" and value is use.node:
             return (use.become("numbers").at(parent),)
