@@ -27,19 +27,17 @@ PUT = {
 
 
 def is_taken(state: ast.expr, scope: Scope, program: Program) -> bool:
-    """Whether an expression holds what a call of the program took, and not what was saved by an earlier run."""
-    if isinstance(state, ast.Tuple):  # `random.setstate((version, tuple(words), gauss))`
-        return any(is_taken(item, scope, program) for item in state.elts)
-    if isinstance(state, ast.Name) and (packed := _unpacked(state, scope)) is not None:
-        return is_taken(*packed, program)
-    found = program.origins(state, scope)
+    """Whether an expression may hold what calls of the program took. A state that an earlier run saved repeats what that
+    run did, which had the same program's seed or none."""
+    parts = state.elts if isinstance(state, ast.Tuple) else [state]  # `random.setstate((version, tuple(words), gauss))`
+    return any(_is_of_taken(part, scope, program) for part in parts)
+
+
+def _is_of_taken(part: ast.expr, scope: Scope, program: Program) -> bool:
+    """The same of one item, which `version, words, gauss = state` may have given a name."""
+    owner = scope.binding_scope(part.id) if isinstance(part, ast.Name) else None
+    bindings = owner.bindings[part.id] if owner is not None and isinstance(part, ast.Name) else []
+    if owner is not None and len(bindings) == 1 and bindings[0].value is not None and bindings[0].path:
+        part, scope = bindings[0].value, owner
+    found = program.origins(part, scope)
     return any(isinstance(o, Result) and o.callee in TAKEN for o in found)
-
-
-def _unpacked(name: ast.Name, scope: Scope) -> tuple[ast.expr, Scope] | None:
-    """What `version, words, gauss = state` takes a name from."""
-    owner = scope.binding_scope(name.id)
-    bindings = owner.bindings[name.id] if owner is not None else []
-    if owner is None or len(bindings) != 1 or bindings[0].value is None or not bindings[0].path:
-        return None
-    return bindings[0].value, owner
