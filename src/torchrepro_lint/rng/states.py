@@ -27,8 +27,7 @@ PUT = {
 
 
 def is_taken(state: ast.expr, scope: Scope, program: Program) -> bool:
-    """Whether an expression may hold what calls of the program took. A state that an earlier run saved repeats what that
-    run did, which had the same program's seed or none."""
+    """Whether an expression may hold what calls of the program took, which seeds nothing where it is put back."""
     parts = state.elts if isinstance(state, ast.Tuple) else [state]  # `random.setstate((version, tuple(words), gauss))`
     return any(_is_of_taken(part, scope, program) for part in parts)
 
