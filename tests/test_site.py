@@ -166,10 +166,10 @@ def test_in_a_browser(address: str) -> None:
 
 
 @needs_chromium
-@pytest.mark.parametrize("path", ["", "pipelines/", "configuration/", "rerun/"])
-def test_no_option_is_torn_on_a_phone(address: str, path: str) -> None:
+def test_no_option_is_torn_on_a_phone(address: str) -> None:
     with opened() as page:
-        page.goto(f"{address}/{path}")
-        assert fits(page)
-        assert page.locator("article :not(pre) > code", has_text="-").count() > 0
-        assert page.evaluate(TORN) == []
+        for path in ("", "pipelines/", "configuration/", "rerun/"):
+            page.goto(f"{address}/{path}")
+            assert fits(page), path
+            assert page.locator("article :not(pre) > code", has_text="-").count() > 0, path
+            assert page.evaluate(TORN) == [], path

@@ -114,16 +114,15 @@ def test_copies_are_the_same_program_however_their_folder_is_written(rerun: Run,
 @pytest.mark.slow
 def test_a_program_that_hangs_is_ended_with_all_its_children(project: Path) -> None:
     text = (
-        MODEL
-        + "import subprocess, sys, time\nstep()\n"
-        + (
-            "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(987)'], start_new_session=True)\n"
-            "time.sleep(987)\n"
-        )
+        "import subprocess, sys, time\n"
+        "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(987)'], start_new_session=True)\n"
+        "print('started', flush=True)\ntime.sleep(987)\n"
     )
-    done = start(project, text, "--timeout", "25")
+    done = start(project, text, "--timeout", "8")
     assert done.returncode == 4
-    assert "did not end within 25 seconds" in json.loads(done.stdout)["reason"]
+    reason = json.loads(done.stdout)["reason"]
+    assert "did not end within 8 seconds" in reason
+    assert "started" in reason
     assert running(project) == []
 
 
