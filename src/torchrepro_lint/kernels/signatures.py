@@ -36,6 +36,8 @@ def result(name: str, tensor: Traits, arguments: Sequence[ast.expr], call: ast.C
         return replace(found, floating=True)
     if name in listed("methods", "without_gradient"):
         return replace(found, gradient=False)
+    if name == "requires_grad_":
+        return replace(found, gradient=requires_grad(call, otherwise=True))
     return found
 
 
@@ -116,8 +118,7 @@ def _result(name: str, tensor: Traits, arguments: Sequence[ast.expr], call: ast.
 
 def created(name: str, arguments: Sequence[ast.expr], call: ast.Call) -> Traits | None:
     """What a function that makes a new tensor makes; None for any other."""
-    needs = any(k.arg == "requires_grad" and not _is(k.value, False) for k in call.keywords)
-    gradient = None if needs else False
+    gradient = requires_grad(call, otherwise=False)
     whole = name in listed("methods", "integer") or _names_whole_numbers((), call)
     counts = whole or name.endswith(("ones", "ones_like", "zeros", "zeros_like", "arange")) or None
     made = _created(name, arguments, call, gradient, whole)
@@ -126,6 +127,16 @@ def created(name: str, arguments: Sequence[ast.expr], call: ast.Call) -> Traits 
     placed = name.startswith("new_") or name.endswith("_like") or any(k.arg == "device" for k in call.keywords)
     unique = True if name in listed("methods", "unique") else None
     return replace(made, whole=counts, unique=unique, host=None if placed else True)
+
+
+def requires_grad(call: ast.Call, otherwise: bool | None) -> bool | None:
+    """Whether a tensor requires a gradient by the `requires_grad` that a call is given."""
+    given = [k.value for k in call.keywords if k.arg == "requires_grad"]
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "requires_grad_":
+        given += call.args
+    if not given:
+        return otherwise
+    return bool(given[0].value) if isinstance(given[0], ast.Constant) else None
 
 
 def _created(

@@ -15,8 +15,8 @@ from torchrepro_lint.kernels.annotations import dimensions_of_pattern, literal_t
 from torchrepro_lint.kernels.counters import holds_counts
 from torchrepro_lint.kernels.layer_results import module_result, ranks
 from torchrepro_lint.kernels.layers import Layers
-from torchrepro_lint.kernels.signatures import created, listed, result
-from torchrepro_lint.kernels.traits import NOT_A_TENSOR, TENSOR, UNKNOWN_TRAITS, Traits, joined
+from torchrepro_lint.kernels.signatures import created, listed, requires_grad, result
+from torchrepro_lint.kernels.traits import NOT_A_TENSOR, STORED, TENSOR, UNKNOWN_TRAITS, Traits, joined
 
 _NOT_TENSORS = frozenset({
     "numpy", "pandas", "math", "os", "cv2", "PIL", "scipy", "sklearn", "random", "asyncio", "statistics", "jax",
@@ -60,6 +60,11 @@ class Calls:
         if name in ("torch.nn.Parameter", "torch.nn.parameter.Parameter"):
             inner = self._read(call.args[0], scope) if call.args else TENSOR
             return replace(inner, tensor=True, gradient=not _is_frozen(call))
+        if name in listed("stored", "functions"):
+            return STORED
+        if name == "torch.autograd.Variable":
+            inner = self._read(call.args[0], scope) if call.args else TENSOR
+            return replace(inner, tensor=True, gradient=requires_grad(call, otherwise=inner.gradient))
         if last == "rearrange" and len(call.args) > 1:
             rank = dimensions_of_pattern(call.args[1])
             return replace(self._read(call.args[0], scope), tensor=True).ranked(rank)
@@ -100,9 +105,11 @@ class Calls:
     def _method(self, call: ast.Call, function: ast.Attribute, scope: Scope) -> Traits:
         receiver = self._read(function.value, scope)
         name = function.attr
+        if name in listed("stored", "methods"):
+            return STORED
         if receiver.tensor is False:
             return UNKNOWN_TRAITS
-        if name in ("get", "pop") and hints.is_batch(function.value):
+        if name in ("get", "pop") and (hints.is_batch(function.value) or receiver == STORED):
             return joined([Traits(gradient=False), *(self._read(v, scope) for v in call.args[1:])])
         if name.startswith("new_") and (made := created(name, call.args, call)) is not None:
             return replace(made, floating=receiver.floating if made.floating is not False else False)

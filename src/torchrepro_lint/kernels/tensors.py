@@ -25,6 +25,7 @@ from torchrepro_lint.kernels.signatures import indexed, listed
 from torchrepro_lint.kernels.tensor_calls import Calls
 from torchrepro_lint.kernels.traits import (
     NOT_A_TENSOR,
+    STORED,
     TENSOR,
     UNKNOWN_TRAITS,
     WHOLE_NUMBERS,
@@ -32,7 +33,7 @@ from torchrepro_lint.kernels.traits import (
     broadcast,
     joined,
 )
-from torchrepro_lint.kernels.writes import written_into
+from torchrepro_lint.kernels.writes import is_made_to_require_gradient, written_into
 
 _NOTHING = Traits()  # of None and of `x.y += z`: told apart by identity from what is unknown, and left out of a join
 
@@ -111,15 +112,22 @@ class Tensors(Domain[Traits]):
         return found if count is None else found.ranked(count)
 
     def _takes_a_gradient(self, name: str, owner: Scope) -> bool:
-        """Whether what is written into a variable has a gradient: `sums.index_add_(0, index, x)`, `sums[:2] = x`."""
+        """Whether a variable is made to require a gradient, or what is written into it has one:
+        `sums.index_add_(0, index, x)`, `sums[:2] = x`."""
 
         def written() -> Traits:
             values = (self.traits(value, scope) for value, scope in written_into(name, owner))
             return Traits(gradient=any(traits.gradient for traits in values))
 
+        if is_made_to_require_gradient(name, owner):
+            return True
         return self.program.evaluation(self).guarded(("written", name), owner, written).gradient is True
 
-    def element(self, loop: Binding, scope: Scope, of: Of[Traits]) -> Traits:  # noqa: ARG002
+    def element(self, loop: Binding, scope: Scope, of: Of[Traits]) -> Traits:
+        match loop.value:
+            case ast.Call(func=ast.Attribute(value=container, attr="items" | "values"), args=[]):
+                if of(container, scope) == STORED:
+                    return STORED
         loaded = loop.value is not None and hints.is_loaded(scope.facts.text(loop.value))
         return Traits(gradient=False) if loaded else UNKNOWN_TRAITS
 

@@ -55,6 +55,7 @@ class Traits:
 UNKNOWN_TRAITS = Traits()
 NOT_A_TENSOR = Traits(tensor=False, gradient=False)
 TENSOR = Traits(tensor=True)
+STORED = Traits(gradient=False)  # a tensor, or what holds tensors that were stored
 WHOLE_NUMBERS = Traits(tensor=True, floating=False, gradient=False, whole=True)
 
 

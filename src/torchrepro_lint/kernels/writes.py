@@ -1,4 +1,5 @@
-"""What is written into a tensor where it lies: by methods, and by assignments to its items. Judges nothing."""
+"""What is done to a tensor where it lies: what methods and assignments to its items write into it, and whether it is
+made to require a gradient. Judges nothing."""
 
 from __future__ import annotations
 
@@ -7,16 +8,34 @@ from collections.abc import Iterator
 
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import Scope
-from torchrepro_lint.kernels.signatures import listed
+from torchrepro_lint.kernels.signatures import listed, requires_grad
 
 
 def written_into(name: str, owner: Scope) -> Iterator[Site]:
     """The values that are written into a variable of `owner`, in source order."""
+    for read, scope in _reads(name, owner):
+        yield from (Site(value, scope) for value in _written(owner.facts.parents[read], read, scope))
+
+
+def is_made_to_require_gradient(name: str, owner: Scope) -> bool:
+    """Whether a variable of `owner` is, for certain: `image.requires_grad = True`, `image.requires_grad_()`."""
+    parents = owner.facts.parents
+    for read, _ in _reads(name, owner):
+        match parents[read], parents.get(parents[read]):
+            case ast.Attribute(attr="requires_grad", ctx=ast.Store()), ast.Assign(value=ast.Constant(value=True)):
+                return True
+            case ast.Attribute(attr="requires_grad_"), ast.Call() as call if requires_grad(call, otherwise=True):
+                return True
+    return False
+
+
+def _reads(name: str, owner: Scope) -> Iterator[tuple[ast.expr, Scope]]:
+    """Where a variable of `owner` is read, in source order."""
     facts = owner.facts
     for read in facts.reads(owner.node).of_name(name):
         scope = facts.scope_of(read)
         if scope.binding_scope(name) is owner:
-            yield from (Site(value, scope) for value in _written(facts.parents[read], read, scope))
+            yield read, scope
 
 
 def _written(holder: ast.AST, read: ast.expr, scope: Scope) -> list[ast.expr]:
