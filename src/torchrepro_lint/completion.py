@@ -134,13 +134,24 @@ def _better_place(source: SourceFile, unused: Unused, line: int) -> str:
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:
-    """The message with its `{placeholders}` filled; long or many-line values are shortened."""
+    """The message with its `{placeholders}` filled; long values, and calls of many lines, are shortened."""
     return template.format_map({k: _short(v) for k, v in values.items()})
 
 
 def _short(text: str, limit: int = 240) -> str:
+    if "\n" in text and (called := _called(text)):
+        return f"{called}(...)"
     flat = " ".join(text.split())
     return flat if len(flat) <= limit else flat[: limit - 3] + "..."
+
+
+def _called(text: str) -> str:
+    """What is called by source text that is one call; empty for any other."""
+    try:
+        written = ast.parse(text, mode="eval").body
+    except SyntaxError:
+        return ""
+    return ast.unparse(written.func) if isinstance(written, ast.Call) else ""
 
 
 def shown_range(facts: ModuleFacts, node: ast.AST) -> Range:

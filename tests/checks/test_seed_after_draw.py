@@ -36,6 +36,7 @@ if __name__ == "__main__":
         ("from trainer import Trainer", "Trainer(model, seed=1)", "Trainer(...)"),
         ("from trainer import Trainer", "torch.manual_seed(1)", "torch.manual_seed(1)"),
         (TRAINER, "Trainer(model, seed=1)", "torch.manual_seed(seed)"),
+        ("", "torch.manual_seed(\n        1,\n    )", "torch.manual_seed(...)"),
     ],
 )
 def test_the_call_of_this_file_is_named(imported: str, seed: str, named: str, tmp_path: Path) -> None:

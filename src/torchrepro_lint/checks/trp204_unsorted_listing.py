@@ -8,8 +8,8 @@ from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.sorting import sorted_listing, sorted_walk
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.loading.decisions import Decision
-from torchrepro_lint.loading.listings import Listing, listings
+from torchrepro_lint.loading.decisions import FIRST, TAKEN, Decision
+from torchrepro_lint.loading.listings import Listing, is_by_name, listings
 from torchrepro_lint.loading.order import decided_by
 from torchrepro_lint.loading.walks import walk_order
 from torchrepro_lint.model import Edit
@@ -24,7 +24,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
                 yield _draft(listing, walked.decision, sorted_walk(listing, walked))
         else:
             decision = decided_by(listing.node, listing.scope, program)
-            if decision is not None:
+            if decision is not None and not (decision.why in (TAKEN, FIRST) and is_by_name(listing.node)):
                 yield _draft(listing, decision, sorted_listing(listing, program))
 
 

@@ -17,6 +17,8 @@ Shown: TypeAlias = Literal["sequence", "mapping", "text"]
 
 SAVED = "is saved"
 NUMBERED = "decides the number of each item"
+TAKEN = "decides which item is taken"
+FIRST = "decides which item comes first"
 
 
 class Decision(NamedTuple):

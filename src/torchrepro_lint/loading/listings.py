@@ -11,7 +11,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.index import Scope
+from torchrepro_lint.index import Scope, last_name
 
 _WILDCARD = re.compile(r"[*?\[]")
 # Other objects that have a `glob`: they are asked for a remote store, and sort by themselves or not.
@@ -45,9 +45,16 @@ def listings(module: Module, program: Program) -> Iterator[Listing]:
 
 def _names_one(call: ast.Call) -> bool:
     """Whether a `glob` is given a text without wildcards: at most one file has that name."""
-    match call:
-        case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name), args=[ast.Constant(value=str(pattern)), *_]):
-            return name in ("glob", "iglob") and _WILDCARD.search(pattern) is None
+    return is_by_name(call) and last_name(call.func) != "rglob" and isinstance(call.args[0], ast.Constant)
+
+
+def is_by_name(listing: ast.expr) -> bool:
+    """Whether files are searched for by a whole name, which few folders hold twice: `folder.rglob(f"{model}.yaml")`."""
+    match listing:
+        case ast.Call(func=function, args=[pattern, *_]) if last_name(function) in ("glob", "iglob", "rglob"):
+            parts = pattern.values if isinstance(pattern, ast.JoinedStr) else [pattern]
+            texts = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+            return bool(texts) and _WILDCARD.search("".join(texts)) is None
     return False
 
 

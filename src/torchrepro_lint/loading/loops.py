@@ -12,6 +12,7 @@ from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.enclosing import block_of
 from torchrepro_lint.dataflow.reaching_definitions import reaching
 from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.loading.decisions import FIRST
 
 Kind = Literal["decides", "sequence", "mapping", "lists", "last", "yield", "call"]
 Loop = ast.For | ast.AsyncFor
@@ -88,7 +89,7 @@ def effects(facts: ModuleFacts, owner: Loop | ast.While | ast.FunctionDef | ast.
                 yield Effect("yield", node)
             case ast.Return(value=ast.expr() as value) if reader.is_loop and not isinstance(value, ast.Constant):
                 if not reader.is_picked(node):
-                    yield Effect("decides", node, why="decides which item comes first")
+                    yield Effect("decides", node, why=FIRST)
             case ast.Break() if reader.stops_by_count(node):
                 yield Effect("decides", node, why="decides which items come first")
 

@@ -13,7 +13,7 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.use import STOP, Steps, Use
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.loading import order_loops
-from torchrepro_lint.loading.decisions import NUMBERED, SAVED, Shown, decided, saves, sorts, stored
+from torchrepro_lint.loading.decisions import NUMBERED, SAVED, TAKEN, Shown, decided, saves, sorts, stored
 from torchrepro_lint.loading.loops import keeps_step, names_a_file
 from torchrepro_lint.loading.relabelled import only_compares
 from torchrepro_lint.loading.singles import is_shared, is_single, unwrapped
@@ -54,7 +54,7 @@ def indexed(parent: ast.Subscript, use: Use[Shown], edges: Edges, asked: ast.exp
         case ast.Constant() | ast.UnaryOp():
             if is_single(parent.value, scope) or is_shared(parent, scope.facts) or _is_complaint(parent, scope):
                 return STOP
-            return decided(use, parent, "decides which item is taken")
+            return decided(use, parent, TAKEN)
         case ast.Name(id=index) if (loop := _loop_over(parent.value, index, scope)) is not None:
             return order_loops.rounds(loop, use, edges)
     return decided(use, parent, "decides which item each index refers to")
@@ -108,7 +108,7 @@ def method(parent: ast.Attribute, use: Use[Shown], edges: Edges) -> Steps:
             emptied = _emptied_by(parent, use.scope)
             if emptied is not None:
                 return order_loops.rounds(emptied, use, edges)
-            return decided(use, call, "decides which item is taken")
+            return decided(use, call, TAKEN)
     return STOP
 
 
