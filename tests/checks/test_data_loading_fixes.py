@@ -541,3 +541,28 @@ def test_a_number_that_is_thrown_away_is_given_to_no_sampler(variable: str, is_f
     text += f"loader = DataLoader(d, sampler=sampler)\nfor {variable} in range(epochs):\n    for batch in loader:\n"
     text += "        net(batch).backward()\n"
     assert ("set_epoch" in fixed(tmp_path, "TRP301", text)) is is_fixed
+
+
+RANKS = """\
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader
+
+def load(data, sampler):
+    return DataLoader(data, sampler=sampler, shuffle=sampler is None, num_workers=2)
+
+def main(data, sampler):
+    dist.init_process_group("gloo")
+    torch.manual_seed({seed})
+    return load(data, sampler)
+
+main(data, sampler)
+"""
+
+
+@pytest.mark.parametrize(("seed", "is_safe"), [("1", True), ("1 + dist.get_rank()", False)])
+def test_ranks_with_seeds_of_their_own_keep_them(seed: str, is_safe: bool, tmp_path: Path) -> None:
+    """One generator for all would make their workers draw alike."""
+    text = RANKS.format(seed=seed)
+    assert ("generator" in fixed(tmp_path, "TRP201", text)) is is_safe
+    assert "generator" in fixed(tmp_path, "TRP201", text, unsafe=True)

@@ -21,7 +21,7 @@ from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.loading.loaders import argument, loader_calls, loaders, samplers, shuffling
-from torchrepro_lint.rng.ranks import has_ranks, is_chosen_by_ranks
+from torchrepro_lint.rng.ranks import has_ranks, is_chosen_by_ranks, is_seeded_by_rank
 
 _SPLIT = "torch.utils.data.random_split"  # draws once, when it is called
 _LIGHTNING_HOOK = "train_dataloader"
@@ -41,11 +41,13 @@ def differs_by_rank(call: Call) -> bool:
     """Whether each rank may draw an order of its own from all samples: with one generator all would draw the same.
 
     Ranks that share the samples out have a sampler for it, and what is made without ranks stands under a test of them.
+    Where the program gives each rank a seed of its own, what their workers draw would be alike as well.
     """
+    if call.name == _SPLIT or is_chosen_by_ranks(call.node, call.scope) or not has_ranks(call.facts, call.program):
+        return False
     shuffle = _shuffle(call)
     always = shuffle is None or isinstance(shuffle.node, ast.Constant)
-    chosen = is_chosen_by_ranks(call.node, call.scope)
-    return call.name != _SPLIT and always and not chosen and has_ranks(call.facts, call.program)
+    return always or is_seeded_by_rank(call.program)
 
 
 def number_beside(call: Call) -> int:

@@ -17,6 +17,7 @@ from torchrepro_lint.dataflow.conditions import conditions, written
 from torchrepro_lint.dataflow.domain import Domain, Of
 from torchrepro_lint.dataflow.evaluate import attribute_values
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.project.entries import entries
 
@@ -66,6 +67,21 @@ def has_ranks(facts: ModuleFacts, program: Program) -> bool:
     if joining and entries(facts, program.project) and not program.project.users([own]):
         return not program.project.reachable(own).isdisjoint(joining)
     return joining is None or bool(joining)
+
+
+@remembered
+def is_seeded_by_rank(program: Program) -> bool:
+    """Whether any file of the project seeds torch with what differs from rank to rank: `manual_seed(seed + rank)`."""
+    paths = program.project.text.containing("manual_seed")
+    files = (program.load(str(path)) for path in sorted(paths or ()))
+    seeds = (
+        (call.args[0], scope)
+        for facts in files
+        if facts is not None
+        for call, scope in facts.calls.get("manual_seed", ())
+        if call.args
+    )
+    return paths is None or any(rank_in(seed, scope, program) is not None for seed, scope in seeds)
 
 
 def is_chosen_by_ranks(node: ast.AST, scope: Scope) -> bool:
