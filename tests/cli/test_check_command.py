@@ -205,6 +205,13 @@ def test_a_missing_path_exits_with_2_but_the_rest_is_checked(run: Run, project: 
     assert "TRP401 warning" in done.stdout
 
 
+def test_a_misspelt_command_is_no_path(run: Run, project: Path) -> None:
+    done = run("verfiy", "train.py")
+    assert done.exit_code == 2
+    told = f"no such file or folder: {project / 'verfiy'}; did you mean the command `verify`?"
+    assert done.stderr == f"torchrepro-lint: {told}\n"
+
+
 def test_nothing_to_check_is_not_green(run: Run, project: Path) -> None:
     (project / "empty").mkdir()
     done = run("empty")

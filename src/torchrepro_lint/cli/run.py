@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torchrepro_lint import cards
-from torchrepro_lint.cli import streams
+from torchrepro_lint.cli import COMMANDS, streams
 from torchrepro_lint.cli.known import conclude, narrowed
 from torchrepro_lint.cli.options import Options
 from torchrepro_lint.cli.outputs import show, show_diff
@@ -148,7 +148,7 @@ def _progress() -> Iterator[streams.Progress | None]:
 def _tell(options: Options, result: Result) -> None:
     """Messages that are not findings: what was done, and what could not be."""
     for path in result.missing:
-        complain(f"no such file or folder: {path}")
+        complain(f"no such file or folder: {path}{_meant(path)}")
     for problem in result.problems:
         complain(problem)
     if result.outside:
@@ -161,6 +161,14 @@ def _tell(options: Options, result: Result) -> None:
     if not result.files and not result.missing:
         what = "everything is excluded" if options.force_exclude else f"no Python files in {_named(options)}"
         complain(f"nothing to check: {what}")
+
+
+def _meant(path: Path) -> str:
+    """The command that a word is which is no path."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(path.name, COMMANDS, n=1, cutoff=0.7) if path.parent == Path.cwd() else []
+    return f"; did you mean the command `{close[0]}`?" if close else ""
 
 
 def _tell_of_fixes(options: Options, result: Result) -> None:
