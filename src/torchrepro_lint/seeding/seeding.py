@@ -24,7 +24,7 @@ _EARNEST = frozenset({"parse_args", "DataLoader", "fit", "LightningCLI", "load",
                       "save_pretrained", "to_csv", "dump", "write"})  # fmt: skip
 TRAINS = ("backward", "manual_backward", "fit", "zero_grad")
 # What makes new parameters of gradients: an optimizer, a framework, or the program itself, which may do it in place.
-_UPDATES = ("step", "fit", "manual_backward", "update", "minimize", "add_", "sub_", "addcdiv_", "copy_", "lerp_")
+_UPDATES = ("step", "fit", "manual_backward", "minimize", "add_", "sub_", "addcdiv_", "lerp_")
 _PROGRAM = r"(?i)main|train|run|launch"  # a function that is a program; others are tried out under a guard
 # Names of files and functions that measure how long something takes, how they do it, and what they may do besides.
 _MEASURES = r"(?i)(?:^|_)(?:bench(?:mark)?(?:s|ing)?|profil(?:e|er|ing)|latency|throughput|fps|speed(?:_?test)?)(?:_|$)"
@@ -124,17 +124,29 @@ class Seeding:
         """Whether gradients are computed anywhere on the path, or in a function of the name of one that is called."""
         if "LightningCLI" in self.reached or ("train" in self.reached and self.reached & _TRAINERS):
             return True
-        if self.loads_weights and "eval" in self.reached and not self._updates:
+        if "eval" in self.reached and (self.loads_weights or self._is_pretrained) and not self._updates:
             return False  # it looks at the gradients of predictions
         return any(n in self.reached for n in TRAINS) or any(
             self.runs(call, scope) for facts in self.visited for n in TRAINS for call, scope in facts.calls.get(n, ())
         )
 
     @property
+    def _is_pretrained(self) -> bool:
+        """Whether a model is asked for with its weights: `resnet18(weights="DEFAULT")`."""
+        calls = (call for facts in self.visited for sites in facts.calls.values() for call, _ in sites)
+        asked = (k.value for call in calls for k in call.keywords if k.arg in ("pretrained", "weights"))
+        return any(
+            value.value not in (None, False) if isinstance(value, ast.Constant) else "Weights." in ast.unparse(value)
+            for value in asked
+        )
+
+    @property
     def _updates(self) -> bool:
         """Whether anything in the files of the program may change parameters by their gradients."""
         return any(name in facts.calls for facts in self.visited for name in _UPDATES) or any(
-            facts.reads(facts.tree).of_attribute("grad") for facts in self.visited
+            self.runs(read, facts.scope_of(read)) and not isinstance(facts.parents[read], ast.Call)
+            for facts in self.visited
+            for read in facts.reads(facts.tree).of_attribute("grad")
         )
 
     def runs(self, node: ast.AST, scope: Scope) -> bool:
@@ -255,10 +267,11 @@ class Seeding:
 
 
 def _is_in_loop(node: ast.AST, facts: ModuleFacts) -> bool:
-    """Whether a loop of the same function runs `node`."""
+    """Whether a loop of the same function runs `node` more than a few times."""
     for parent in facts.ancestors(node):
-        if isinstance(parent, ast.For | ast.AsyncFor | ast.While):
-            return not (isinstance(parent, ast.For) and _is_short(parent.iter))
+        is_loop = isinstance(parent, ast.For | ast.AsyncFor | ast.While)
+        if is_loop and not (isinstance(parent, ast.For) and _is_short(parent.iter)):
+            return True
         if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
             return False
     return False
