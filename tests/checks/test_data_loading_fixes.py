@@ -471,7 +471,7 @@ main(yaml.safe_load(open(sys.argv[1])), range(9))
         ("torch.manual_seed(settings['seed'])\n    settings['seed'] = None", "0"),
         ("if settings['seed'] is not None:\n        torch.manual_seed(settings['seed'])", "0"),
         ("number = settings['seed']\n    torch.manual_seed(number)", "0"),  # is not passed on
-        ("torch.manual_seed(3)", "0"),
+        ("torch.manual_seed(3)", "3"),
     ],
 )
 def test_what_callers_seed_with_before_is_the_seed_of_a_generator(seeds: str, seed: str, tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ CASES = {
     ),
     "a class of settings that objects change": (
         main("    print(3)\n").replace("def main", "class Config(Base):\n    SEED = 3\n\n\ndef main"),
-        "0",
+        "3",
     ),
     "the rest of the arguments": (main("    args, rest = parser.parse_known_args()\n"), "args.seed"),
     "the first of what is known": (main("    args = parser.parse_known_args()[0]\n"), "args.seed"),
@@ -133,7 +133,7 @@ CASES = {
             seed="7",
             steps="    parser = ArgumentParser(Run)\n    print(parser.parse())\n",
         ),
-        "0",
+        "7",
     ),
     "simple_parsing": (
         CLASSES.format(imports="from simple_parsing import parse", seed="7", steps="    run = parse(Run)\n"),
@@ -292,7 +292,8 @@ def test_what_does_less_or_more_than_seed_is_no_seeder(old: str, new: str, tmp_p
     tools = SEEDER.replace(old, new, 1) if "manual" not in old else SEEDER.replace(old, new)
     beside = "from tools import set_all\n\nset_all(3)\n"
     after = fixed(tmp_path, train=PROGRAM.format(imports=""), tools=tools, other=beside)
-    assert "torch.manual_seed(0)\n" in after
+    usual = 42 if "seed=42" in tools else 0
+    assert f"torch.manual_seed({usual})\n" in after
 
 
 # -- programs that share a function -----------------------------------------------------------------------------------
@@ -309,7 +310,7 @@ def test_programs_that_begin_with_one_function_are_seeded_in_it(tmp_path: Path) 
 def test_a_program_that_seeds_by_itself_keeps_its_seed(tmp_path: Path) -> None:
     own = "import torch\n" + WRAPPER.format(before="    torch.manual_seed(3)\n")
     assert fixed(tmp_path, train=SHARED, one=WRAPPER.format(before=""), two=own) == SHARED
-    assert "    torch.manual_seed(0)\n    run('a')" in (tmp_path / "one.py").read_text()
+    assert "    torch.manual_seed(3)\n    run('a')" in (tmp_path / "one.py").read_text()
 
 
 def test_a_function_that_is_a_command_is_seeded_in_it(tmp_path: Path) -> None:
@@ -346,7 +347,7 @@ if __name__ == '__main__':
         ("    torch.cuda.manual_seed_all(123)\n    torch.manual_seed(123)\n", "123"),
         ("    if torch.cuda.is_available():\n        torch.manual_seed(7)\n", "7"),
         ("    start = 9\n    torch.manual_seed(start)\n", "9"),
-        ("    torch.manual_seed(123)\n    torch.nn.Linear(4, 1)\n    torch.manual_seed(7)\n", "0"),  # which one?
+        ("    torch.manual_seed(123)\n    torch.nn.Linear(4, 1)\n    torch.manual_seed(7)\n", "123"),  # the first
         ("    torch.manual_seed(-5)\n", "0"),  # is none for numpy
     ],
 )
@@ -386,10 +387,10 @@ STARRED = PROGRAM.format(imports="from tools import *\n")
     ("train", "tools", "call"),
     [
         (STARRED, SEEDER, "    set_all()\n"),
-        (STARRED, "__all__ = ['accuracy']\n" + SEEDER, "    random.seed(0)\n"),
-        (STARRED, SEEDER.replace("set_all", "_set_all"), "    random.seed(0)\n"),
-        (STARRED.replace("from tools import *\n", "") + "from tools import *\n", SEEDER, "    random.seed(0)\n"),
-        (STARRED.replace("import numpy", "set_all = print\nimport numpy", 1), SEEDER, "    random.seed(0)\n"),
+        (STARRED, "__all__ = ['accuracy']\n" + SEEDER, "    random.seed(42)\n"),
+        (STARRED, SEEDER.replace("set_all", "_set_all"), "    random.seed(42)\n"),
+        (STARRED.replace("from tools import *\n", "") + "from tools import *\n", SEEDER, "    random.seed(42)\n"),
+        (STARRED.replace("import numpy", "set_all = print\nimport numpy", 1), SEEDER, "    random.seed(42)\n"),
     ],
 )
 def test_a_seeder_is_known_where_all_names_of_its_file_are_imported_above(
@@ -401,10 +402,10 @@ def test_a_seeder_is_known_where_all_names_of_its_file_are_imported_above(
 def test_of_several_seeders_the_one_that_the_file_imports_is_called_or_the_project_calls(tmp_path: Path) -> None:
     tools = SEEDER + SEEDER[SEEDER.index("\n\ndef set_all") :].replace("set_all(seed=42, ", "start_with(seed, ")
     imported = PROGRAM.format(imports="from tools import start_with\n")
-    assert "    start_with(0)\n" in fixed(tmp_path, train=imported, tools=tools)
+    assert "    start_with(42)\n" in fixed(tmp_path, train=imported, tools=tools)
     other = "from tools import start_with\n\nstart_with(3)\n"
     beside = PROGRAM.format(imports="from tools import accuracy\n")
-    assert "    start_with(0)\n" in fixed(tmp_path, train=beside, tools=tools, other=other)
+    assert "    start_with(42)\n" in fixed(tmp_path, train=beside, tools=tools, other=other)
     assert "    set_all()\n" in fixed(tmp_path, train=beside, tools=tools, other="")
 
 

@@ -34,6 +34,12 @@ def holding(facts: ModuleFacts, name: str) -> ast.stmt:
     [
         ("use()\n", "new()\nuse()\n"),
         ("a = 1; use()\n", "a = 1; new(); use()\n"),
+        # A heading between two rules belongs to what comes below it, whatever blank lines are between them.
+        (
+            "a = 1\n\n# ------ #\n#  Model\n# ------ #\n\n# Layers\nuse()\n",
+            "a = 1\n\nnew()\n# ------ #\n#  Model\n# ------ #\n\n# Layers\nuse()\n",
+        ),
+        ("a = 1\n\n# Model\n\n# Layers\nuse()\n", "a = 1\n\n# Model\n\nnew()\n# Layers\nuse()\n"),
         ("for x in y: use()\n", "for x in y: new(); use()\n"),
         ("if x:\n\tuse()\n", "if x:\n\tnew()\n\tuse()\n"),
         ("if x:\r\n  # why\r\n  use()\r\n", "if x:\r\n  new()\r\n  # why\r\n  use()\r\n"),

@@ -10,6 +10,7 @@ from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope, last_name
 from torchrepro_lint.model import Edit, Range
 from torchrepro_lint.rng.chosen_seeds import Seeding, Source
 from torchrepro_lint.rng.own_seed import seed_text
+from torchrepro_lint.rng.usual_seed import usual_seed
 from torchrepro_lint.syntax import import_name, replace
 
 _PER_SAMPLE = frozenset({"__getitem__", "__getitems__", "__next__", "__call__", "forward", "collate_fn"})
@@ -68,7 +69,7 @@ def seed_edits(program: Program, value: ast.expr, source: Source, seedings: list
                 return (replace(facts, facts.parents[value], facts.text(rest)),)
             return (replace(facts, seeding.seed.node if whole else value, text), *imports)
     if _is_stored_as_seed(facts, value, source.scope):
-        return (replace(facts, value, str(program.project.seed)),)
+        return (replace(facts, value, str(usual_seed(facts, program))),)
     here = [s for s in seedings if s.seed.scope.facts is facts and _inside(facts, s.seed.node, s.call)]
     if len(here) < len(seedings):
         return ()

@@ -14,17 +14,20 @@ from typing import TYPE_CHECKING, NamedTuple
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.own_seeder_call import own_seeder
 from torchrepro_lint.checks.seed_option import negative_option, option_that_is_off, with_default
+from torchrepro_lint.checks.worker_seeding import homes
 from torchrepro_lint.dataflow.abstract_values import Constant, is_configured
 from torchrepro_lint.dataflow.execution_count import times
 from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.own_seed import own_seed, parsed_above
-from torchrepro_lint.rng.seed_options import is_seed
+from torchrepro_lint.rng.seed_options import SEED_NAME, is_seed
+from torchrepro_lint.rng.usual_seed import usual_seed
 from torchrepro_lint.seeding.processes import RankSeed, in_pool, rank_seed, starts_processes
 from torchrepro_lint.seeding.seeding import SEEDED
 from torchrepro_lint.seeding.setting_up import Beginning, beginnings
 from torchrepro_lint.seeding.unfollowed import uses_tensors
 from torchrepro_lint.syntax import (
     Import,
+    also_imported,
     import_from,
     import_module,
     indentation,
@@ -183,11 +186,14 @@ def _seeded(
     if ranks.variable and scope.binding_scope(ranks.added) is not None:
         return ()
     facts = scope.facts
-    seed, switched = own.text if own is not None else str(_number_elsewhere(program, seeding, found)), None
+    known = own.text if own is not None else _number_elsewhere(program, seeding, found)
+    imported = _imported_seed(scope, statement, program) if known is None else None
+    seed, switched = known or (imported.text if imported is not None else str(usual_seed(facts, program))), None
     if own is not None and own.option.off == "negative":
         switched = negative_option(seeding, own.option.name)
         seed = own.read if switched is not None else seed
-    lines, edits = _by_own_seeder(program, seeding, place, families, ranks.of(seed)) or _calls(
+    is_free = known is None and imported is None and not ranks.added
+    lines, edits = _by_own_seeder(program, seeding, place, families, ranks.of(seed), is_free=is_free) or _calls(
         facts, scope, statement, families, ranks.of(seed)
     )
     if ranks.variable:
@@ -196,9 +202,10 @@ def _seeded(
             [f'{ranks.added} = int({os.text}.environ.get("{ranks.variable}", 0))', *lines],
             (*os.edits, *edits),
         )
+    edits = (*edits, *(imported.edits if imported is not None else ()))
     if switched is not None:  # who gives a negative number still gets other numbers each time
         lines = [f"if {seed} >= 0:", *(indentation(facts) + line for line in lines)]
-        edits = (*edits, *with_default(switched, str(program.project.seed), program))
+        edits = (*edits, *with_default(switched, str(usual_seed(switched.facts, program)), program))
     if is_after:
         inserted = insert_after(facts, statement, *lines)
     else:
@@ -208,13 +215,23 @@ def _seeded(
     return (*edits, inserted)
 
 
-def _number_elsewhere(program: Program, seeding: Seeding, found: Unseeded) -> object:
-    """The one number that the code of a program seeds with further on, or under a test; else the configured one."""
+def _number_elsewhere(program: Program, seeding: Seeding, found: Unseeded) -> str | None:
+    """The one number that the code of a program seeds with further on, or under a test."""
     general = [m for m in seeding.met if not _is_for_own_draws(program, seeding, found, m.scope.function)]
     given = [(m.seeder.seed, m.scope) for m in general if m.seeder is not None and m.seeder.seed is not None]
     made = [o for seed, scope in given for o in program.origins(seed, scope)]
     numbers = {o.value for o in made if isinstance(o, Constant) and is_seed(o.node) and not is_configured(o)}
-    return numbers.pop() if len(numbers) == 1 else program.project.seed
+    return str(numbers.pop()) if len(numbers) == 1 else None
+
+
+def _imported_seed(scope: Scope, at: ast.stmt, program: Program) -> Import | None:
+    """The seed that a module of the project names, from which the file imports other names."""
+    for node, home in homes(scope.facts, program) if not scope.facts.source.cells else ():
+        for name, made in home.scope.bindings.items():
+            is_constant = len(made) == 1 and is_seed(made[0].value) and home.parents.get(made[0].node) is home.tree
+            if is_constant and SEED_NAME.fullmatch(name) and _is_free(name, scope) and node.lineno < at.lineno:
+                return Import(name, (also_imported(scope.facts, node, name),))
+    return None
 
 
 def _calls(
@@ -240,18 +257,17 @@ def _is_free(name: str, scope: Scope) -> bool:
 
 
 def _by_own_seeder(
-    program: Program, seeding: Seeding, place: _Place, families: Sequence[str], seed: str
+    program: Program, seeding: Seeding, place: _Place, families: Sequence[str], seed: str, *, is_free: bool
 ) -> tuple[list[str], tuple[Edit, ...]] | None:
-    """A call of the project's own function that seeds all of these; with its default, where the program has no seed."""
-    scope, at, _, own = place
+    """A call of the project's own function that seeds all of these; with its default, where the seed `is_free`."""
+    scope, at = place.scope, place.statement
     if len(families) < 2 or _at_once(scope.facts, scope, at) is not None:
         return None
     packages = {package for facts in seeding.visited for package in facts.packages}
     name, seeder = own_seeder(program, scope, at, families, packages) or (None, None)
     if name is None or seeder is None:
         return None
-    is_default = seeder.has_default and own is None and seed == str(program.project.seed)
-    return [f"{name.text}({'' if is_default else seed})"], name.edits
+    return [f"{name.text}({'' if is_free and seeder.has_default else seed})"], name.edits
 
 
 def _at_once(facts: ModuleFacts, scope: Scope, at: ast.stmt) -> Import | None:
@@ -279,7 +295,7 @@ def _switched_on(program: Program, seeding: Seeding, found: Unseeded, process: S
         missing = [f for f in _families(program, seeding, found, process) if f not in done]
         added = _below(program, last, missing)
         is_enough = bool(added) or not missing or done.issuperset(found.draws)
-        return (*with_default(option, str(program.project.seed), program), *added) if is_enough else ()
+        return (*with_default(option, str(usual_seed(option.facts, program)), program), *added) if is_enough else ()
     return ()
 
 

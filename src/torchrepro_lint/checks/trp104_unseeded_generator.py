@@ -24,6 +24,7 @@ from torchrepro_lint.project.unknown import UNKNOWN
 from torchrepro_lint.rng.generators import fallback, is_given_a_state, is_only_drawn_from, names_something
 from torchrepro_lint.rng.own_seed import generator_seed
 from torchrepro_lint.rng.predicates import about_seed
+from torchrepro_lint.rng.usual_seed import usual_seed
 from torchrepro_lint.syntax import replace
 
 
@@ -91,7 +92,8 @@ def _seeded(call: Call, seed: object, certainty: Certainty, program: Program) ->
         if isinstance(seed.node, ast.Constant) and seed.scope.facts is call.facts:
             return (replace(call.facts, seed.node, text),)
         default = _default(seed, program)
-        return (replace(default.scope.facts, default.node, str(program.project.seed)),) if default is not None else ()
+        usual = str(usual_seed(call.facts, program))
+        return (replace(default.scope.facts, default.node, usual),) if default is not None else ()
     return (first_argument(call.facts, call.node, text),) if not call.node.args and not call.node.keywords else ()
 
 

@@ -18,6 +18,7 @@ from torchrepro_lint.rng.draws import is_seeder
 from torchrepro_lint.rng.own_seeders import OwnSeeder, seeders_in
 from torchrepro_lint.rng.seed_options import is_seed
 from torchrepro_lint.rng.seed_sources import SOURCES, Name, OwnSeed
+from torchrepro_lint.rng.usual_seed import usual_seed
 
 # What seeds torch and passes on its argument as it is: torch/random.py, accelerate/utils/random.py, transformers.
 _STRICT = frozenset({"torch.manual_seed", "torch.random.manual_seed", "transformers.set_seed",
@@ -28,7 +29,7 @@ MAX_CALLERS = 3  # through which settings are handed on
 def seed_text(scope: Scope, node: ast.AST, program: Program) -> str:
     """What an expert would write as the seed at `node`: `seed`, `SEED`, `args.seed` or a constant."""
     own = own_seed(scope, node, program)
-    return own.text if own is not None else str(program.project.seed)
+    return own.text if own is not None else str(usual_seed(scope.facts, program))
 
 
 def generator_seed(scope: Scope, node: ast.AST, program: Program, number: int = 0) -> str:
@@ -37,7 +38,7 @@ def generator_seed(scope: Scope, node: ast.AST, program: Program, number: int = 
     own = own_seed(scope, node, program)
     is_sure = own is not None and own.text == own.read
     given = _given(scope.function, node, program) if not is_sure else None
-    seed = given or (own.text if own is not None else str(program.project.seed))
+    seed = given or (own.text if own is not None else str(usual_seed(scope.facts, program)))
     return seed if not number else str(int(seed) + number) if seed.isdecimal() else added(seed, str(number))
 
 

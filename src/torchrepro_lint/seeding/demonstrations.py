@@ -1,9 +1,11 @@
-"""Programs that answer whoever asks: web services, demonstrations, chats. Their answers are meant to vary; a constant
-seed would give everyone the same."""
+"""Programs whose results are meant to vary. Those that answer whoever asks, web services, demonstrations, chats: a
+constant seed would give everyone the same. Those that sample pictures, sounds or texts for a person to look at: with a
+constant seed they would show the same ones whenever they are run."""
 
 from __future__ import annotations
 
 import ast
+import re
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.seeding.seeding import Seeding
@@ -23,3 +25,28 @@ def is_demonstration(seeding: Seeding) -> bool:
         )
         for facts in seeding.visited
     )
+
+
+def is_for_looking(seeding: Seeding) -> bool:
+    """Whether a program trains nothing, and only shows what it samples from a model: nothing is measured, nor kept for
+    other programs."""
+    if seeding.trains or not seeding.loads_weights or not seeding.sampled:
+        return False
+    rows = catalogue.table("rng")["looked_at"]
+    if any(re.search("|".join(rows["measured"]), name, re.IGNORECASE) for name in seeding.reached):
+        return False
+    folder = seeding.entry.facts.source.path.parent
+    files = [facts for facts in seeding.visited if folder in facts.source.path.parents]
+    called = {name for facts in files for name in facts.calls} & seeding.reached
+    own = {function.name.rpartition(".")[2] for function in seeding.entered if function.facts in files}
+    is_shown = any(re.fullmatch("|".join(rows["shown"]), name) for name in (*called, *(f"own {name}" for name in own)))
+    makes = any(not facts.packages.isdisjoint(rows["packages"]) for facts in seeding.visited)
+    return is_shown or makes or any(_is_picture(call) for call, _ in seeding.calls("save"))
+
+
+def _is_picture(saving: ast.Call) -> bool:
+    """Whether the name of a file that is saved says that it is a picture, a sound or a film."""
+    texts = (
+        n.value for a in saving.args for n in ast.walk(a) if isinstance(n, ast.Constant) and isinstance(n.value, str)
+    )
+    return any(text.lower().endswith((".png", ".jpg", ".jpeg", ".gif", ".wav", ".mp3", ".mp4")) for text in texts)

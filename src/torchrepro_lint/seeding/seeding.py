@@ -23,7 +23,16 @@ _EARNEST = frozenset({"parse_args", "DataLoader", "fit", "LightningCLI", "load",
                       "load_state_dict", "open", "imread", "read_csv", "save", "savez", "savefig",
                       "save_pretrained", "to_csv", "dump", "write"})  # fmt: skip
 TRAINS = ("backward", "manual_backward", "fit", "zero_grad")
+# What makes new parameters of gradients: an optimizer, a framework, or the program itself, which may do it in place.
+_UPDATES = ("step", "fit", "manual_backward", "minimize", "add_", "sub_", "addcdiv_", "lerp_")
 _PROGRAM = r"(?i)main|train|run|launch"  # a function that is a program; others are tried out under a guard
+# Names of files and functions that measure how long something takes, how they do it, and what they may do besides.
+_MEASURES = r"(?i)(?:^|_)(?:bench(?:mark)?(?:s|ing)?|profil(?:e|er|ing)|latency|throughput|fps|speed(?:_?test)?)(?:_|$)"
+_CLOCKS = frozenset(
+    {"time", "perf_counter", "perf_counter_ns", "time_ns", "elapsed_time", "Timer", "timeit", "do_bench"}
+)
+_OF_MEASURING = frozenset({"parse_args", "open", "write", "dump", "load", "load_state_dict", "from_pretrained"})
+MAX_TRIES = 5  # rounds of a loop that only sees whether the code runs
 LOADS = ("load_state_dict", "from_pretrained", "load_from_checkpoint", "load", "pipeline")
 
 
@@ -115,8 +124,29 @@ class Seeding:
         """Whether gradients are computed anywhere on the path, or in a function of the name of one that is called."""
         if "LightningCLI" in self.reached or ("train" in self.reached and self.reached & _TRAINERS):
             return True
+        if "eval" in self.reached and (self.loads_weights or self._is_pretrained) and not self._updates:
+            return False  # it looks at the gradients of predictions
         return any(n in self.reached for n in TRAINS) or any(
             self.runs(call, scope) for facts in self.visited for n in TRAINS for call, scope in facts.calls.get(n, ())
+        )
+
+    @property
+    def _is_pretrained(self) -> bool:
+        """Whether a model is asked for with its weights: `resnet18(weights="DEFAULT")`."""
+        calls = (call for facts in self.visited for sites in facts.calls.values() for call, _ in sites)
+        asked = (k.value for call in calls for k in call.keywords if k.arg in ("pretrained", "weights"))
+        return any(
+            value.value not in (None, False) if isinstance(value, ast.Constant) else "Weights." in ast.unparse(value)
+            for value in asked
+        )
+
+    @property
+    def _updates(self) -> bool:
+        """Whether anything in the files of the program may change parameters by their gradients."""
+        return any(name in facts.calls for facts in self.visited for name in _UPDATES) or any(
+            self.runs(read, facts.scope_of(read)) and not isinstance(facts.parents[read], ast.Call)
+            for facts in self.visited
+            for read in facts.reads(facts.tree).of_attribute("grad")
         )
 
     def runs(self, node: ast.AST, scope: Scope) -> bool:
@@ -152,16 +182,40 @@ class Seeding:
 
     @cached_property
     def is_trial(self) -> bool:
-        """Whether this is the guard of a module in a package, which takes a step or two with made-up input to see
-        that the code runs: it reads nothing, keeps nothing, and trains in no loop."""
-        if not self.entry.is_guarded or not self.in_package:
+        """Whether this is the guard of a module, which takes a step or two with made-up input to see that the code
+        runs: it reads nothing, keeps nothing, and trains in no loop; or a program that only measures how long
+        made-up work takes. A module lies in a package, or defines what is called on, and runs no function that is a
+        program."""
+        if not self.entry.is_guarded:
             return False
-        return not self.reached & (_EARNEST | _TRAINERS) and not any(
+        if self._measures_time:
+            return True
+        if not (self.in_package or self._is_of_layers) or self.reached & (_EARNEST | _TRAINERS):
+            return False
+        return not any(
             self.runs(call, scope) and _is_in_loop(call, facts)
             for facts in self.visited
             for name in ("backward", "step")
             for call, scope in facts.calls.get(name, ())
         )
+
+    @property
+    def _is_of_layers(self) -> bool:
+        """Whether the file that starts the program defines layers or losses, and runs no function called a program."""
+        facts = self.entry.facts
+        classes = (s for s in facts.scope.children.values() if s.kind == "class")
+        if self.reached & {"main", "run"}:
+            return False
+        is_program = any(re.search(_PROGRAM, function.name.rpartition(".")[2]) for function in self.entered)
+        return not is_program and any("forward" in owner.bindings for owner in classes)
+
+    @property
+    def _measures_time(self) -> bool:
+        """Whether the program reads the clock around what it does with made-up input, and is called after that."""
+        if self.reached & ((_EARNEST | _TRAINERS) - _OF_MEASURING) or not self.reached & _CLOCKS:
+            return False
+        names = (self.entry.facts.source.path.stem, *(f.name.rpartition(".")[2] for f in self.entered))
+        return any(re.search(_MEASURES, name) for name in names)
 
     def missing(self, family: str) -> tuple[Witness, bool] | None:
         """The first draw that no seed dominates, and whether that is certain; None when there is none."""
@@ -213,10 +267,19 @@ class Seeding:
 
 
 def _is_in_loop(node: ast.AST, facts: ModuleFacts) -> bool:
-    """Whether a loop of the same function runs `node`."""
+    """Whether a loop of the same function runs `node` more than a few times."""
     for parent in facts.ancestors(node):
-        if isinstance(parent, ast.For | ast.AsyncFor | ast.While):
+        is_loop = isinstance(parent, ast.For | ast.AsyncFor | ast.While)
+        if is_loop and not (isinstance(parent, ast.For) and _is_short(parent.iter)):
             return True
         if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
             return False
+    return False
+
+
+def _is_short(iterated: ast.expr) -> bool:
+    """Whether a loop over this has a few rounds, which is written out: `range(3)`."""
+    match iterated:
+        case ast.Call(func=ast.Name(id="range"), args=[ast.Constant(value=int() as rounds)]):
+            return rounds <= MAX_TRIES
     return False

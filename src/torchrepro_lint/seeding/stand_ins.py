@@ -51,8 +51,9 @@ def purpose(draw: Draw, chain: Sequence[Call], frame: Frame | None, options: Opt
     for step, inner in pairwise(chain):
         if isinstance(step.node, ast.Call):
             search.edges.entered[inner.scope.function] = [(step.node, step.scope)]
-    if any(True for _ in search.found([Use(draw.node, draw.scope, None)])) or search.escaped:
-        return "sample"
+    start = [Use(draw.node, draw.scope, None)]
+    if any(True for _ in search.found(start)) or search.escaped:
+        return "stand-in" if _is_tried(start, program) else "sample"
     return "training" if uses.are_for_training else "stand-in"
 
 
@@ -69,6 +70,24 @@ def _is_named_so(draw: Draw, chain: Sequence[Call], program: Program) -> bool:
     names += [step.scope.function.name.rpartition(".")[2] for step in chain]
     found = next((name for name in names if re.search(_NAMES, name)), "")
     return program.by_name(bool(found), "that a draw only tries a model out", draw.scope, found)
+
+
+def _is_tried(start: Steps, program: Program) -> bool:
+    """Whether a draw as it is becomes the input that a model is traced, exported or measured with, and is not kept:
+    who does that wants any input, whatever else is looked at."""
+    tried: Policy[None, bool] = Policy("what is tried out with a draw", _trial, _trial)
+    return {*Follow(tried, program).found(start)} == {True}
+
+
+def _trial(use: Use[None], edges: Edges) -> Steps | None:
+    """A sink with True where a model is tried out, with False where the draw is kept."""
+    name = edges.program.callee(use.call, use.scope) if use.call is not None else None
+    if use.call is None or name is None:
+        return None if use.call is None else ()
+    if name in catalogue.table("rng")["kept"]["functions"]:
+        return (Sink(False),)
+    is_tried = name in catalogue.table("rng")["tried"]["functions"] and not name.startswith("builtins.")
+    return (Sink(True),) if is_tried else None
 
 
 class _Uses:
@@ -103,11 +122,11 @@ class _Uses:
             case ast.Assign(targets=targets):
                 return [step for target in targets for step in _into(target, parent, use, edges)]
             case ast.For(target=target) | ast.AsyncFor(target=target):
-                return list(_into(target, parent, use, edges))
+                return list(_into(_of_value(target, use), parent, use, edges))
             case ast.comprehension(target=target) if parent.iter is use.node:
                 owner = use.scope.facts.parents[parent]
                 inner = replace(use, scope=use.scope.children.get(owner, use.scope))
-                return list(_into(target, owner, inner, edges))
+                return list(_into(_of_value(target, use), owner, inner, edges))
             case ast.Call() | ast.keyword() if use.call is not None:
                 return _passed(use, use.call, edges)
             case ast.AugAssign(target=target):
@@ -148,6 +167,14 @@ def _attribute(use: Use[None], parent: ast.Attribute) -> Steps:
         return (use.at(parent),)
     name, call = use.method
     return _RESULT if name in _LEARNS or _keeps().match(name) else (use.at(call),)
+
+
+def _of_value(target: ast.expr, use: Use[None]) -> ast.expr:
+    """What of a loop's target holds the numbers: not the keys of `for key, value in outputs.items():`."""
+    match target, use.node:
+        case ast.Tuple(elts=[_, value]), ast.Call(func=ast.Attribute(attr="items") | ast.Name(id="enumerate")):
+            return value
+    return target
 
 
 def _into(target: ast.expr, node: ast.AST, use: Use[None], edges: Edges) -> Iterator[Step]:

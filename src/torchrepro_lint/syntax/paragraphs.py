@@ -8,7 +8,7 @@ import ast
 from collections.abc import Sequence
 
 from torchrepro_lint.index import ModuleFacts, last_name
-from torchrepro_lint.syntax.statements import begins_cell, top_line
+from torchrepro_lint.syntax.statements import begins_cell, is_docstring, top_line
 
 
 def top_of_paragraph(
@@ -20,6 +20,8 @@ def top_of_paragraph(
         return statement
     index = body.index(statement)
     while index and _continues(facts, body[index - 1], body[index]):
+        if index > 1 and is_docstring(body[index - 1]):  # a string that heads what follows, as a comment would
+            return body[index - 1]
         if not _is_plain(body[index - 1]) or body[index - 1] is needed:
             return statement
         index -= 1

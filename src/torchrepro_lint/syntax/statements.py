@@ -10,6 +10,7 @@ from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.model import Edit, Position, Range
 
 _IMPORTS = ast.Import | ast.ImportFrom
+_RULE = re.compile(r"#\s*([-=*#~_+])\1{5,}\s*#*")
 _CELL_MARK = re.compile(r"\s*#\s*(?:%%|In\[)")
 
 
@@ -41,7 +42,7 @@ def insert_before(facts: ModuleFacts, statement: ast.stmt, *lines: str, below_co
         return Edit(facts.source.rel, Range(place, place), "".join(f"{line}; " for line in lines))
     newline = facts.source.newline
     if not below_comments:
-        place = Position(top_line(facts, statement), place.column)
+        place = Position(_below_no_heading(facts, top_line(facts, statement), indent), place.column)
     first, *others = [*lines, None]
     text = "".join(newline if line == "" else f"{newline}{indent}{line or ''}" for line in others)
     return Edit(facts.source.rel, Range(place, place), f"{first}{text}")
@@ -129,6 +130,18 @@ def top_line(facts: ModuleFacts, statement: ast.stmt) -> int:
         if _CELL_MARK.match(source.line(line)):
             return line + 1
     return first if line == 1 and not source.cells else line
+
+
+def _below_no_heading(facts: ModuleFacts, top: int, indent: str) -> int:
+    """The first line of the heading between two rules of signs that stands above a line, if one does; else the line."""
+    source, line = facts.source, top
+    while line > 1 and not begins_cell(facts, line) and not source.line(line - 1).strip():
+        line -= 1
+    last = line - 1
+    while line > 1 and not begins_cell(facts, line) and source.line(line - 1).startswith(f"{indent}#"):
+        line -= 1
+    is_heading = line < last and all(_RULE.fullmatch(source.line(n).strip()) for n in (line, last))
+    return line if is_heading and line > 1 and last < top - 1 else top
 
 
 def begins_cell(facts: ModuleFacts, line: int) -> bool:

@@ -1,0 +1,37 @@
+"""The number that fixes seed with where no name of the program holds a seed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from program.small_project import SmallProject
+from torchrepro_lint.rng.usual_seed import usual_seed
+
+USUAL = {
+    "a generator of its own": ({"train.py": "rng = np.random.default_rng(7)\n"}, 7),
+    "a keyword": ({"train.py": "a, b = train_test_split(x, random_state=7)\n"}, 7),
+    "a default": ({"train.py": "def split(items, *, split_seed=7):\n    pass\n"}, 7),
+    "an entry": ({"train.py": "config = {'data_seed': 7}\n"}, 7),
+    "an option": ({"train.py": "parser.add_argument('--split-seed', type=int, default=7)\n"}, 7),
+    "the most usual of the file": ({"train.py": "f(seed=1)\nf(seed=7)\nf(seed=7)\n"}, 7),
+    "of an imported file": ({"train.py": "import data\n", "data.py": "SEED = 7\n", "other.py": "SEED = 1\n"}, 7),
+    "of its siblings": ({"train.py": "", "a.py": "set_seed(7)\n", "b.py": "torch.manual_seed(7)\n"}, 7),
+    "siblings that disagree": ({"train.py": "", "a.py": "set_seed(7)\n", "b.py": "set_seed(8)\n"}, 0),
+    "the nearest siblings": (
+        {"gan/train.py": "", "gan/a.py": "set_seed(7)\n", "b.py": "set_seed(8)\n", "c.py": "set_seed(8)\n"},
+        7,
+    ),
+    "one of another folder": ({"gan/train.py": "", "vae/a.py": "set_seed(7)\n"}, 0),
+    "two of another folder": ({"gan/train.py": "", "vae/a.py": "set_seed(7)\n", "b.py": "f(seed=7)\n"}, 7),
+    "a test's": ({"train.py": "", "tests/test_a.py": "set_seed(7)\n"}, 0),
+    "how many seeds": ({"train.py": "f(num_seeds=7, n_seed=7, seeds=7)\n"}, 0),
+    "no number for a generator": ({"train.py": "f(seed=-1)\ng(seed=True)\nh(seed=None)\nk(seed=2**40)\n"}, 0),
+}
+
+
+@pytest.mark.parametrize(("files", "number"), USUAL.values(), ids=USUAL.keys())
+def test_the_usual_seed_is(tmp_path: Path, files: dict[str, str], number: int) -> None:
+    project = SmallProject(tmp_path, files)
+    assert usual_seed(project.facts(next(iter(files))), project.program) == number
