@@ -15,11 +15,14 @@ from torchrepro_lint.cache.validity import Listing, Validity
 from torchrepro_lint.discover import NATIVE_SUFFIXES, SUFFIXES
 from torchrepro_lint.engine import Request, Result, Run, check_files, finish
 from torchrepro_lint.model import Finding
-from torchrepro_lint.project.kinds import OF_A_FILE
+from torchrepro_lint.project.folders import OF_FOLDERS
+from torchrepro_lint.project.kinds import IMPORTS, OF_A_FILE
+from torchrepro_lint.project.text import CONTENT, HAS
 from torchrepro_lint.reading import CONFIGURATIONS
-from torchrepro_lint.tracking import Question
+from torchrepro_lint.tracking import Question, bits
 
 WATCHED = ".gitignore", ".cfg", ".txt", ".sh", *SUFFIXES, *CONFIGURATIONS, *NATIVE_SUFFIXES  # what answers rest on
+_OF_ONE = (*OF_A_FILE, IMPORTS, HAS, CONTENT)  # questions that are about one file
 
 
 class Live:
@@ -87,10 +90,11 @@ class Live:
         tracker = self.run.tracker
         before = dict(tracker.answers)
         tracker.reopen(question for question in before if _is_about(question, moved))
-        answers = [before.get(question) for question in tracker.order]
-        validity = Validity(list(tracker.order), answers, listing, self.run.folders, lambda: self.run.program.project)
-        answered = sum(1 << number for number, question in enumerate(tracker.order) if question in before)
-        broken = validity.broken(answered)
+        order = list(tracker.order)
+        answers = [before.get(question) for question in order]
+        validity = Validity(order, answers, listing, self.run.folders, lambda: self.run.program.project)
+        asked = (number for number, question in enumerate(order) if question in before)
+        broken = validity.broken(bits(number for number in asked if _may_change(order[number], moved)))
         tracker.reopen(question for question in tracker.questions(broken) if not _is_about(question, moved))
         return broken
 
@@ -105,6 +109,12 @@ class Live:
     def _content(self, path: str) -> bytes | None:
         text = self.texts.get(Path(path))
         return text.encode(errors="surrogatepass") if text is not None else self.run.content(path)
+
+
+def _may_change(question: Question, files: Collection[str]) -> bool:
+    """Whether other texts of these files may give a question another answer. None comes or goes without a restart."""
+    kind = question[0]
+    return question[1] in files if kind in _OF_ONE else kind not in OF_FOLDERS
 
 
 def _is_about(question: Question, files: Collection[str]) -> bool:

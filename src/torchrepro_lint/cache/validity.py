@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from torchrepro_lint.cache.states import States
 from torchrepro_lint.project import disk, text
-from torchrepro_lint.project.folders import Folders
+from torchrepro_lint.project.folders import CHILD, FILLED, PACKAGE, Folders
 from torchrepro_lint.project.importers import modules_in
 from torchrepro_lint.project.kinds import CODE, COUNTED, IMPORTS, LISTED, MATCHES, NATIVE, OUTLINE, SEARCH_PATH, TEXT
 from torchrepro_lint.reading import digest
@@ -117,15 +117,10 @@ class Validity:
     def _in_folders(self, kind: str, about: Sequence[str]) -> Any:
         folders = self._folders
         outer = folders.tracker.begin()
-        match kind:
-            case "child":
-                found: Any = folders.child(*about)
-            case "package":
-                found = folders.package(*about)
-            case "filled":
-                found = folders.is_filled(*about)
-            case _:
-                raise KeyError(kind)
+        ask: Mapping[str, Callable[..., Any]] = {
+            CHILD: folders.child, PACKAGE: folders.package, FILLED: folders.is_filled
+        }  # fmt: skip
+        found = ask[kind](*about)
         folders.tracker.forget(outer)
         return found
 

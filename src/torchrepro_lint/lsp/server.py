@@ -29,7 +29,7 @@ from torchrepro_lint.report.explanation import render_text
 from torchrepro_lint.settings import SettingsError, SettingsResolver
 
 EXPLAIN = "torchrepro-lint.explain"
-DEBOUNCE = 0.1  # seconds of silence before what was typed is checked
+DEBOUNCE = 0.05  # seconds of silence before what was typed is checked
 PAUSE = 0.002  # in which a message of the editor comes in, between two files
 PUBLISH = 0.5  # seconds between reports on files that nobody has open
 _NOTEBOOKS = types.NotebookDocumentSyncOptions(

@@ -12,6 +12,8 @@ from torchrepro_lint.tracking import Tracker
 INSTALLED = frozenset({"torch", "torchvision", "numpy", "datasets", "transformers", "wandb", "lightning", "accelerate",
                        "evaluate", "tokenizers", "diffusers", "scipy", "sklearn", "pandas", "monai"})  # fmt: skip
 
+OF_FOLDERS = CHILD, PACKAGE, FILLED = ("child", "package", "filled")  # the kinds under which questions are noted
+
 
 class Folders:
     """Looks into each folder once; `reach` is how far links are followed."""
@@ -27,7 +29,7 @@ class Folders:
         key = (folder, name)
         if key not in self._found:
             self._found[key] = self._search(folder, name)
-        self.tracker.note(("child", folder, name), self._found[key])
+        self.tracker.note((CHILD, folder, name), self._found[key])
         return self._found[key]
 
     def _search(self, folder: str, name: str) -> str | None:
@@ -44,13 +46,13 @@ class Folders:
     def package(self, path: str) -> str:
         """The file that a folder is as a package; a folder that is none, and a file, are what they are."""
         found = os.path.join(path, "__init__.py") if "__init__.py" in self._names_in(path) else path
-        self.tracker.note(("package", path), found)
+        self.tracker.note((PACKAGE, path), found)
         return found
 
     def is_filled(self, folder: str) -> bool:
         """Whether there is anything in a folder."""
         found = bool(self._names_in(folder))
-        self.tracker.note(("filled", folder), found)
+        self.tracker.note((FILLED, folder), found)
         return found
 
     def _holds_python(self, folder: str) -> bool:

@@ -91,7 +91,6 @@ class ProjectText:
         self.changes += 1
         self._mentions.clear()
         self._containing.clear()
-        self._words = self._defined = self._derived = None
         self._matches.clear()
         self.imports.clear()
         self.reachable.clear()
@@ -101,7 +100,10 @@ class ProjectText:
             self._changed[path] = text.encode(errors="surrogatepass")
         read = self.__dict__.get("_read_contents") or {}  # nothing is read for this alone
         if path in read:
-            read[path] = self.read(path)
+            before, read[path] = read[path], self.read(path)
+            for index, of in ((self._words, words), (self._defined, definitions), (self._derived, bases)):
+                if index is not None:
+                    _renew(index, path, of(before), of(read[path]), list(read))
 
     def read(self, path: Path) -> bytes:
         """One file as it is now."""
@@ -236,3 +238,14 @@ def _by_word(contents: Mapping[Path, bytes], of: Callable[[bytes], set[bytes]]) 
         for word in of(content):
             found.setdefault(word, []).append(path)
     return found
+
+
+def _renew(
+    index: dict[bytes, list[Path]], path: Path, before: set[bytes], now: set[bytes], order: Sequence[Path]
+) -> None:
+    """Let an index be that of the text which a file has now. Its lists have been given away: they stay as they are."""
+    for word in before - now:
+        index[word] = [other for other in index[word] if other != path]
+    place = {other: number for number, other in enumerate(order)} if now - before else {}
+    for word in now - before:
+        index[word] = sorted((*index.get(word, ()), path), key=place.__getitem__)
