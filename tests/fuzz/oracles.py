@@ -88,6 +88,7 @@ def of_fix(folder: Path) -> Iterator[str]:
 
 
 def _of_change(old: str, new: str) -> Iterator[str]:
+    old, new = old.removeprefix("\ufeff"), new.removeprefix("\ufeff")
     tree = ast.parse(old)
     try:
         changed = ast.parse(new)

@@ -52,6 +52,20 @@ def test_names_are_looked_up_as_python_does() -> None:
     assert len(facts.scope.bindings["x"]) == 2
 
 
+def test_what_a_definition_begins_with_is_evaluated_outside() -> None:
+    facts = index(
+        "@o1\ndef f(a: o2 = o3, *, b=(lambda c=o4: i1)) -> o5:\n"
+        "    return i2, [i3 for x in i4 if i5], lambda d=i6: i7\n"
+        "@o6\nclass C(o7, metaclass=o8):\n    e = i8\n"
+    )
+    names = [n for n in ast.walk(facts.tree) if isinstance(n, ast.Name)]
+    scopes = {n.id: facts.scope_of(n) for n in names}
+    assert {name for name, scope in scopes.items() if scope is facts.scope} == {*(f"o{i}" for i in range(1, 9))}
+    assert [scopes[f"i{i}"].kind for i in range(1, 9)] == [
+        "lambda", "function", "comprehension", "function", "comprehension", "function", "lambda", "class",
+    ]  # fmt: skip
+
+
 def test_attributes_belong_to_their_class() -> None:
     facts = index(
         "class Trainer:\n    def __init__(this, loader):\n        this.loader = loader\n        other.loader = 1\n"

@@ -8,7 +8,7 @@ outside this one.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 from torchrepro_lint.elements import Position, Range
@@ -280,15 +280,15 @@ class ModuleFacts:
         return node
 
     def scope_of(self, node: ast.AST) -> Scope:
-        """The innermost scope that `node` lies in; what a comprehension runs through first lies outside of it."""
+        """The innermost scope that `node` is evaluated in: what a comprehension runs through first lies outside of it,
+        and so do the defaults, decorators, annotations and bases of functions and classes."""
         owners = [a for a in self.ancestors(node) if not isinstance(a, ast.Module)]
         scope = self.scope
         for i in range(len(owners) - 1, -1, -1):
             inner = scope.children.get(owners[i])
             if inner is None:
                 continue
-            is_comprehension = inner.kind == "comprehension"
-            if not is_comprehension or owners[i].generators[0].iter not in (node, *owners[:i]):  # type: ignore[attr-defined]
+            if _is_inside(node, owners[:i], owners[i]):
                 scope = inner
         return scope
 
@@ -297,6 +297,17 @@ class ModuleFacts:
         if self._statements is None:
             self._statements = _statements_by_line(self.tree)
         return self._statements.get(line, (line, line))
+
+
+def _is_inside(node: ast.AST, between: Sequence[ast.AST], owner: ast.AST) -> bool:
+    """Whether `node` is evaluated in the scope that `owner` opens; `between` leads from the one to the other."""
+    part = between[-1] if between else node
+    match owner:
+        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+            return owner.generators[0].iter not in (node, *between)
+        case ast.Lambda():
+            return part is owner.body or isinstance(node, ast.arg)
+    return isinstance(part, ast.stmt) or isinstance(node, ast.arg)
 
 
 def _statements_by_line(tree: ast.Module) -> dict[int, tuple[int, int]]:

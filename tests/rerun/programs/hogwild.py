@@ -1,4 +1,6 @@
 # expect: CONCURRENT
+import time
+
 import torch
 import torch.multiprocessing as mp
 from torch import nn
@@ -7,7 +9,8 @@ from torch import nn
 def train(model, rank):
     torch.manual_seed(rank)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    for _ in range(12):
+    for _ in range(30):
+        time.sleep(0.001)  # the other process has its turn, also where both share a core
         loss = model(torch.randn(16, 64)).pow(2).mean()
         optimizer.zero_grad()
         loss.backward()
