@@ -74,5 +74,6 @@ def test_findings_do_not_hang_on_it(plain: int, monkeypatch: pytest.MonkeyPatch)
     usual = check(request).findings
     built.clear()
     monkeypatch.setattr(files, "PLAIN_LINES", plain)
+    monkeypatch.setattr(files, "PLAIN_BYTES", 0)
     assert check(request).findings == usual
     assert (True in built) == (plain < 1_000_000)

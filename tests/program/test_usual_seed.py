@@ -7,11 +7,14 @@ from pathlib import Path
 import pytest
 
 from program.small_project import SmallProject
+from torchrepro_lint.rng import usual_seed as module
 from torchrepro_lint.rng.usual_seed import usual_seed
 
 USUAL = {
     "a generator of its own": ({"train.py": "rng = np.random.default_rng(7)\n"}, 7),
     "a keyword": ({"train.py": "a, b = train_test_split(x, random_state=7)\n"}, 7),
+    "of equals the first": ({"train.py": "set_seed(7)\nSEED = 1\nmanualSeed = 7\nself.seed = 1\n"}, 7),
+    "an entry in mixed case": ({"train.py": "config = {'manualSeed': 7}\n"}, 7),
     "a default": ({"train.py": "def split(items, *, split_seed=7):\n    pass\n"}, 7),
     "an entry": ({"train.py": "config = {'data_seed': 7}\n"}, 7),
     "an option": ({"train.py": "parser.add_argument('--split-seed', type=int, default=7)\n"}, 7),
@@ -35,3 +38,13 @@ USUAL = {
 def test_the_usual_seed_is(tmp_path: Path, files: dict[str, str], number: int) -> None:
     project = SmallProject(tmp_path, files)
     assert usual_seed(project.facts(next(iter(files))), project.program) == number
+
+
+def test_each_file_is_looked_through_once_for_all_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {f"folder/program_{i}.py": f"set_seed({i})\n" for i in range(20)}
+    project = SmallProject(tmp_path, files)
+    looked_through: list[str] = []
+    look = module._numbers_of
+    monkeypatch.setattr(module, "_numbers_of", lambda facts: (looked_through.append(facts.source.rel), look(facts))[1])
+    assert {usual_seed(project.facts(path), project.program) for path in files} == set(range(20))
+    assert sorted(looked_through) == sorted(files)

@@ -17,7 +17,8 @@ from torchrepro_lint.project.outlines import Outline, outline_of
 from torchrepro_lint.project.search_path import SearchPath, may_set_path, search_path_of
 from torchrepro_lint.tracking import Tracker, Untracked
 
-PLAIN_LINES = 20_000  # about 28 MB of syntax trees; the next files' are compact, which takes longer to make
+PLAIN_LINES = 20_000  # about 28 MB of syntax trees; more are compact, which takes longer to make, in a project of more
+PLAIN_BYTES = 3_500_000  # about 85,000 lines, so 120 MB of trees
 
 
 class Bounds(NamedTuple):
@@ -34,21 +35,22 @@ PLAIN = Bounds(160_000, 120_000)  # about 220 MB, of a project so large that its
 
 class Files:
     """Reads files. `read` gives None for one that cannot be read, and `content` raises OSError; `is_own` says whether a
-    module that a file names is one of the project, `is_vast` whether there is more of it than can be held."""
+    module that a file names is one of the project, `size` how many bytes of code that has, infinitely many where it is
+    more than can be held."""
 
     def __init__(
         self,
         read: Callable[[Path], ModuleFacts | None],
         content: Callable[[Path], bytes],
         is_own: Callable[[str, str], bool],
-        is_vast: Callable[[], bool] = lambda: False,
+        size: Callable[[], float] = lambda: 0.0,
         tracker: Tracker | None = None,
     ) -> None:
         self._tracker = tracker or Untracked()
         self._read = read
         self._content = content
         self._is_own = is_own
-        self._is_vast = is_vast
+        self._size = size
         self._held: OrderedDict[str, ModuleFacts | None] = OrderedDict()  # the least recently used first
         self._used: dict[str, None] = {}  # since the last release
         self._lines = 0
@@ -57,12 +59,12 @@ class Files:
 
     @property
     def are_many(self) -> bool:
-        """Whether the next file's tree should be compact, since many are held, and then all of them can be."""
-        return self._lines > PLAIN_LINES and not self._is_vast()
+        """Whether the next file's tree should be compact, since many will be held, and then all of them can be."""
+        return self._lines > PLAIN_LINES and PLAIN_BYTES < self._size() < float("inf")
 
     @property
     def _bounds(self) -> Bounds:
-        return PLAIN if self._lines > PLAIN.held and self._is_vast() else COMPACT
+        return PLAIN if self._lines > PLAIN.held and self._size() == float("inf") else COMPACT
 
     def load(self, path: str) -> ModuleFacts | None:
         """The facts of a file; None for a folder and a file that cannot be read."""

@@ -68,7 +68,7 @@ class Project:
         folders = folders or Folders(Reach([root, *sources]), self.tracker)
         self.reach = folders.reach
         self.text = ProjectText(files, self.reach.read, self.tracker)
-        self.files = Files(read, self.text.read, self._is_own, lambda: self.text.is_too_large, self.tracker)
+        self.files = Files(read, self.text.read, self._is_own, lambda: self.text.size, self.tracker)
         self._configuration_files = configurations
         self.finder = ModuleFinder(root, sources, folders, self.files.search_path, self.tracker)
         self.names = Names(

@@ -69,10 +69,10 @@ class ProjectText:
                 return None
         return contents
 
-    @property
-    def is_too_large(self) -> bool:
-        """Whether there is too much of it to be searched, as far as no answer rests on that."""
-        return self._read_contents is None
+    @cached_property
+    def size(self) -> float:
+        """How many bytes it has, infinitely many where it is too large to be searched; no answer rests on that."""
+        return float("inf") if self._read_contents is None else sum(map(len, self._read_contents.values()))
 
     def fronts(self, packages: Collection[str]) -> list[Path]:
         """The `__init__.py` of the packages of these names, in order; none where the project is too large."""

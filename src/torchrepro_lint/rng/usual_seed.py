@@ -9,13 +9,15 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
-from torchrepro_lint.index import ModuleFacts, last_name
+from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.project.declarations import declared_options
 from torchrepro_lint.project.entries import is_test
 from torchrepro_lint.rng.seed_options import SEED_NAME, is_seed
+from torchrepro_lint.tracking import Memo
 
 MAX_FILES = 40  # of a project that speak of seeds, which are read to find the usual one
 _SIGNS = ("seed", "Seed", "SEED", "random_state", "RandomState", "default_rng", "Random(")
@@ -24,6 +26,7 @@ _SEEDS = re.compile(  # what a function is called that is given one
     r"(?:\w+_)?seed(?:_(?:all|everything|torch|rng|random|numpy|python|cuda))*|default_rng|Random(?:State)?"
     r"|(?:set|init|fix)_?random_?(?:seed|state)s?|SeedSequence|PRNGKey"
 )
+_KEY = re.compile(r"""["']\w*(?:seed|random_?state)\w*["']\s*:""", re.IGNORECASE)  # of a dict
 
 
 def usual_seed(facts: ModuleFacts, program: Program) -> int:
@@ -37,15 +40,16 @@ def usual_seed(facts: ModuleFacts, program: Program) -> int:
 def _usual(facts: ModuleFacts, program: Program) -> int:
     project, own = program.project, Path(facts.source.path)
     speaking = {path for sign in _SIGNS for path in project.text.containing(sign) or ()} - {own}
-    for files in ([facts], _loaded(speaking & project.reachable(own), program)):
-        counts = Counter(number for other in files for number in _numbers(other))
+    for files in ({own}, speaking & project.reachable(own)):
+        counts = Counter(number for path in _first(files) for number in _spoken(path, program).numbers)
         if counts:
             return counts.most_common(1)[0][0]  # of equals the first
     for folder in own.parents:
-        files = [f for f in _loaded({p for p in speaking if folder in p.parents}, program) if not is_test(f)]
-        choices = [Counter(numbers).most_common(1)[0][0] for f in files if (numbers := list(_numbers(f)))]
+        inside = _first({path for path in speaking if folder in path.parents})
+        code = [path for path in inside if not _spoken(path, program).is_test]
+        choices = [Counter(found).most_common(1)[0][0] for path in code if (found := _spoken(path, program).numbers)]
         number, files_with_it = next(iter(Counter(choices).most_common(1)), (project.seed, 0))
-        is_near = all(Path(f.source.path).parent == own.parent for f in files)
+        is_near = all(path.parent == own.parent for path in code)
         if 2 * files_with_it > len(choices) and (is_near or files_with_it > 1):
             return number
         if folder == project.root:
@@ -53,37 +57,51 @@ def _usual(facts: ModuleFacts, program: Program) -> int:
     return project.seed
 
 
-def _loaded(paths: set[Path], program: Program) -> list[ModuleFacts]:
-    files = (program.load(str(path)) for path in sorted(paths)[:MAX_FILES])
-    return [facts for facts in files if facts is not None]
+def _first(paths: set[Path]) -> list[Path]:
+    return sorted(paths)[:MAX_FILES]
 
 
-def _numbers(facts: ModuleFacts) -> Iterator[int]:
-    """The numbers that the code of a file calls seeds, or seeds with."""
-    for node in ast.walk(facts.tree):
-        yield from (v.value for v in _given(node) if isinstance(v, ast.Constant) and is_seed(v))  # type: ignore[misc]
+class _Spoken(NamedTuple):
+    """What a file says of seeds: the numbers that its code calls seeds, or seeds with, in the order of the lines."""
+
+    numbers: tuple[int, ...]
+    is_test: bool
+
+
+def _spoken(path: Path, program: Program) -> _Spoken:
+    def read() -> _Spoken:
+        facts = program.load(str(path))
+        return _Spoken((), is_test=True) if facts is None else _Spoken(tuple(_numbers_of(facts)), is_test(facts))
+
+    known: Memo[_Spoken] = program.store.text_table(_spoken)
+    return known.get(path, read)
+
+
+def _numbers_of(facts: ModuleFacts) -> Iterator[int]:
+    given = [v for v in _given(facts) if isinstance(v, ast.Constant) and is_seed(v)]
+    yield from (v.value for v in sorted(given, key=lambda v: (v.lineno, v.col_offset)))  # type: ignore[misc]
     options = (o.value for name, o in declared_options(facts).items() if _is_named(name))
     yield from (value for value in options if type(value) is int and 0 <= value < 2**32)
 
 
-def _given(node: ast.AST) -> Iterator[ast.expr | None]:
-    """The values that a node calls a seed."""
-    match node:
-        case ast.keyword(arg=str(name), value=value) if _is_named(name):
-            yield value
-        case ast.Call(func=function, args=[value, *_]) if _SEEDS.fullmatch(last_name(function)):
-            yield value
-        case ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=value) if _is_named(last_name(target)):
-            yield value
-        case ast.AnnAssign(target=target, value=value) if _is_named(last_name(target)):
-            yield value
-        case ast.Dict(keys=keys, values=values):
-            yield from (
-                v for k, v in zip(keys, values, strict=True) if isinstance(k, ast.Constant) and _is_named(k.value)
-            )
-        case ast.arguments(posonlyargs=first, args=others, defaults=defaults, kwonlyargs=last, kw_defaults=of_last):
-            pairs = [*zip((first + others)[::-1], defaults[::-1], strict=False), *zip(last, of_last, strict=True)]
-            yield from (value for parameter, value in pairs if _is_named(parameter.arg))
+def _given(facts: ModuleFacts) -> Iterator[ast.expr | None]:
+    """The values that a file calls a seed: of arguments, variables, attributes, parameters by default, dicts."""
+    for name, calls in facts.calls.items():
+        seeds = _SEEDS.fullmatch(name) is not None
+        for call, _ in calls:
+            yield from (k.value for k in call.keywords if _is_named(k.arg))
+            if seeds and call.args:
+                yield call.args[0]
+    for scope in facts.scope.descend():
+        for name in filter(_is_named, scope.bindings):
+            yield from (b.value for b in scope.bindings[name] if b.kind in ("assign", "parameter"))
+    for name in filter(_is_named, facts.attribute_sets):
+        yield from (attribute.value for attribute in facts.attribute_sets[name])
+    if _KEY.search(facts.source.whole):
+        for node in ast.walk(facts.tree):
+            if isinstance(node, ast.Dict):
+                pairs = zip(node.keys, node.values, strict=True)
+                yield from (v for k, v in pairs if isinstance(k, ast.Constant) and _is_named(k.value))
 
 
 def _is_named(name: object) -> bool:
