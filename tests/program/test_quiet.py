@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import pytest
 
 from torchrepro_lint import cards
+from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.engine import Request, check
+from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.project import files
 from torchrepro_lint.settings import SettingsResolver
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 LEAVES = {
     "a draw": "np.random.permutation(3)",
     "a seed": "np.random.seed(0)",
@@ -121,3 +125,23 @@ def test_a_function_that_is_handed_over_runs(tmp_path: Path, launcher: str, leaf
         source = source.replace(name, text)
     (tmp_path / "main.py").write_text(source)
     assert _found(tmp_path) == ([("main.py", 5, "TRP101")] if leaf == "a draw" else [])
+
+
+def test_what_is_released_is_freed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "COMPACT", files.Bounds(0, 0))
+    alive: list[int] = []
+    release = Program.release
+
+    def counted(self: Program) -> None:
+        release(self)
+        alive.append(sum(isinstance(found, ModuleFacts) for found in gc.get_objects()))
+
+    monkeypatch.setattr(Program, "release", counted)
+    gc.collect()
+    before = sum(isinstance(found, ModuleFacts) for found in gc.get_objects())
+    gc.disable()  # as a run of the command does
+    try:
+        check(Request((EXAMPLES,), SettingsResolver(cards.codes(), isolated=True)))
+    finally:
+        gc.enable()
+    assert len(alive) > 3 and max(alive) <= before

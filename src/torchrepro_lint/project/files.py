@@ -30,7 +30,7 @@ class Bounds(NamedTuple):
 
 
 COMPACT = Bounds(270_000, 220_000)  # about 170 MB
-PLAIN = Bounds(160_000, 120_000)  # about 220 MB, of a project so large that its files are read anew in any case
+VAST = Bounds(190_000, 150_000)  # where one file may make many others be read that are not kept in any case
 
 
 class Files:
@@ -59,12 +59,12 @@ class Files:
 
     @property
     def are_many(self) -> bool:
-        """Whether the next file's tree should be compact, since many will be held, and then all of them can be."""
-        return self._lines > PLAIN_LINES and PLAIN_BYTES < self._size() < float("inf")
+        """Whether the next file's tree should be compact, since many will be held."""
+        return self._lines > PLAIN_LINES and PLAIN_BYTES < self._size()
 
     @property
     def _bounds(self) -> Bounds:
-        return PLAIN if self._lines > PLAIN.held and self._size() == float("inf") else COMPACT
+        return VAST if self._lines > VAST.held and self._size() == float("inf") else COMPACT
 
     def load(self, path: str) -> ModuleFacts | None:
         """The facts of a file; None for a folder and a file that cannot be read."""
