@@ -40,10 +40,10 @@ def _usual(facts: ModuleFacts, program: Program) -> int:
     for files in ([facts], _loaded(speaking & project.reachable(own), program)):
         counts = Counter(number for other in files for number in _numbers(other))
         if counts:
-            return counts.most_common(1)[0][0]  # of equals the first
+            return _most_usual(counts, project.seed)
     for folder in own.parents:
         files = [f for f in _loaded({p for p in speaking if folder in p.parents}, program) if not is_test(f)]
-        choices = [Counter(numbers).most_common(1)[0][0] for f in files if (numbers := list(_numbers(f)))]
+        choices = [_most_usual(Counter(numbers), project.seed) for f in files if (numbers := list(_numbers(f)))]
         number, files_with_it = next(iter(Counter(choices).most_common(1)), (project.seed, 0))
         is_near = all(Path(f.source.path).parent == own.parent for f in files)
         if 2 * files_with_it > len(choices) and (is_near or files_with_it > 1):
@@ -51,6 +51,12 @@ def _usual(facts: ModuleFacts, program: Program) -> int:
         if folder == project.root:
             break
     return project.seed
+
+
+def _most_usual(counts: Counter[int], default: int) -> int:
+    """Of equally usual numbers the one that would be taken anyway, else the first."""
+    number, times = counts.most_common(1)[0]
+    return default if counts[default] == times else number
 
 
 def _loaded(paths: set[Path], program: Program) -> list[ModuleFacts]:

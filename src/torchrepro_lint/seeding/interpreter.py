@@ -51,7 +51,7 @@ class _Interpreter:
     def __init__(self, entry: Entry, program: Program) -> None:
         self.program = program
         front = entry.facts.source.path.parent / "__init__.py"
-        self.found = Seeding(entry, program.project.disk(exists, str(front)))
+        self.found = Seeding(entry, program, program.project.disk(exists, str(front)))
         self.options = Options(program, self.found.files)
         self.effects = Effects(program, self.found, self.options)
         self._summaries = summaries(program)
