@@ -49,7 +49,7 @@ def loader_calls(module: Module) -> list[Call]:
 
 @remembered
 def _handed_on(owner: Scope, program: Program) -> Call | None:
-    """The `super().__init__(dataset, **kwargs)` of a class that derives from a loader, when its constructor leaves it to
+    """The `super().__init__(dataset, **kwargs)` of a class derived from a loader, when its constructor leaves it to
     its callers whether the loader shuffles."""
     init = program.names.method(owner, "__init__")
     if init is None or not isinstance(init.node, ast.FunctionDef) or init.node.args.kwarg is None:
