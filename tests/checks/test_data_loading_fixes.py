@@ -205,7 +205,7 @@ SAFE = {
         "import os\n_, dirs, _ = next(os.walk(d))\nx = {c: i for i, c in enumerate(dirs)}\n",
         "import os\n_, dirs, _ = next(os.walk(d))\nx = {c: i for i, c in enumerate(sorted(dirs))}\n",
     ),
-    "starred set": ("TRP205", "x = {'a', 'b'}\ny = [*x][0]\n", "x = {'a', 'b'}\ny = [*sorted(x)][0]\n"),
+    "starred set": ("TRP205", "x = {'a', 'b'}\ny = [*x][0]\n", "x = {'a', 'b'}\ny = sorted(x)[0]\n"),
 }
 
 
@@ -308,6 +308,24 @@ COMPREHENDED = {
 @pytest.mark.parametrize(("before", "after"), COMPREHENDED.values(), ids=COMPREHENDED)
 def test_samplers_of_a_comprehension_share_a_generator(before: str, after: str, tmp_path: Path) -> None:
     assert fixed(tmp_path, "TRP203", HEAD + before) == HEAD + after
+
+
+PLACES = {
+    "a list that unpacks it": ("[*os.listdir(d)]", "sorted(os.listdir(d))"),
+    "a sort of the list around it": ("sorted([os.listdir(d)])[0]", "[sorted(os.listdir(d))][0]"),
+    "an iterator": ("tuple(os.listdir(d))", "tuple(sorted(os.listdir(d)))"),
+    "a list that keeps it": ("[os.listdir(d)][0]", "[sorted(os.listdir(d))][0]"),
+    "a sort of several": (
+        "sorted([os.listdir(d), os.listdir(e)], key=len)[0]",
+        "sorted([sorted(os.listdir(d)), sorted(os.listdir(e))], key=len)[0]",
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), PLACES.values(), ids=PLACES)
+def test_a_listing_is_sorted_where_it_reads_best(before: str, after: str, tmp_path: Path) -> None:
+    text = "import os\nnames = {}\nnames[0]\n"
+    assert fixed(tmp_path, "TRP204", text.format(before)) == text.format(after)
 
 
 WIDE = {

@@ -335,6 +335,34 @@ def test_what_a_name_alone_decides_is_counted(run: Run, project: Path) -> None:
     assert "by a name" not in run("draw.py", "--statistics").stdout
 
 
+JUDGED_BY_NAMES = {
+    "a program measures time": (
+        "import time\nimport torch\n\n\ndef benchmark():\n    start = time.time()\n"
+        "    torch.nn.Linear(2, 2)(torch.rand(1, 2)).sum().backward()\n    print(time.time() - start)\n\n\n"
+        'if __name__ == "__main__":\n    benchmark()\n'
+    ),
+    "a program only shows what it samples": (
+        "import torch\nfrom torchvision.utils import save_image\n\nnet = torch.load('net.pth')\n"
+        "save_image(net(torch.randn(1, 2)), 'grid')\n"
+    ),
+    "a program measures what it samples": (
+        "import torch\nfrom scores import accuracy\nfrom torchvision.utils import save_image\n\n"
+        "net = torch.load('net.pth')\nsave_image(net(torch.randn(1, 2)), 'grid')\naccuracy(net)\n"
+    ),
+    "a library trains": (
+        "import torch\nfrom engines import LoopTrainer\n\ntrainer = LoopTrainer(torch.nn.Linear(2, 2))\n"
+        "trainer.train([])\n"
+    ),
+}
+
+
+@pytest.mark.parametrize(("what", "text"), JUDGED_BY_NAMES.items(), ids=JUDGED_BY_NAMES)
+def test_what_names_say_of_a_program_is_counted(what: str, text: str, run: Run, project: Path) -> None:
+    (project / "judged.py").write_text(text)
+    done = run("judged.py", "--statistics", "--no-cache")
+    assert f"decided by a name alone, that {what}: 1" in done.stdout.splitlines(), done.stdout
+
+
 def test_each_kind_of_decision_by_a_name_is_told_apart(run: Run, project: Path) -> None:
     (project / "draw.py").write_text(
         "import time\nimport torch\n\n\ndef set_seed(number):\n    torch.manual_seed(number)\n\n\n"

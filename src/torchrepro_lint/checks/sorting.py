@@ -33,6 +33,12 @@ def sorted_items(facts: ModuleFacts, node: ast.expr) -> tuple[Edit, ...]:
                     return (replace(facts, outer, f"min({facts.text(node)})"),)
         case ast.Call(func=ast.Name(id="next")):
             return wrap(facts, node, "iter(sorted(", "))")
+        case ast.Starred() | ast.List(elts=[_]) as held if "\n" not in facts.text(around := facts.parents[held]):
+            match held, around:
+                case ast.Starred(), ast.List(elts=[_]):
+                    return (replace(facts, around, f"sorted({facts.text(node)})"),)
+                case ast.List(), ast.Call(func=ast.Name(id="sorted"), keywords=[]):  # which does nothing there
+                    return (replace(facts, around, f"[sorted({facts.text(node)})]"),)
     return wrap(facts, node, "sorted(", ")")
 
 

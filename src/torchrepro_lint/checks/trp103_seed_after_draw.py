@@ -10,8 +10,9 @@ from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.elements import Certainty
-from torchrepro_lint.index import Scope
+from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.rng import FAMILIES
+from torchrepro_lint.rng.draws import Seeder, seeder_methods
 from torchrepro_lint.seeding.seedings import seedings
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def _move(late: Late) -> _Move | None:
     """None where the two are not in one body, or the helper does more than set things up."""
     pairs = zip(late.witness.chain, late.chain, strict=False)
     drawn, seeded = next((pair for pair in pairs if pair[0].node is not pair[1].node), (None, None))
-    if drawn is None or seeded is None or seeded.scope is not drawn.scope:
+    if drawn is None or seeded is None or seeded.scope is not drawn.scope or _runs_what_it_seeds(late.seeder):
         return None
     helpers = {step.scope.function for step in late.chain[late.chain.index(seeded) + 1 :]}
     if seeded.scope.kind not in ("module", "function") or not all(map(_only_sets_up, helpers)):
@@ -93,6 +94,11 @@ def _move(late: Late) -> _Move | None:
     if not isinstance(seed, ast.Expr) or seed.value is not seeded.node or seed not in body or draw not in body:
         return None
     return _Move(seed, draw, seeded.scope)
+
+
+def _runs_what_it_seeds(seeder: Seeder) -> bool:
+    """`ex.run()`"""
+    return "runs" in seeder_methods().get(last_name(seeder.node.func), ())
 
 
 def _only_sets_up(helper: Scope) -> bool:

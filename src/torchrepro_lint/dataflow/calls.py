@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.dataflow.store import remembered
@@ -62,7 +63,27 @@ class Call(NamedTuple):
                 if entries is None:
                     return UNKNOWN
                 found = entries.get(name, found)
+                if found is not None and name in entries:
+                    found = self._as_passed(found, keyword.value)
         return found
+
+    def _as_passed(self, found: Site, mapping: ast.expr) -> Site:
+        """Of `options(False)`, where `def options(train): return {"shuffle": train}`: False."""
+        node, function = mapping, found.scope.function
+        if isinstance(found.node, ast.Name) and isinstance(node, ast.Name):
+            owner = self.scope.binding_scope(node.id)
+            held = [b.value for b in owner.bindings[node.id]] if owner is self.scope else []
+            node = held[0] if len(held) == 1 and held[0] is not None else node
+        if not isinstance(found.node, ast.Name) or not isinstance(node, ast.Call):
+            return found
+        bindings = function.bindings.get(found.node.id, [])
+        if [b.kind for b in bindings] != ["parameter"] or self.program.runs(node, self.scope) != (function,):
+            return found
+        passed = argument_for(node, function, found.node.id)
+        if isinstance(passed, ast.expr):
+            return Site(passed, self.scope)
+        default = bindings[0].value if passed is None else None
+        return Site(default, function.parent or function) if default is not None else found
 
     def literal(self, name: str, position: int | None = None, default: object = None) -> object:
         """The argument's constant value, `default` when it is absent, UNKNOWN when it is not one constant."""

@@ -20,6 +20,7 @@ from torchrepro_lint.kernels.layers import CALLED_UNSEEN, Layers
 from torchrepro_lint.kernels.module_calls import module_calls
 from torchrepro_lint.kernels.signatures import listed
 from torchrepro_lint.project import roles
+from torchrepro_lint.project.entries import is_test
 from torchrepro_lint.project.roles import Role
 from torchrepro_lint.rng import predicates
 
@@ -223,8 +224,10 @@ def _callers(function: Scope, depth: int, program: Program) -> Context:
 
 
 def _calls_of_objects(owner: Scope, program: Program) -> Sequence[CallSite]:
-    is_module = owner.kind == "class" and Layers(program).is_module(owner)
-    return (module_calls(owner, program) or ()) if is_module else ()
+    """Those that say what the class is for: a test calls whatever there is."""
+    if owner.kind != "class" or not Layers(program).is_module(owner):
+        return ()
+    return [site for site in module_calls(owner, program) or () if not is_test(site[1].facts)]
 
 
 def _agreed(found: set[Context]) -> Context:

@@ -55,10 +55,12 @@ def _unique(name: str, tensor: Traits, call: ast.Call) -> bool | None:
 
 
 def _single(name: str, tensor: Traits, arguments: Sequence[ast.expr], call: ast.Call) -> int | None:
-    """The dimension that `unsqueeze(1)` adds, and `argmax(dim=1, keepdim=True)` leaves."""
+    """The dimension that `unsqueeze(1)` adds, `argmax(dim=1, keepdim=True)` leaves, and `nonzero()` of a list has."""
     if name in ("unsqueeze", "unsqueeze_") or (name in listed("methods", "reduce") and _keeps(arguments, call)):
         dims = [*arguments[:1], *(k.value for k in call.keywords if k.arg in ("dim", "axis"))]
         return _number(dims[0]) if dims else None
+    if name == "nonzero":
+        return 1 if tensor.rank == 1 else None
     return tensor.single if name in listed("methods", "keeps_single") else None
 
 
@@ -79,7 +81,9 @@ def indexed(tensor: Traits, key: ast.expr) -> Traits:
             case _:
                 return replace(tensor, unique=None, single=None).unranked()
     named = sum(not (isinstance(k, ast.Constant) and k.value in (None, ...)) for k in keys)
-    found = replace(tensor, single=None).shifted(added - gone, added - gone)
+    is_column = isinstance(keys[0], ast.Slice) and gone > 0 and tensor.single is None
+    unique = None if is_column else tensor.unique  # what rows name once, their columns may repeat
+    found = replace(tensor, single=None, unique=unique).shifted(added - gone, added - gone)
     return found.at_least(named + added - gone) if len(keys) > 1 else found
 
 

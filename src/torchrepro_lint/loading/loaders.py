@@ -16,6 +16,7 @@ from torchrepro_lint.dataflow.options import outcome
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.index import Scope
 from torchrepro_lint.project.unknown import UNKNOWN, Opaque
@@ -34,39 +35,65 @@ def samplers() -> Mapping[str, Mapping[str, Any]]:
 
 
 def loader_calls(module: Module) -> list[Call]:
-    """The loaders that a file makes, of derived classes too that hand on `*args, **kwargs` as they are."""
+    """The loaders that a file makes, of derived classes too whose constructors hand their arguments on."""
     found = {id(c.node): c for c in module.calls(loaders().keys())}
     for spelled, sites in module.facts.calls.items():
         for node, scope in sites if spelled.endswith("Loader") else ():
             owner = module.program.resolve(node.func, scope)
             if id(node) not in found and isinstance(owner, Scope) and owner.kind == "class":
-                base = _handed_on_to(owner, module.program)
-                if base is not None:
-                    found[id(node)] = Call(node, scope, base, module.program, subclass=owner)
+                handed = _handed_on(owner, module.program)
+                if handed is not None:
+                    found[id(node)] = Call(node, scope, handed.name, module.program, subclass=owner)
     return sorted(found.values(), key=lambda c: (c.node.lineno, c.node.col_offset))
 
 
-def _handed_on_to(owner: Scope, program: Program) -> str | None:
-    """The loader that a class derives from, when its constructor takes what that one takes."""
+@remembered
+def _handed_on(owner: Scope, program: Program) -> Call | None:
+    """The `super().__init__(dataset, **kwargs)` of a class derived from a loader, when its constructor leaves it to
+    its callers whether the loader shuffles."""
     init = program.names.method(owner, "__init__")
-    if init is None or not isinstance(init.node, ast.FunctionDef):
+    if init is None or not isinstance(init.node, ast.FunctionDef) or init.node.args.kwarg is None:
         return None
-    taken = init.node.args
-    if len(taken.args) != 1 or taken.vararg is None or taken.kwarg is None or taken.kwonlyargs:
+    base = next((b for b in program.external_bases(owner) if b in loaders()), None)
+    sites = [node for node, scope in init.facts.calls.get("__init__", ()) if scope is init]
+    if base is None or len(sites) != 1 or not _passes_on(sites[0], init.node.args):
         return None
-    for call, scope in init.facts.calls.get("__init__", ()):
-        match call.args, call.keywords:
-            case [ast.Starred(value=ast.Name(id=args))], [ast.keyword(arg=None, value=ast.Name(id=kwargs))]:
-                if scope is init and (args, kwargs) == (taken.vararg.arg, taken.kwarg.arg):
-                    return next((b for b in program.external_bases(owner) if b in loaders()), None)
-    return None
+    uses = [n for n in ast.walk(init.node) if isinstance(n, ast.Name) and n.id == init.node.args.kwarg.arg]
+    named = {p.arg for p in (*init.node.args.posonlyargs, *init.node.args.args, *init.node.args.kwonlyargs)}
+    handed = Call(_as_written(sites[0]), init, base, program)
+    return handed if len(uses) == 1 and "shuffle" not in named and argument(handed, "shuffle") is None else None
+
+
+def _passes_on(call: ast.Call, taken: ast.arguments) -> bool:
+    """Whether a call hands `**kwargs` on, and `*args` either as they are or not at all."""
+    starred = [ast.unparse(a.value) for a in call.args if isinstance(a, ast.Starred)]
+    unpacked = [ast.unparse(k.value) for k in call.keywords if k.arg is None]
+    as_it_is = len(taken.args) == 1 and not taken.kwonlyargs and len(call.args) == 1
+    return (
+        taken.kwarg is not None
+        and unpacked == [taken.kwarg.arg]
+        and (not starred if taken.vararg is None else as_it_is and starred == [taken.vararg.arg])
+    )
+
+
+def _as_written(call: ast.Call) -> ast.Call:
+    """What a call passes by itself."""
+    args = [a for a in call.args if not isinstance(a, ast.Starred)]
+    return ast.copy_location(ast.Call(call.func, args, [k for k in call.keywords if k.arg is not None]), call)
 
 
 def argument(call: Call, name: str) -> Site | Opaque | None:
     """The argument `name` of a loader or sampler."""
     row = loaders().get(call.name) or samplers()[call.name]
     position = row["positions"].get(name) if "positions" in row else row.get(name)
-    return call.argument(name, position)
+    handed = _handed_on(call.subclass, call.program) if call.subclass is not None and "positions" in row else None
+    if handed is None or call.scope is handed.scope:
+        return call.argument(name, position)
+    written = handed.argument(name, position)
+    if written is not None:
+        return written
+    takes_args = isinstance(handed.scope.node, ast.FunctionDef) and handed.scope.node.args.vararg is not None
+    return call.argument(name, position if takes_args else None)
 
 
 # -- shuffling ------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from typing import Literal
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Display, Element, Origin, Parameter, Reference, Result, Unknown
 from torchrepro_lint.dataflow.binding import argument_for
+from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.dataflow.store import remembered
@@ -101,8 +102,25 @@ class WorkerCalls:
         made = self.made.get(id(scope.parent)) if scope.parent is not None else None
         if scope.kind not in ("function", "lambda") or not self.is_new(scope, made):
             return
-        for site in _calls_inside(scope, self.program):
-            self._call(*site)
+        for call, where in _calls_inside(scope, self.program):
+            if not self._is_left_out(call, where):
+                self._call(call, where)
+
+    def _is_left_out(self, call: ast.Call, scope: Scope) -> bool:
+        """Whether a call stands under `if self.train:`, where the constructor call in hand passes `train=False`."""
+        return any(self._passed(c.test, scope) is (not c.holds) for c in conditions(call, scope))
+
+    def _passed(self, test: ast.expr, scope: Scope) -> object:
+        """How a test of an attribute comes out that the constructor call in hand passes; None where it is not known."""
+        match test:
+            case ast.UnaryOp(op=ast.Not(), operand=inner):
+                known = self._passed(inner, scope)
+                return None if known is None else not known
+            case ast.Attribute(attr=attr) if scope.method_class is not None and scope.is_self(test.value):
+                given = self._given(scope.method_class, attr)
+                value = self.program.literal(given.node, given.scope) if given is not None else None
+                return value if isinstance(value, bool) else None
+        return None
 
     def _call(self, call: ast.Call, scope: Scope) -> None:
         name = self.program.qualified(call.func, scope)

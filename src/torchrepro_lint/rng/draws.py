@@ -195,7 +195,7 @@ def _loader_draw(site: Call) -> Draw | None:
 def seeder_of(program: Program, name: str | None, call: ast.Call, scope: Scope) -> Seeder | None:
     """The seeding that a call of the external function `name`, or of a method of an unknown object, does, whatever its
     seed."""
-    row = _seeders().get(name) if name is not None else _seeder_method(call)
+    row = _seeders().get(name) if name is not None else _seeder_method(call, scope, program)
     if row is None:
         return None
     site = Call(call, scope, name or "", program)
@@ -219,9 +219,26 @@ def _is_off(row: Mapping[str, Any], value: ast.expr) -> bool:
     return isinstance(value, ast.Constant) and any(value.value is switch for switch in row["off"])
 
 
-def _seeder_method(call: ast.Call) -> Mapping[str, Any] | None:
+def _seeder_method(call: ast.Call, scope: Scope, program: Program) -> Mapping[str, Any] | None:
     function = call.func
-    return catalogue.names("rng", "seeder_methods").get(function.attr) if isinstance(function, ast.Attribute) else None
+    row = seeder_methods().get(function.attr) if isinstance(function, ast.Attribute) else None
+    if row is None or "made_by" not in row or is_made_by(row, function.value, scope, program):  # type: ignore[attr-defined]
+        return row
+    return None
+
+
+@cache
+def seeder_methods() -> Mapping[str, Mapping[str, Any]]:
+    """Name -> row, of the methods of objects from outside the project that seed."""
+    return catalogue.names("rng", "seeder_methods")
+
+
+def is_made_by(row: Mapping[str, Any], expr: ast.expr, scope: Scope, program: Program) -> bool:
+    """Whether an expression is an object of one of the classes that have the methods of a row."""
+    if program.project.text.mentioning(row["made_by"][0].partition(".")[0]) == []:
+        return False
+    made = program.origins(expr, scope)
+    return bool(made) and all(isinstance(o, Result) and o.callee in row["made_by"] for o in made)
 
 
 def _none(row: Mapping[str, Any], *, absent: bool) -> str:

@@ -43,11 +43,12 @@ def _usual(facts: ModuleFacts, program: Program) -> int:
     for files in ({own}, speaking & project.reachable(own)):
         counts = Counter(number for path in _first(files) for number in _spoken(path, program).numbers)
         if counts:
-            return counts.most_common(1)[0][0]  # of equals the first
+            return _most_usual(counts, project.seed)
     for folder in own.parents:
         inside = _first({path for path in speaking if folder in path.parents})
         code = [path for path in inside if not _spoken(path, program).is_test]
-        choices = [Counter(found).most_common(1)[0][0] for path in code if (found := _spoken(path, program).numbers)]
+        spoken = [_spoken(path, program).numbers for path in code]
+        choices = [_most_usual(Counter(numbers), project.seed) for numbers in spoken if numbers]
         number, files_with_it = next(iter(Counter(choices).most_common(1)), (project.seed, 0))
         is_near = all(path.parent == own.parent for path in code)
         if 2 * files_with_it > len(choices) and (is_near or files_with_it > 1):
@@ -55,6 +56,12 @@ def _usual(facts: ModuleFacts, program: Program) -> int:
         if folder == project.root:
             break
     return project.seed
+
+
+def _most_usual(counts: Counter[int], default: int) -> int:
+    """Of equally usual numbers the one that would be taken anyway, else the first."""
+    number, times = counts.most_common(1)[0]
+    return default if counts[default] == times else number
 
 
 def _first(paths: set[Path]) -> list[Path]:

@@ -33,15 +33,19 @@ def is_for_looking(seeding: Seeding) -> bool:
     if seeding.trains or not seeding.loads_weights or not seeding.sampled:
         return False
     rows = catalogue.table("rng")["looked_at"]
-    if any(re.search("|".join(rows["measured"]), name, re.IGNORECASE) for name in seeding.reached):
-        return False
+    measured = (n for n in sorted(seeding.reached) if re.search("|".join(rows["measured"]), n, re.IGNORECASE))
+    if (told := next(measured, None)) is not None:
+        return not seeding.says(True, "that a program measures what it samples", told)
     folder = seeding.entry.facts.source.path.parent
     files = [facts for facts in seeding.visited if folder in facts.source.path.parents]
     called = {name for facts in files for name in facts.calls} & seeding.reached
     own = {function.name.rpartition(".")[2] for function in seeding.entered if function.facts in files}
-    is_shown = any(re.fullmatch("|".join(rows["shown"]), name) for name in (*called, *(f"own {name}" for name in own)))
     makes = any(not facts.packages.isdisjoint(rows["packages"]) for facts in seeding.visited)
-    return is_shown or makes or any(_is_picture(call) for call, _ in seeding.calls("save"))
+    if makes or any(_is_picture(call) for call, _ in seeding.calls("save")):
+        return True
+    names = (*sorted(called), *sorted(f"own {name}" for name in own))
+    told = next((name for name in names if re.fullmatch("|".join(rows["shown"]), name)), "")
+    return seeding.says(bool(told), "that a program only shows what it samples", told)
 
 
 def _is_picture(saving: ast.Call) -> bool:

@@ -23,7 +23,7 @@ from torchrepro_lint.project.entries import Entry
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.rng.draws import Seeder
 from torchrepro_lint.seeding.callees import EXITS, is_parameter
-from torchrepro_lint.seeding.run_by import IMPORTS, Run, handlers, wrappers
+from torchrepro_lint.seeding.run_by import IMPORTS, Run, handlers, started, wrappers
 from torchrepro_lint.seeding.seeding import Seeding, Step
 from torchrepro_lint.seeding.state import FRESH, State, by_default, either, joined, level_by_default, replayed, telling
 from torchrepro_lint.seeding.summaries import Notes, summaries
@@ -51,7 +51,7 @@ class _Interpreter:
     def __init__(self, entry: Entry, program: Program) -> None:
         self.program = program
         front = entry.facts.source.path.parent / "__init__.py"
-        self.found = Seeding(entry, program.project.disk(exists, str(front)))
+        self.found = Seeding(entry, program, program.project.disk(exists, str(front)))
         self.options = Options(program, self.found.files)
         self.effects = Effects(program, self.found, self.options)
         self._summaries = summaries(program)
@@ -71,6 +71,10 @@ class _Interpreter:
         state = self._module(entry.facts, FRESH)
         if entry.function is not None:
             state = self._function(entry.function, None, Frame(entry.facts.scope), state)
+        for function, made in started(entry.facts, self.program):
+            frame = Frame(entry.facts.scope)
+            state = self.effects.seed(Seeder(FAMILIES, made, entry.facts.scope, None, "constant"), state, frame)
+            state = self._function(function, None, frame, state)
         for facts in tuple(self.found.files):
             for function in handlers(facts, self.program):
                 self._function(function, None, Frame(facts.scope), state)

@@ -149,7 +149,9 @@ def _has_progress(expr: ast.expr, scope: Scope, program: Program, depth: int = 0
     """Whether a saved value is a dict, list or object with a field for the progress of training."""
     for origin in program.origins(expr, scope):
         match origin:
-            case Display(node=ast.Dict(keys=keys)):
+            case Display(node=ast.Dict(keys=keys, values=values), scope=made):
+                if any(isinstance(value, ast.Call) and _is_made_in_optim(value, made, program) for value in values):
+                    return True
                 names = [k.value for k in keys if isinstance(k, ast.Constant) and isinstance(k.value, str)]
             case Display(node=ast.DictComp(generators=[ast.comprehension(iter=items)]), scope=made):
                 names = [str(o.value) for o in _items(items, made, program) if isinstance(o, Constant)]
@@ -187,9 +189,19 @@ def _state_of(item: ast.expr) -> Iterator[str]:
 
 def _is_of_optimizer(call: ast.Call, scope: Scope, program: Program) -> bool:
     """Whether a call is of an optimizer's, scheduler's or scaler's method, or has its state as argument."""
+    if _is_made_in_optim(call, scope, program):
+        return True
     receiver = scope.facts.text(call.func.value) if isinstance(call.func, ast.Attribute) else ""
     says = re.search(_OPTIMIZER, scope.facts.text(call)) or re.search(_SHORT, receiver)
     return program.by_name(says is not None, "that something is an optimizer", scope, receiver)
+
+
+def _is_made_in_optim(call: ast.Call, scope: Scope, program: Program) -> bool:
+    """`optG.state_dict()` of something that torch.optim made."""
+    if not isinstance(call.func, ast.Attribute) or not call.func.attr.endswith("state_dict"):
+        return False
+    made = program.origins(call.func.value, scope)
+    return any(isinstance(o, Result) and str(o.callee).startswith("torch.optim.") for o in made)
 
 
 @remembered

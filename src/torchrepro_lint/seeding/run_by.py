@@ -15,6 +15,7 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope, last_name
 from torchrepro_lint.index.facts import dotted
 from torchrepro_lint.project.names import Variable
+from torchrepro_lint.rng.draws import is_made_by, seeder_methods
 
 Run: TypeAlias = "tuple[Scope, Scope | None]"
 """A function, and the class of the object that it is a method of."""
@@ -127,7 +128,8 @@ def may_run(name: str | None, written: str) -> bool:
     """Whether a call of the external `name`, which is `written` so, may be one of a framework that runs more. A loader,
     which draws as well, need not be told."""
     last = name.rpartition(".")[2] if name else written
-    return name in _FIRE or last in _TRAINED_BY or name in catalogue.names("frameworks", "hf_trainers")
+    is_run = name is None and written in seeder_methods()
+    return is_run or name in _FIRE or last in _TRAINED_BY or name in catalogue.names("frameworks", "hf_trainers")
 
 
 def run_by(name: str | None, call: ast.Call, scope: Scope, program: Program) -> Iterator[Run]:
@@ -135,6 +137,8 @@ def run_by(name: str | None, call: ast.Call, scope: Scope, program: Program) -> 
     last = name.rpartition(".")[2] if name else last_name(call.func)
     if name in _FIRE:
         yield from _fired(call, scope, program)
+    elif name is None and last in seeder_methods():
+        yield from _experiments(call, scope, program)
     elif last in _TRAINED_BY:
         for value in (*call.args, *(k.value for k in call.keywords)):
             for owner in _classes(value, scope, program):
@@ -151,6 +155,29 @@ def run_by(name: str | None, call: ast.Call, scope: Scope, program: Program) -> 
             if keyword.arg in _OF_TRAINER:
                 for owner in _classes(keyword.value, scope, program):
                     yield from _methods(owner, (_OF_TRAINER[keyword.arg],), program)
+
+
+def started(facts: ModuleFacts, program: Program) -> Iterator[tuple[Scope, ast.Call]]:
+    """The functions that a file runs as soon as it defines them, `@ex.automain`, each with the call that made `ex`."""
+    for row in (row for row in catalogue.table("rng")["seeder_methods"] if "starts" in row):
+        for function, by in decorated_in(facts):
+            for name, _, decorator in (written.rpartition(".") for written in by):
+                made = facts.scope.bindings[name][-1].value if name in facts.scope.bindings else None
+                is_made = isinstance(made, ast.Call) and program.callee(made, facts.scope) in row["made_by"]
+                if decorator in row["starts"] and is_made:
+                    yield function, made  # type: ignore[misc]
+
+
+def _experiments(call: ast.Call, scope: Scope, program: Program) -> Iterator[Run]:
+    """`ex.run()` runs what is decorated with `@ex.main` in the file that makes `ex`."""
+    row = seeder_methods()[last_name(call.func)]
+    if "runs" not in row or not isinstance(call.func, ast.Attribute):
+        return
+    if is_made_by(row, call.func.value, scope, program):
+        for origin in program.origins(call.func.value, scope):
+            for function, by in decorated_in(origin.scope.facts) if isinstance(origin, Result) else ():
+                if any(written.rpartition(".")[2] in row["runs"] for written in by):
+                    yield function, None
 
 
 def _fired(call: ast.Call, scope: Scope, program: Program) -> Iterator[Run]:

@@ -9,11 +9,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.rng.draws import Draw, Seeder
 
 if TYPE_CHECKING:
+    from torchrepro_lint.dataflow.program import Program
     from torchrepro_lint.project.entries import Entry
 
 UNSEEDED, MAYBE, SEEDED = 0, 1, 2
@@ -92,6 +95,7 @@ class Seeding:
     """What the walk of one entry found. Nothing is claimed where it was given up (`complete` is False)."""
 
     entry: Entry
+    program: Program
     in_package: bool = False  # the file that starts it
     unseeded: dict[str, Witness] = field(default_factory=dict)
     maybe: dict[str, Witness] = field(default_factory=dict)
@@ -124,11 +128,21 @@ class Seeding:
         """Whether gradients are computed anywhere on the path, or in a function of the name of one that is called."""
         if "LightningCLI" in self.reached or ("train" in self.reached and self.reached & _TRAINERS):
             return True
+        if any(self._is_by_library(call, scope) for call, scope in self.calls("train")):
+            return True
         if "eval" in self.reached and (self.loads_weights or self._is_pretrained) and not self._updates:
             return False  # it looks at the gradients of predictions
         return any(n in self.reached for n in TRAINS) or any(
             self.runs(call, scope) for facts in self.visited for n in TRAINS for call, scope in facts.calls.get(n, ())
         )
+
+    def _is_by_library(self, call: ast.Call, scope: Scope) -> bool:
+        """`trainer.train(...)` of a library's `SupervisedTrainer`, whose gradients are computed out of sight."""
+        held = call.func.value if isinstance(call.func, ast.Attribute) else None
+        made = self.program.origins(held, scope) if held is not None else []
+        names = [o.callee for o in made if isinstance(o, Result) and isinstance(o.callee, str)]
+        told = next((name for name in names if _is_trainer(name)), "")
+        return self.says(bool(told), "that a library trains", told)
 
     @property
     def _is_pretrained(self) -> bool:
@@ -215,7 +229,12 @@ class Seeding:
         if self.reached & ((_EARNEST | _TRAINERS) - _OF_MEASURING) or not self.reached & _CLOCKS:
             return False
         names = (self.entry.facts.source.path.stem, *(f.name.rpartition(".")[2] for f in self.entered))
-        return any(re.search(_MEASURES, name) for name in names)
+        told = next((name for name in sorted(names) if re.search(_MEASURES, name)), "")
+        return self.says(bool(told), "that a program measures time", told)
+
+    def says(self, found: bool, what: str, name: str) -> bool:
+        """Whether a name says `what` of the program, which is counted."""
+        return self.program.by_name(found, what, self.entry.facts.scope, name)
 
     def missing(self, family: str) -> tuple[Witness, bool] | None:
         """The first draw that no seed dominates, and whether that is certain; None when there is none."""
@@ -264,6 +283,11 @@ class Seeding:
         if self.loads_weights and "sample" in self.kinds.get("torch", ()):
             return bool(kinds & {"sample", "order"}) and (family == "torch" or self._is_sure(family))
         return family != "torch" and "order" in kinds
+
+
+def _is_trainer(name: str) -> bool:
+    package, last = name.partition(".")[0], name.rpartition(".")[2]
+    return last.endswith("Trainer") and package not in catalogue.table("callables")["transparent"]["packages"]
 
 
 def _is_in_loop(node: ast.AST, facts: ModuleFacts) -> bool:

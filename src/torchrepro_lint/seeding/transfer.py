@@ -17,7 +17,7 @@ from torchrepro_lint.dataflow.reaching_definitions import reads
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.project.versions import may_be
 from torchrepro_lint.rng import FAMILIES, states
-from torchrepro_lint.rng.draws import Draw, Seeder, draw_of, is_seeder, seeder_of
+from torchrepro_lint.rng.draws import Draw, Seeder, draw_of, is_seeder, seeder_methods, seeder_of
 from torchrepro_lint.rng.generators import is_own
 from torchrepro_lint.rng.predicates import training_mode
 from torchrepro_lint.seeding.discarded import is_never_read, is_only_looked_at
@@ -276,7 +276,7 @@ def may_seed(program: Program, name: str | None, written: str) -> bool:
     """Whether a call of the external `name`, which is `written` so, may be one that `seeds`."""
     if name in states.TAKEN or name in program.project.seed_functions:
         return True
-    return is_seeder(name) or _sounds_like_a_seed(name, written)
+    return is_seeder(name) or _sounds_like_a_seed(name, written) or (name is None and written in seeder_methods())
 
 
 def kind_of(draw: Draw, program: Program) -> str:
