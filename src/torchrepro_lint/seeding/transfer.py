@@ -19,6 +19,7 @@ from torchrepro_lint.project.versions import may_be
 from torchrepro_lint.rng import FAMILIES, states
 from torchrepro_lint.rng.draws import Draw, Seeder, draw_of, is_seeder, seeder_of
 from torchrepro_lint.rng.generators import is_own
+from torchrepro_lint.rng.labels import is_label
 from torchrepro_lint.rng.predicates import training_mode
 from torchrepro_lint.seeding.discarded import is_never_read, is_only_looked_at
 from torchrepro_lint.seeding.seeding import MAYBE, SEEDED, UNSEEDED, Late, Seeding, SeedMet, Step, Witness
@@ -113,7 +114,7 @@ class Effects:
             return self.seed(seeder, state, frame)
         draw = draw_of(self.program, name, call, scope)
         if draw is not None:
-            return self._draw(draw, state, frame)
+            return state if is_label(draw, self.program) else self._draw(draw, state, frame)
         if _may_seed(self.program, name, call, scope):
             self._meet(call, scope, None, SEEDED)
             return seeded(state)
