@@ -566,3 +566,19 @@ def test_ranks_with_seeds_of_their_own_keep_them(seed: str, is_safe: bool, tmp_p
     text = RANKS.format(seed=seed)
     assert ("generator" in fixed(tmp_path, "TRP201", text)) is is_safe
     assert "generator" in fixed(tmp_path, "TRP201", text, unsafe=True)
+
+
+def test_a_worker_is_not_given_a_seed_that_nobody_chose(tmp_path: Path) -> None:
+    """The copies that several workers hold begin alike each time; what PyTorch gives the workers may not."""
+    text = (
+        HEAD + "import numpy as np\nclass Noisy(Dataset):\n    def __init__(self):\n"
+        "        self.rng = np.random.RandomState(42)\n    def __getitem__(self, i):\n        return self.rng.normal()\n"
+        "loader = DataLoader(Noisy(), shuffle=False, num_workers=4)\n"
+    )
+    assert fixed(tmp_path, "TRP202", text) == text
+    assert "worker_init_fn=seed_rng" in fixed(tmp_path, "TRP202", text, unsafe=True)
+
+
+def test_what_trains_nothing_may_ask_for_another_seed(tmp_path: Path) -> None:
+    text = "import random\nrandom.seed()\nplay(random.randint(0, 9))\n"
+    assert fixed(tmp_path, "TRP102", text) == text

@@ -317,6 +317,45 @@ def test_it_is_written_where_an_expert_would(text: str, wanted: str, tmp_path: P
     assert wanted in fixed(tmp_path, text)
 
 
+LAUNCHED = """\
+import argparse
+import os
+import random
+
+import numpy as np
+import torch
+
+
+def join(args):
+    if "WORLD_SIZE" not in os.environ{or_seed}:
+        return False
+    torch.manual_seed(args.seed)
+    torch.distributed.init_process_group("nccl")
+    return True
+
+
+def main(args):
+    join(args)
+    model = torch.nn.Linear(4, 4)
+    views = random.sample(range(9), 9)
+    model(torch.tensor(np.random.permutation(views)[:4]).float()).sum().backward()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seed", type=int, default=42)
+    args = parser.parse_args()
+    main(args)
+"""
+
+
+def test_a_seed_that_a_launcher_decides_on_is_not_enough(tmp_path: Path) -> None:
+    """What stands below it would be left out where the program runs without one."""
+    after = fixed(tmp_path, LAUNCHED.format(or_seed=""))
+    assert "args = parser.parse_args()\n    random.seed(args.seed)\n" in after
+    assert after.count("torch.manual_seed(args.seed)") == 2
+
+
 CONFIGURED = """\
 {imports}
 import torch

@@ -18,7 +18,7 @@ from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reachability import reached_by_default
 from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index import Scope
 from torchrepro_lint.model import Edit
 from torchrepro_lint.project.unknown import UNKNOWN
 from torchrepro_lint.rng.entropy import Entropy
@@ -27,6 +27,7 @@ from torchrepro_lint.rng.seed_options import SEED_NAME
 from torchrepro_lint.rng.usual_seed import usual_seed
 from torchrepro_lint.syntax import Import, import_name, replace
 
+_COMPUTES = frozenset({"torch", "numpy", "lightning", "pytorch_lightning", "transformers", "accelerate"})
 NONE_IS_RANDOM = {"numpy.random.seed": "seed", "random.seed": "a", "cupy.random.seed": "seed"}
 
 
@@ -45,8 +46,8 @@ def without_seed(module: Module, program: Program) -> Iterator[Draft]:
             edits = (replace(call.facts, seed.node, text),) if is_written else ()
         elif not call.node.args and not call.node.keywords:
             edits = (first_argument(call.facts, call.node, text),)
-        if not _has_tensors(call.facts, program):
-            edits = ()  # whatever it plays or makes up, it trains nothing
+        if call.facts.packages.isdisjoint(_COMPUTES):
+            edits = ()  # whatever it plays or chooses, it trains nothing
         in_worker = is_worker_init(call.scope, program)
         unsafe = not (in_worker or runs_once(program, call.node, call.scope))
         often = not in_worker and runs_often(program, call.node, call.scope)
@@ -54,12 +55,6 @@ def without_seed(module: Module, program: Program) -> Iterator[Draft]:
         draft = Draft(call.node, {"call": call.written}, "none", edits=edits, unsafe=unsafe)
         given = seed if isinstance(seed, Site) else None
         yield placed(draft, given, program, str(program.project.seed), is_none)
-
-
-def _has_tensors(facts: ModuleFacts, program: Program) -> bool:
-    """Whether a file, or one that it imports, uses PyTorch."""
-    near = (program.load(str(path)) for path in program.project.reachable(facts.source.path))
-    return "torch" in facts.packages or any(other is not None and "torch" in other.packages for other in near)
 
 
 def drawn_by_default(module: Module, program: Program) -> Iterator[Draft]:
