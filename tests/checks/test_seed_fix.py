@@ -259,6 +259,34 @@ PLACES = {
         "    model(d).sum().backward()\n",
         "if __name__ == '__main__':\n    random.seed(0)\n    torch.manual_seed(0)\n    size = 4\n",
     ),
+    "above constants with a comment of others": (
+        "import torch\n\nif __name__ == '__main__':\n    names = ['a']\n    # names = ['b']\n    for name in names:\n"
+        "        torch.nn.Linear(4, 1)(d).sum().backward()\n",
+        "if __name__ == '__main__':\n    random.seed(0)\n    torch.manual_seed(0)\n    names = ['a']\n    # names",
+    ),
+    "above code that is commented out": (
+        "import torch\n\nif __name__ == '__main__':\n    # try_out()\n\n    # show()\n"
+        "    torch.nn.Linear(4, 1)(d).sum().backward()\n",
+        "if __name__ == '__main__':\n    random.seed(0)\n    torch.manual_seed(0)\n\n    # try_out()\n\n    # show()\n",
+    ),
+    "above code in quotes": (
+        "import torch\n\nif __name__ == '__main__':\n    \"\"\"\n    x = 1\n    \"\"\"\n"
+        "    torch.nn.Linear(4, 1)(d).sum().backward()\n",
+        "if __name__ == '__main__':\n    random.seed(0)\n    torch.manual_seed(0)\n    \"\"\"\n",
+    ),
+    "not between options": (
+        "import argparse\nimport multiprocessing as mp\nimport random\n\nimport torch\n\nif __name__ == '__main__':\n"
+        "    parser = argparse.ArgumentParser()\n"
+        "    parser.add_argument('--workers', type=int, default=mp.cpu_count() - 1)\n"
+        "    parser.add_argument('--seed', type=int, default=random.randint(0, 9))\n    args = parser.parse_args()\n"
+        "    torch.nn.Linear(4, 1)(d).sum().backward()\n",
+        "    args = parser.parse_args()\n    random.seed(args.seed)\n    torch.manual_seed(args.seed)\n",
+    ),
+    "below the text of a gallery": (
+        "import torch\n\n# %%\n# The model\n# ---------\n# We make a model.\nmodel = torch.nn.Linear(4, 1)\n"
+        "model(d).sum().backward()\n",
+        "# We make a model.\nrandom.seed(0)\ntorch.manual_seed(0)\nmodel = ",
+    ),
     "after a logger, the handler of a signal and an import that may fail": (
         "import signal\n\nimport torch\nfrom structlog import get_logger\n\n"
         "try:\n    import apex\nexcept ImportError:\n    raise ImportError('no apex')\n\n"

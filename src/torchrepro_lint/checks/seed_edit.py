@@ -32,10 +32,12 @@ from torchrepro_lint.seeding.unfollowed import uses_tensors
 from torchrepro_lint.syntax import (
     Import,
     also_imported,
+    below_header,
     import_from,
     import_module,
     indentation,
     insert_after,
+    insert_at,
     insert_before,
     is_below_import,
     stands_apart,
@@ -213,6 +215,8 @@ def _seeded(
         edits = (*edits, *with_default(switched, str(usual_seed(switched.facts, program)), program))
     if is_after:
         inserted = insert_after(facts, statement, *lines)
+    elif own is None and (line := below_header(facts, statement)) is not None:
+        inserted = insert_at(facts, line, statement, *lines, "")
     else:
         below_import = is_below_import(facts, statement)
         apart = below_import or stands_apart(facts, statement)
