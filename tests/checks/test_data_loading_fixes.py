@@ -582,3 +582,17 @@ def test_a_worker_is_not_given_a_seed_that_nobody_chose(tmp_path: Path) -> None:
 def test_what_trains_nothing_may_ask_for_another_seed(tmp_path: Path) -> None:
     text = "import random\nrandom.seed()\nplay(random.randint(0, 9))\n"
     assert fixed(tmp_path, "TRP102", text) == text
+
+
+@pytest.mark.parametrize(
+    ("seeds", "passed"),
+    [
+        ("def load(d, seed=None):\n", None),
+        ("def load(d):\n", "0"),
+        ("def load(d, args):\n    with timer():\n        torch.manual_seed(args.seed)\n", "args.seed"),
+    ],
+)
+def test_no_number_stands_in_for_the_seed_that_a_user_chooses(seeds: str, passed: str | None, tmp_path: Path) -> None:
+    text = HEAD + seeds + "    return DataLoader(d, shuffle=True)\nload(*unseen)\n"
+    after = fixed(tmp_path, "TRP201", text)
+    assert after == text if passed is None else f"manual_seed({passed})))" not in after and f"({passed}))" in after

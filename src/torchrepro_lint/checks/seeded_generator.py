@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.binding import named_parameters
 from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.enclosing import outermost_loop
 from torchrepro_lint.dataflow.execution_count import times
@@ -29,10 +30,12 @@ from torchrepro_lint.model import Edit
 from torchrepro_lint.project.entries import is_test
 from torchrepro_lint.project.versions import allowed_in
 from torchrepro_lint.rng.own_seed import generator_seed
+from torchrepro_lint.rng.seed_options import SEED_NAME
 from torchrepro_lint.syntax import import_name, insert_before, is_within_width, top_line, with_argument
 
 _PLAIN = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Return
 _KIND = re.compile(r"_?(?:data_?)?loader$", re.IGNORECASE)
+_CHOSEN = re.compile(r"\b(?:args|opts?|options|cfg|conf|config|hparams|params|flags)\.(?:\w+[._])*seed\b(?!\()", re.IGNORECASE)
 _DEFAULT_DEVICE = re.compile(rb"\bset_default_(?:device|tensor_type)\(")
 # What no PyTorch with generators for loaders can run, or understands: github.com/pytorch/pytorch/releases/tag/v0.4.0
 _BEFORE_0_5 = re.compile(rb"\bvolatile=True\b|\b\w*loss\w*\.data\[0\]")
@@ -63,6 +66,7 @@ def seeded_generator(call: Call, program: Program) -> GeneratorFix:
     generator = f"{made.text}().manual_seed({seed})"
     unsafe = exists == "some" or runs == "unknown" or _cuda_by_default(program) or _is_for_old_torch(program)
     unsafe = unsafe or differs_by_rank(call) or is_made_side_by_side(call)
+    unsafe = unsafe or (seed.isdecimal() and _is_seeded_by_option(call.scope.function, program))
     style = program.project.style
     inline = with_argument(facts, call.node, "generator", generator, style)
     is_apart = inline.text.startswith("(")  # what the call is part of is laid out anew
@@ -76,6 +80,17 @@ def seeded_generator(call: Call, program: Program) -> GeneratorFix:
     apart = [""] if loop is not None and top_line(facts, above) < above.lineno else []  # its comments are not ours
     before = insert_before(facts, above, f"{name} = {generator}", *apart, below_comments=loop is None)
     return GeneratorFix((before, named, *made.edits), unsafe)
+
+
+def _is_seeded_by_option(function: Scope, program: Program) -> bool:
+    """Whether a function, or what calls it, has a seed that a user chooses, which cannot be read where a number would
+    have to stand for it."""
+    if function.kind != "function":
+        return False
+    if any(SEED_NAME.fullmatch(name) for name in named_parameters(function)):
+        return True
+    files = {function.facts, *(scope.facts for _, scope in program.callers_of(function) or ())}
+    return any(_CHOSEN.search(facts.source.text) for facts in files)
 
 
 def _replaceable(call: Call, passed: object) -> bool:
