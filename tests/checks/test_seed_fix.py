@@ -33,7 +33,7 @@ def request(folder: Path, text: str) -> Request:
 
 def fixes(folder: Path, text: str) -> list[bool]:
     """Whether each finding of TRP101 has a fix that is safe."""
-    return [f.fix is not None for f in check(request(folder, text)).findings]
+    return [f.fix is not None and f.fix.safety == "safe" for f in check(request(folder, text)).findings]
 
 
 def fixed(folder: Path, text: str) -> str:
@@ -749,3 +749,33 @@ def test_what_imports_the_file_of_a_program_is_not_seeded_by_it(tmp_path: Path) 
     assert f"import torch\n\n{seeds.format('', 0)}" in fixed(tmp_path, REGISTERED)  # what is not known may draw
     (tmp_path / "other.py").write_text("import torch\nfrom train import walk\n\ntorch.manual_seed(1)\nprint(walk())\n")
     assert f'if __name__ == "__main__":\n    {seeds.format("    ", 1)}' in fixed(tmp_path, REGISTERED)
+
+
+VIEWED = """\
+import random
+
+from torch.utils.data import Dataset
+
+
+class Pairs(Dataset):
+    def __getitem__(self, index):
+        return random.random()
+
+
+if __name__ == "__main__":
+    pairs = Pairs()
+    for i in range(3):
+        print(pairs[i]){more}
+"""
+
+
+@pytest.mark.parametrize(("more", "fixed"), [("", False), ("\n    save(pairs[0])", True)])
+def test_a_module_that_is_tried_out_under_its_guard_needs_no_seed(more: str, fixed: bool, tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text("from train import Pairs\n")
+    assert any(fixes(tmp_path, VIEWED.format(more=more))) is fixed
+
+
+def test_a_program_of_another_framework_needs_more_than_numpy_seeds(tmp_path: Path) -> None:
+    text = "import numpy as np\nimport tensorflow as tf\ntf.Session().run(f(np.random.permutation(9)))\n"
+    after = fixed(tmp_path, text)
+    assert after == text

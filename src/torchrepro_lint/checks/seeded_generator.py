@@ -36,6 +36,7 @@ from torchrepro_lint.syntax import import_name, insert_before, is_within_width, 
 _PLAIN = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Return
 _KIND = re.compile(r"_?(?:data_?)?loader$", re.IGNORECASE)
 _CHOSEN = re.compile(r"\b(?:args|opts?|options|cfg|conf|config|hparams|params|flags)\.(?:\w+[._])*seed\b(?!\()", re.IGNORECASE)
+_RUNS = re.compile(r"(?:main|run|train|fit|test|eval|validate|save)(?:_|$)")
 _DEFAULT_DEVICE = re.compile(rb"\bset_default_(?:device|tensor_type)\(")
 # What no PyTorch with generators for loaders can run, or understands: github.com/pytorch/pytorch/releases/tag/v0.4.0
 _BEFORE_0_5 = re.compile(rb"\bvolatile=True\b|\b\w*loss\w*\.data\[0\]")
@@ -66,6 +67,7 @@ def seeded_generator(call: Call, program: Program) -> GeneratorFix:
     generator = f"{made.text}().manual_seed({seed})"
     unsafe = exists == "some" or runs == "unknown" or _cuda_by_default(program) or _is_for_old_torch(program)
     unsafe = unsafe or differs_by_rank(call) or is_made_side_by_side(call)
+    unsafe = unsafe or _is_tried_out(call)
     unsafe = unsafe or (seed.isdecimal() and _is_seeded_by_option(call.scope.function, program))
     style = program.project.style
     inline = with_argument(facts, call.node, "generator", generator, style)
@@ -91,6 +93,15 @@ def _is_seeded_by_option(function: Scope, program: Program) -> bool:
         return True
     files = {function.facts, *(scope.facts for _, scope in program.callers_of(function) or ())}
     return any(_CHOSEN.search(facts.source.text) for facts in files)
+
+
+def _is_tried_out(call: Call) -> bool:
+    """Whether this is how a module that others import is tried out, under its own guard, where nothing is trained."""
+    facts, program = call.facts, call.program
+    if facts.guard is None or facts.guard not in facts.ancestors(call.node) or "backward" in facts.calls:
+        return False
+    runs = {last_name(n.func) for n in ast.walk(facts.guard) if isinstance(n, ast.Call)}
+    return not any(map(_RUNS.match, runs)) and bool(program.project.users([facts.source.path]))
 
 
 def _replaceable(call: Call, passed: object) -> bool:

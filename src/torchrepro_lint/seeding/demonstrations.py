@@ -8,7 +8,9 @@ import ast
 import re
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.seeding.seeding import Seeding
+from torchrepro_lint.seeding.unfollowed import uses_tensors
 
 
 def is_demonstration(seeding: Seeding) -> bool:
@@ -42,6 +44,21 @@ def is_for_looking(seeding: Seeding) -> bool:
     is_shown = any(re.fullmatch("|".join(rows["shown"]), name) for name in (*called, *(f"own {name}" for name in own)))
     makes = any(not facts.packages.isdisjoint(rows["packages"]) for facts in seeding.visited)
     return is_shown or makes or any(_is_picture(call) for call, _ in seeding.calls("save"))
+
+
+def is_trial(seeding: Seeding, program: Program) -> bool:
+    """Whether a module of the project is tried out under its own guard: nothing is trained there, measured or saved."""
+    facts = seeding.entry.facts
+    if not seeding.entry.is_guarded or seeding.trains or not program.project.users([facts.source.path]):
+        return False
+    measured = re.compile("|".join(catalogue.table("rng")["looked_at"]["measured"]), re.IGNORECASE)
+    return "save" not in seeding.reached and not any(map(measured.search, seeding.reached))
+
+
+def is_elsewhere(seeding: Seeding) -> bool:
+    """Whether a program without PyTorch draws for another framework, or for a service, which its seeds do not reach."""
+    others = frozenset(catalogue.table("frameworks")["elsewhere"]["packages"])
+    return not uses_tensors(seeding) and any(not facts.packages.isdisjoint(others) for facts in seeding.visited)
 
 
 def _is_picture(saving: ast.Call) -> bool:
