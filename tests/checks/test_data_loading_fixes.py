@@ -572,7 +572,8 @@ def test_a_worker_is_not_given_a_seed_that_nobody_chose(tmp_path: Path) -> None:
     """The copies that several workers hold begin alike each time; what PyTorch gives the workers may not."""
     text = (
         HEAD + "import numpy as np\nclass Noisy(Dataset):\n    def __init__(self):\n"
-        "        self.rng = np.random.RandomState(42)\n    def __getitem__(self, i):\n        return self.rng.normal()\n"
+        "        self.rng = np.random.RandomState(42)\n"
+        "    def __getitem__(self, i):\n        return self.rng.normal()\n"
         "loader = DataLoader(Noisy(), shuffle=False, num_workers=4)\n"
     )
     assert fixed(tmp_path, "TRP202", text) == text

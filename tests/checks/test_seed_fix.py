@@ -270,9 +270,9 @@ PLACES = {
         "if __name__ == '__main__':\n    random.seed(0)\n    torch.manual_seed(0)\n\n    # try_out()\n\n    # show()\n",
     ),
     "above code in quotes": (
-        "import torch\n\nif __name__ == '__main__':\n    \"\"\"\n    x = 1\n    \"\"\"\n"
+        'import torch\n\nif __name__ == \'__main__\':\n    """\n    x = 1\n    """\n'
         "    torch.nn.Linear(4, 1)(d).sum().backward()\n",
-        "if __name__ == '__main__':\n    random.seed(0)\n    torch.manual_seed(0)\n    \"\"\"\n",
+        'if __name__ == \'__main__\':\n    random.seed(0)\n    torch.manual_seed(0)\n    """\n',
     ),
     "not between options": (
         "import argparse\nimport multiprocessing as mp\nimport random\n\nimport torch\n\nif __name__ == '__main__':\n"
@@ -754,7 +754,8 @@ def test_what_imports_the_file_of_a_program_is_not_seeded_by_it(tmp_path: Path) 
 VIEWED = """\
 import random
 
-from torch.utils.data import Dataset
+import torch
+from torch.utils.data import DataLoader, Dataset
 
 
 class Pairs(Dataset):
@@ -763,16 +764,16 @@ class Pairs(Dataset):
 
 
 if __name__ == "__main__":
-    pairs = Pairs()
-    for i in range(3):
-        print(pairs[i]){more}
+    for batch in DataLoader(Pairs(), batch_size=4, shuffle=True):
+        print(batch)
+        {more}
 """
 
 
-@pytest.mark.parametrize(("more", "fixed"), [("", False), ("\n    save(pairs[0])", True)])
+@pytest.mark.parametrize(("more", "fixed"), [("print()", False), ("torch.save(batch, 'b.pt')", True)])
 def test_a_module_that_is_tried_out_under_its_guard_needs_no_seed(more: str, fixed: bool, tmp_path: Path) -> None:
     (tmp_path / "main.py").write_text("from train import Pairs\n")
-    assert any(fixes(tmp_path, VIEWED.format(more=more))) is fixed
+    assert fixes(tmp_path, VIEWED.format(more=more)) == [fixed]
 
 
 def test_a_program_of_another_framework_needs_more_than_numpy_seeds(tmp_path: Path) -> None:

@@ -35,7 +35,9 @@ from torchrepro_lint.syntax import import_name, insert_before, is_within_width, 
 
 _PLAIN = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Return
 _KIND = re.compile(r"_?(?:data_?)?loader$", re.IGNORECASE)
-_CHOSEN = re.compile(r"\b(?:args|opts?|options|cfg|conf|config|hparams|params|flags)\.(?:\w+[._])*seed\b(?!\()", re.IGNORECASE)
+_CHOSEN = re.compile(
+    r"\b(?:args|opts?|options|cfg|conf|config|hparams|params|flags)\.(?:\w+[._])*seed\b(?!\()", re.IGNORECASE
+)
 _RUNS = re.compile(r"(?:main|run|train|fit|test|eval|validate|save)(?:_|$)")
 _DEFAULT_DEVICE = re.compile(rb"\bset_default_(?:device|tensor_type)\(")
 # What no PyTorch with generators for loaders can run, or understands: github.com/pytorch/pytorch/releases/tag/v0.4.0

@@ -129,7 +129,8 @@ def indentation(facts: ModuleFacts) -> str:
 def top_line(facts: ModuleFacts, statement: ast.stmt) -> int:
     """The first line of a statement with its decorators and the comments right above it.
 
-    A comment that heads the file or marks a cell belongs to nothing, nor does the text of a gallery, and no cell of a notebook reaches into another.
+    A comment that heads the file or marks a cell belongs to nothing, nor does the text of a gallery, and no cell of a
+    notebook reaches into another.
     """
     anchor: ast.expr | ast.stmt = (getattr(statement, "decorator_list", None) or [statement])[0]
     source, first = facts.source, anchor.lineno
