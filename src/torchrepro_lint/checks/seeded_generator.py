@@ -27,7 +27,7 @@ from torchrepro_lint.loading.same_order import (
     number_beside,
 )
 from torchrepro_lint.model import Edit
-from torchrepro_lint.project.entries import is_test
+from torchrepro_lint.project.entries import is_test, is_tried_out
 from torchrepro_lint.project.versions import allowed_in
 from torchrepro_lint.rng.own_seed import generator_seed
 from torchrepro_lint.rng.seed_options import SEED_NAME
@@ -38,7 +38,6 @@ _KIND = re.compile(r"_?(?:data_?)?loader$", re.IGNORECASE)
 _CHOSEN = re.compile(
     r"\b(?:args|opts?|options|cfg|conf|config|hparams|params|flags)\.(?:\w+[._])*seed\b(?!\()", re.IGNORECASE
 )
-_RUNS = re.compile(r"(?:main|run|train|fit|test|eval|validate|save)(?:_|$)")
 _DEFAULT_DEVICE = re.compile(rb"\bset_default_(?:device|tensor_type)\(")
 # What no PyTorch with generators for loaders can run, or understands: github.com/pytorch/pytorch/releases/tag/v0.4.0
 _BEFORE_0_5 = re.compile(rb"\bvolatile=True\b|\b\w*loss\w*\.data\[0\]")
@@ -100,10 +99,8 @@ def _is_seeded_by_option(function: Scope, program: Program) -> bool:
 def _is_tried_out(call: Call) -> bool:
     """Whether this is how a module that others import is tried out, under its own guard, where nothing is trained."""
     facts, program = call.facts, call.program
-    if facts.guard is None or facts.guard not in facts.ancestors(call.node) or "backward" in facts.calls:
-        return False
-    runs = {last_name(n.func) for n in ast.walk(facts.guard) if isinstance(n, ast.Call)}
-    return not any(map(_RUNS.match, runs)) and bool(program.project.users([facts.source.path]))
+    in_guard = facts.guard is not None and facts.guard in facts.ancestors(call.node)
+    return in_guard and "backward" not in facts.calls and is_tried_out(facts, program.project)
 
 
 def _replaceable(call: Call, passed: object) -> bool:

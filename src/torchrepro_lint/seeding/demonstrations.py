@@ -9,6 +9,7 @@ import re
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.project.entries import is_tried_out
 from torchrepro_lint.seeding.seeding import Seeding
 from torchrepro_lint.seeding.unfollowed import uses_tensors
 
@@ -48,8 +49,8 @@ def is_for_looking(seeding: Seeding) -> bool:
 
 def is_trial(seeding: Seeding, program: Program) -> bool:
     """Whether a module of the project is tried out under its own guard: nothing is trained there, measured or saved."""
-    facts = seeding.entry.facts
-    if not seeding.entry.is_guarded or seeding.trains or not program.project.users([facts.source.path]):
+    entry = seeding.entry
+    if not entry.is_guarded or seeding.trains or not is_tried_out(entry.facts, program.project):
         return False
     measured = re.compile("|".join(catalogue.table("rng")["looked_at"]["measured"]), re.IGNORECASE)
     return "save" not in seeding.reached and not any(map(measured.search, seeding.reached))
