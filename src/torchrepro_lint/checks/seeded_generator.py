@@ -35,9 +35,6 @@ from torchrepro_lint.syntax import import_name, insert_before, is_within_width, 
 
 _PLAIN = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Return
 _KIND = re.compile(r"_?(?:data_?)?loader$", re.IGNORECASE)
-_CHOSEN = re.compile(
-    r"\b(?:args|opts?|options|cfg|conf|config|hparams|params|flags)\.(?:\w+[._])*seed\b(?!\()", re.IGNORECASE
-)
 _DEFAULT_DEVICE = re.compile(rb"\bset_default_(?:device|tensor_type)\(")
 # What no PyTorch with generators for loaders can run, or understands: github.com/pytorch/pytorch/releases/tag/v0.4.0
 _BEFORE_0_5 = re.compile(rb"\bvolatile=True\b|\b\w*loss\w*\.data\[0\]")
@@ -69,7 +66,7 @@ def seeded_generator(call: Call, program: Program) -> GeneratorFix:
     unsafe = exists == "some" or runs == "unknown" or _cuda_by_default(program) or _is_for_old_torch(program)
     unsafe = unsafe or differs_by_rank(call) or is_made_side_by_side(call)
     unsafe = unsafe or _is_tried_out(call)
-    unsafe = unsafe or (seed.isdecimal() and _is_seeded_by_option(call.scope.function, program))
+    unsafe = unsafe or (seed.isdecimal() and _is_given_a_seed(call.scope.function))
     style = program.project.style
     inline = with_argument(facts, call.node, "generator", generator, style)
     is_apart = inline.text.startswith("(")  # what the call is part of is laid out anew
@@ -85,15 +82,9 @@ def seeded_generator(call: Call, program: Program) -> GeneratorFix:
     return GeneratorFix((before, named, *made.edits), unsafe)
 
 
-def _is_seeded_by_option(function: Scope, program: Program) -> bool:
-    """Whether a function, or what calls it, has a seed that a user chooses, which cannot be read where a number would
-    have to stand for it."""
-    if function.kind != "function":
-        return False
-    if any(SEED_NAME.fullmatch(name) for name in named_parameters(function)):
-        return True
-    files = {function.facts, *(scope.facts for _, scope in program.callers_of(function) or ())}
-    return any(_CHOSEN.search(facts.source.text) for facts in files)
+def _is_given_a_seed(function: Scope) -> bool:
+    """Whether a function has a parameter for the seed, which may be none: a number would stand in for it."""
+    return function.kind == "function" and any(SEED_NAME.fullmatch(name) for name in named_parameters(function))
 
 
 def _is_tried_out(call: Call) -> bool:
