@@ -584,3 +584,34 @@ def test_ranks_with_seeds_of_their_own_keep_them(seed: str, is_safe: bool, tmp_p
     text = RANKS.format(seed=seed)
     assert ("generator" in fixed(tmp_path, "TRP201", text)) is is_safe
     assert "generator" in fixed(tmp_path, "TRP201", text, unsafe=True)
+
+
+def test_a_worker_is_not_given_a_seed_that_nobody_chose(tmp_path: Path) -> None:
+    """The copies that several workers hold begin alike each time; what PyTorch gives the workers may not."""
+    text = (
+        HEAD + "import numpy as np\nclass Noisy(Dataset):\n    def __init__(self):\n"
+        "        self.rng = np.random.RandomState(42)\n"
+        "    def __getitem__(self, i):\n        return self.rng.normal()\n"
+        "loader = DataLoader(Noisy(), shuffle=False, num_workers=4)\n"
+    )
+    assert fixed(tmp_path, "TRP202", text) == text
+    assert "worker_init_fn=seed_rng" in fixed(tmp_path, "TRP202", text, unsafe=True)
+
+
+def test_what_trains_nothing_may_ask_for_another_seed(tmp_path: Path) -> None:
+    text = "import random\nrandom.seed()\nplay(random.randint(0, 9))\n"
+    assert fixed(tmp_path, "TRP102", text) == text
+
+
+@pytest.mark.parametrize(
+    ("seeds", "passed"),
+    [
+        ("def load(d, seed=None):\n", None),
+        ("def load(d):\n", "0"),
+        ("def load(d, args):\n    with timer():\n        torch.manual_seed(args.seed)\n", "args.seed"),
+    ],
+)
+def test_no_number_stands_in_for_the_seed_that_a_function_is_given(seeds: str, passed: str | None, tmp_path: Path) -> None:
+    text = HEAD + seeds + "    return DataLoader(d, shuffle=True)\nload(*unseen)\n"
+    after = fixed(tmp_path, "TRP201", text)
+    assert after == text if passed is None else f"manual_seed({passed})))" not in after and f"({passed}))" in after

@@ -33,7 +33,7 @@ def request(folder: Path, text: str) -> Request:
 
 def fixes(folder: Path, text: str) -> list[bool]:
     """Whether each finding of TRP101 has a fix that is safe."""
-    return [f.fix is not None for f in check(request(folder, text)).findings]
+    return [f.fix is not None and f.fix.safety == "safe" for f in check(request(folder, text)).findings]
 
 
 def fixed(folder: Path, text: str) -> str:
@@ -259,6 +259,34 @@ PLACES = {
         "    model(d).sum().backward()\n",
         "if __name__ == '__main__':\n    random.seed(0)\n    torch.manual_seed(0)\n    size = 4\n",
     ),
+    "above constants with a comment of others": (
+        "import torch\n\nif __name__ == '__main__':\n    names = ['a']\n    # names = ['b']\n    for name in names:\n"
+        "        torch.nn.Linear(4, 1)(d).sum().backward()\n",
+        "if __name__ == '__main__':\n    random.seed(0)\n    torch.manual_seed(0)\n    names = ['a']\n    # names",
+    ),
+    "above code that is commented out": (
+        "import torch\n\nif __name__ == '__main__':\n    # try_out()\n\n    # show()\n"
+        "    torch.nn.Linear(4, 1)(d).sum().backward()\n",
+        "if __name__ == '__main__':\n    random.seed(0)\n    torch.manual_seed(0)\n\n    # try_out()\n\n    # show()\n",
+    ),
+    "above code in quotes": (
+        'import torch\n\nif __name__ == \'__main__\':\n    """\n    x = 1\n    """\n'
+        "    torch.nn.Linear(4, 1)(d).sum().backward()\n",
+        'if __name__ == \'__main__\':\n    random.seed(0)\n    torch.manual_seed(0)\n    """\n',
+    ),
+    "not between options": (
+        "import argparse\nimport multiprocessing as mp\nimport random\n\nimport torch\n\nif __name__ == '__main__':\n"
+        "    parser = argparse.ArgumentParser()\n"
+        "    parser.add_argument('--workers', type=int, default=mp.cpu_count() - 1)\n"
+        "    parser.add_argument('--seed', type=int, default=random.randint(0, 9))\n    args = parser.parse_args()\n"
+        "    torch.nn.Linear(4, 1)(d).sum().backward()\n",
+        "    args = parser.parse_args()\n    random.seed(0)\n    torch.manual_seed(0)\n",
+    ),
+    "below the text of a gallery": (
+        "import torch\n\n# %%\n# The model\n# ---------\n# We make a model.\nmodel = torch.nn.Linear(4, 1)\n"
+        "model(d).sum().backward()\n",
+        "# We make a model.\nrandom.seed(0)\ntorch.manual_seed(0)\nmodel = ",
+    ),
     "after a logger, the handler of a signal and an import that may fail": (
         "import signal\n\nimport torch\nfrom structlog import get_logger\n\n"
         "try:\n    import apex\nexcept ImportError:\n    raise ImportError('no apex')\n\n"
@@ -315,6 +343,45 @@ PLACES = {
 @pytest.mark.parametrize(("text", "wanted"), PLACES.values(), ids=PLACES)
 def test_it_is_written_where_an_expert_would(text: str, wanted: str, tmp_path: Path) -> None:
     assert wanted in fixed(tmp_path, text)
+
+
+LAUNCHED = """\
+import argparse
+import os
+import random
+
+import numpy as np
+import torch
+
+
+def join(args):
+    if "WORLD_SIZE" not in os.environ{or_seed}:
+        return False
+    torch.manual_seed(args.seed)
+    torch.distributed.init_process_group("nccl")
+    return True
+
+
+def main(args):
+    join(args)
+    model = torch.nn.Linear(4, 4)
+    views = random.sample(range(9), 9)
+    model(torch.tensor(np.random.permutation(views)[:4]).float()).sum().backward()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seed", type=int, default=42)
+    args = parser.parse_args()
+    main(args)
+"""
+
+
+def test_a_seed_that_a_launcher_decides_on_is_not_enough(tmp_path: Path) -> None:
+    """What stands below it would be left out where the program runs without one."""
+    after = fixed(tmp_path, LAUNCHED.format(or_seed=""))
+    assert "args = parser.parse_args()\n    random.seed(args.seed)\n" in after
+    assert after.count("torch.manual_seed(args.seed)") == 2
 
 
 CONFIGURED = """\
@@ -682,3 +749,34 @@ def test_what_imports_the_file_of_a_program_is_not_seeded_by_it(tmp_path: Path) 
     assert f"import torch\n\n{seeds.format('', 0)}" in fixed(tmp_path, REGISTERED)  # what is not known may draw
     (tmp_path / "other.py").write_text("import torch\nfrom train import walk\n\ntorch.manual_seed(1)\nprint(walk())\n")
     assert f'if __name__ == "__main__":\n    {seeds.format("    ", 1)}' in fixed(tmp_path, REGISTERED)
+
+
+VIEWED = """\
+import random
+
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+
+class Pairs(Dataset):
+    def __getitem__(self, index):
+        return random.random()
+
+
+if __name__ == "__main__":
+    for batch in DataLoader(Pairs(), batch_size=4, shuffle=True):
+        print(batch)
+        {more}
+"""
+
+
+@pytest.mark.parametrize(("more", "fixed"), [("print()", False), ("torch.save(batch, 'b.pt')", True)])
+def test_a_module_that_is_tried_out_under_its_guard_needs_no_seed(more: str, fixed: bool, tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text("from train import Pairs\n")
+    assert fixes(tmp_path, VIEWED.format(more=more)) == [fixed]
+
+
+def test_a_program_of_another_framework_needs_more_than_numpy_seeds(tmp_path: Path) -> None:
+    text = "import numpy as np\nimport tensorflow as tf\ntf.Session().run(f(np.random.permutation(9)))\n"
+    after = fixed(tmp_path, text)
+    assert after == text

@@ -21,9 +21,13 @@ from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import Scope
 from torchrepro_lint.model import Edit
 from torchrepro_lint.project.unknown import UNKNOWN
+from torchrepro_lint.rng.entropy import Entropy
 from torchrepro_lint.rng.predicates import about_seed
+from torchrepro_lint.rng.seed_options import SEED_NAME
+from torchrepro_lint.rng.usual_seed import usual_seed
 from torchrepro_lint.syntax import Import, import_name, replace
 
+_COMPUTES = frozenset({"torch", "numpy", "lightning", "pytorch_lightning", "transformers", "accelerate"})
 NONE_IS_RANDOM = {"numpy.random.seed": "seed", "random.seed": "a", "cupy.random.seed": "seed"}
 
 
@@ -42,6 +46,8 @@ def without_seed(module: Module, program: Program) -> Iterator[Draft]:
             edits = (replace(call.facts, seed.node, text),) if is_written else ()
         elif not call.node.args and not call.node.keywords:
             edits = (first_argument(call.facts, call.node, text),)
+        if call.facts.packages.isdisjoint(_COMPUTES):
+            edits = ()  # whatever it plays or chooses, it trains nothing
         in_worker = is_worker_init(call.scope, program)
         unsafe = not (in_worker or runs_once(program, call.node, call.scope))
         often = not in_worker and runs_often(program, call.node, call.scope)
@@ -49,6 +55,19 @@ def without_seed(module: Module, program: Program) -> Iterator[Draft]:
         draft = Draft(call.node, {"call": call.written}, "none", edits=edits, unsafe=unsafe)
         given = seed if isinstance(seed, Site) else None
         yield placed(draft, given, program, str(program.project.seed), is_none)
+
+
+def drawn_by_default(module: Module, program: Program) -> Iterator[Draft]:
+    """Options for the seed whose default is drawn anew in each run."""
+    entropy = Entropy(program)
+    for node, scope in module.facts.calls.get("add_argument", ()):
+        flags = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+        flag = next((f for f in flags if SEED_NAME.fullmatch(f.lstrip("-").replace("-", "_"))), None)
+        default = next((k.value for k in node.keywords if k.arg == "default"), None)
+        sources = entropy.sources(default, scope) if flag is not None and default is not None else ()
+        if sources and default is not None:
+            edits = (replace(module.facts, default, str(usual_seed(module.facts, program))),)
+            yield Draft(default, {"call": str(flag), "what": sources[0].what}, "option", edits=edits)
 
 
 def _counts(call: Call, program: Program) -> bool:

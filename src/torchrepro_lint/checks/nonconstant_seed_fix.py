@@ -68,6 +68,8 @@ def seed_edits(program: Program, value: ast.expr, source: Source, seedings: list
             if text == "0" and not whole and (rest := _added_to(facts, value)) is not None:
                 return (replace(facts, facts.parents[value], facts.text(rest)),)
             return (replace(facts, seeding.seed.node if whole else value, text), *imports)
+    if is_worker_init(source.scope, program):
+        return ()  # epochs would begin alike, and what PyTorch gave the worker knows no ranks
     if _is_stored_as_seed(facts, value, source.scope):
         return (replace(facts, value, str(usual_seed(facts, program))),)
     here = [s for s in seedings if s.seed.scope.facts is facts and _inside(facts, s.seed.node, s.call)]

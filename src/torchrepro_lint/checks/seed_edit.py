@@ -16,9 +16,13 @@ from torchrepro_lint.checks.own_seeder_call import own_seeder
 from torchrepro_lint.checks.seed_option import negative_option, option_that_is_off, with_default
 from torchrepro_lint.checks.worker_seeding import homes
 from torchrepro_lint.dataflow.abstract_values import Constant, is_configured
+from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.execution_count import times
+from torchrepro_lint.dataflow.options import outcome
+from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.own_seed import own_seed, parsed_above
+from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.seed_options import SEED_NAME, is_seed
 from torchrepro_lint.rng.usual_seed import usual_seed
 from torchrepro_lint.seeding.processes import RankSeed, in_pool, rank_seed, starts_processes
@@ -28,10 +32,12 @@ from torchrepro_lint.seeding.unfollowed import uses_tensors
 from torchrepro_lint.syntax import (
     Import,
     also_imported,
+    below_header,
     import_from,
     import_module,
     indentation,
     insert_after,
+    insert_at,
     insert_before,
     is_below_import,
     stands_apart,
@@ -88,7 +94,8 @@ def _runs_elsewhere(seeding: Seeding) -> bool:
 def _families(program: Program, seeding: Seeding, found: Unseeded, process: Scope | None) -> list[str]:
     """Those that are missing where the process seeds others; else all that it has."""
     missing = {f for f, w in found.draws.items() if w.process is process} or set(found.named)
-    if not any(m.level == SEEDED and m.process is process for m in seeding.met):
+    seeds = (m for m in seeding.met if m.level == SEEDED and m.process is process)
+    if all(_may_be_left_out(program, m) for m in seeds):
         missing |= {"python"} | ({"torch"} if uses_tensors(seeding) else set())
         missing |= {"numpy"} if _has_numpy(program, seeding) else set()
     return [family for family in SEED_CALLS if family in missing]
@@ -208,6 +215,8 @@ def _seeded(
         edits = (*edits, *with_default(switched, str(usual_seed(switched.facts, program)), program))
     if is_after:
         inserted = insert_after(facts, statement, *lines)
+    elif own is None and (line := below_header(facts, statement)) is not None:
+        inserted = insert_at(facts, line, statement, *lines, "")
     else:
         below_import = is_below_import(facts, statement)
         apart = below_import or stands_apart(facts, statement)
@@ -307,11 +316,23 @@ def _beside(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Edit, 
         function = met.scope.function
         is_near = met.scope.facts is seeding.entry.facts or _SEEDS.search(function.name) or _leads(function, found)
         is_sure = met.process is None and met.sure and met.level == SEEDED and met.number < first
+        is_sure = is_sure and not _may_be_left_out(program, met)
         if is_sure and is_near and not _is_for_own_draws(program, seeding, found, function):
             edits = _below(program, met, _families(program, seeding, found, None))
             if edits and times(program, met.scope) != "often":
                 return edits
     return ()
+
+
+def _may_be_left_out(program: Program, met: SeedMet) -> bool:
+    """Whether the function of a seed may return before it, whatever the seed: only under a launcher does it go on."""
+    return any(
+        isinstance(c.owner, ast.If)
+        and not about_seed(c.test)
+        and any(isinstance(n, ast.Return) for n in ast.walk(c.owner))
+        and outcome(c.test, met.scope, program) is Truth.UNKNOWN
+        for c in conditions(met.node, met.scope)
+    )
 
 
 def _below(program: Program, met: SeedMet, families: Sequence[str]) -> tuple[Edit, ...]:

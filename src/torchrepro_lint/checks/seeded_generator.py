@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.binding import named_parameters
 from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.enclosing import outermost_loop
 from torchrepro_lint.dataflow.execution_count import times
@@ -26,9 +27,10 @@ from torchrepro_lint.loading.same_order import (
     number_beside,
 )
 from torchrepro_lint.model import Edit
-from torchrepro_lint.project.entries import is_test
+from torchrepro_lint.project.entries import is_test, is_tried_out
 from torchrepro_lint.project.versions import allowed_in
 from torchrepro_lint.rng.own_seed import generator_seed
+from torchrepro_lint.rng.seed_options import SEED_NAME
 from torchrepro_lint.syntax import import_name, insert_before, is_within_width, top_line, with_argument
 
 _PLAIN = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Return
@@ -63,6 +65,8 @@ def seeded_generator(call: Call, program: Program) -> GeneratorFix:
     generator = f"{made.text}().manual_seed({seed})"
     unsafe = exists == "some" or runs == "unknown" or _cuda_by_default(program) or _is_for_old_torch(program)
     unsafe = unsafe or differs_by_rank(call) or is_made_side_by_side(call)
+    unsafe = unsafe or _is_tried_out(call)
+    unsafe = unsafe or (seed.isdecimal() and _is_given_a_seed(call.scope.function))
     style = program.project.style
     inline = with_argument(facts, call.node, "generator", generator, style)
     is_apart = inline.text.startswith("(")  # what the call is part of is laid out anew
@@ -76,6 +80,18 @@ def seeded_generator(call: Call, program: Program) -> GeneratorFix:
     apart = [""] if loop is not None and top_line(facts, above) < above.lineno else []  # its comments are not ours
     before = insert_before(facts, above, f"{name} = {generator}", *apart, below_comments=loop is None)
     return GeneratorFix((before, named, *made.edits), unsafe)
+
+
+def _is_given_a_seed(function: Scope) -> bool:
+    """Whether a function has a parameter for the seed, which may be none: a number would stand in for it."""
+    return function.kind == "function" and any(SEED_NAME.fullmatch(name) for name in named_parameters(function))
+
+
+def _is_tried_out(call: Call) -> bool:
+    """Whether this is how a module that others import is tried out, under its own guard, where nothing is trained."""
+    facts, program = call.facts, call.program
+    in_guard = facts.guard is not None and facts.guard in facts.ancestors(call.node)
+    return in_guard and "backward" not in facts.calls and is_tried_out(facts, program.project)
 
 
 def _replaceable(call: Call, passed: object) -> bool:

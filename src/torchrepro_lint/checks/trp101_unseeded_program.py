@@ -34,7 +34,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
 
 def _draft(program: Program, seeding: Seeding, found: Unseeded) -> Draft:
     from torchrepro_lint.checks.seed_edit import seed_edits
-    from torchrepro_lint.seeding.demonstrations import is_demonstration, is_for_looking
+    from torchrepro_lint.seeding.demonstrations import is_demonstration, is_elsewhere, is_for_looking, is_trial
 
     answers = is_demonstration(seeding)
     families = [f for f in FAMILIES if f in found.draws or f in found.named]
@@ -52,7 +52,7 @@ def _draft(program: Program, seeding: Seeding, found: Unseeded) -> Draft:
         properties={"families": families},
         related=tuple(_related(seeding, found)),
         edits=() if answers else seed_edits(program, seeding, found),
-        unsafe=is_for_looking(seeding),
+        unsafe=is_for_looking(seeding) or is_trial(seeding, program) or is_elsewhere(seeding),
     )
 
 

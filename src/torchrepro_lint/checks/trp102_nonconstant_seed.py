@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.checks.chosen_by_itself import reseeded, without_seed
+from torchrepro_lint.checks.chosen_by_itself import drawn_by_default, reseeded, without_seed
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.nonconstant_seed_fix import is_worker_init, seed_edits, tells_apart, whole_value
 from torchrepro_lint.dataflow.calls import Module
@@ -25,6 +25,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     yield from _from_sources(module, program)
     yield from without_seed(module, program)
     yield from reseeded(module, program)
+    yield from drawn_by_default(module, program)
 
 
 def _from_sources(module: Module, program: Program) -> Iterator[Draft]:

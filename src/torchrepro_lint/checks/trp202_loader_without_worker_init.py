@@ -16,7 +16,14 @@ from torchrepro_lint.dataflow.conditions import is_dead
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import ModuleFacts
-from torchrepro_lint.loading.loaders import argument, lacks_generator, lacks_worker_init, loader_calls, workers
+from torchrepro_lint.loading.loaders import (
+    argument,
+    is_single_worker,
+    lacks_generator,
+    lacks_worker_init,
+    loader_calls,
+    workers,
+)
 from torchrepro_lint.loading.worker_calls import WorkerDraw
 from torchrepro_lint.loading.worker_draws import WorkerDraws, worker_draws
 from torchrepro_lint.model import Certainty, Edit
@@ -51,11 +58,14 @@ def _draft(call: Call, draws: WorkerDraws, first: Call, program: Program) -> Dra
     values = {"call": call.written}
     held, own, numpy = draws.first("held"), draws.first("own"), draws.first("numpy")
     if held is not None:
+        if is_single_worker(call) and _is_in_order(call):
+            return None  # an evaluation that is given the same numbers each time
         values["generator"] = held.facts.text(held.node)
         edits = _renewed(call, first, held, draws)
         sure = held.is_per_item and draws.is_one_class
         certainty = Certainty.CERTAIN if sure else Certainty.LIKELY
-        return Draft(call.node, values, "held", certainty=certainty, related=_place(held), edits=edits)
+        unsafe = _is_in_order(call) and lacks_generator(call)  # whether torch is seeded decides what they draw then
+        return Draft(call.node, values, "held", certainty=certainty, related=_place(held), edits=edits, unsafe=unsafe)
     if own is not None:
         values["augmentation"] = own.facts.text(own.node)
         return Draft(call.node, values, "own", related=_place(own))

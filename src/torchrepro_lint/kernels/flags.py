@@ -105,8 +105,11 @@ class Switch:
         return len(later) > MAX_OTHERS
 
     def chosen(self, setting: Setting, here: bool) -> bool:
-        """Whether an option decides between this value and the other one, which the other arm of its test gives."""
+        """Whether an option decides between this value and the other one, which the other arm of its test gives, or
+        which stands where the test is not asked yet."""
         others = self._in_function.get((setting.scope.function, not here), [])[:MAX_OTHERS]
+        if any(_is_taken_back(other, setting) for other in others):
+            return True
         own = {c.test: c.holds for c in conditions(setting.node, setting.scope) if flag(c.test) is not None}
         return bool(own) and any(
             own.get(c.test, c.holds) is not c.holds for other in others for c in conditions(other.node, other.scope)
@@ -225,6 +228,16 @@ def reads_switch(facts: ModuleFacts, owner: str, name: str, program: Program) ->
         and program.qualified(node.value, facts.scope_of(node)) == owner
         for node in descendants(facts.tree)
     )
+
+
+def _is_taken_back(first: Setting, setting: Setting) -> bool:
+    """Whether a switch that is set in any case is set anew under a test of what the function is given."""
+    before = conditions(first.node, first.scope)
+    own = [c for c in conditions(setting.node, setting.scope) if c not in before]
+    calls = any(isinstance(n, ast.Call) for c in own for n in ast.walk(c.test))
+    parameters = {a.arg for a in ast.walk(setting.scope.function.node) if isinstance(a, ast.arg)}
+    read = {n.id for c in own for n in ast.walk(c.test) if isinstance(n, ast.Name)}
+    return first.place < setting.place and not calls and not parameters.isdisjoint(read)
 
 
 def _at_once(program: Program, first: Setting, second: Setting) -> bool:

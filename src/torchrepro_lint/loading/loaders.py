@@ -12,15 +12,17 @@ from typing import Any
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Constant, Parameter, Unknown
 from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow.enclosing import ancestors
 from torchrepro_lint.dataflow.options import outcome
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.elements import Certainty
-from torchrepro_lint.index import Scope
+from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.project.unknown import UNKNOWN, Opaque
 
+_NO_SUCH_ARGUMENT = frozenset({"TypeError", "Exception", "BaseException"})  # what a call with an unknown one raises
 _GLOBAL_GENERATORS = ("torch.default_generator", "torch._C.default_generator")
 
 
@@ -133,12 +135,27 @@ def lacks_generator(call: Call) -> bool:
     """Whether a loader or sampler surely draws from the global generator: it is passed none, None, or that one."""
     passed = argument(call, "generator")
     if passed is None:
-        return True
+        return not _makes_do_without(call)
     if passed is UNKNOWN:
         return False
     if call.program.qualified(passed.node, passed.scope) in _GLOBAL_GENERATORS:
         return True
     return _is_given(passed, call.program) is False
+
+
+def _makes_do_without(call: Call) -> bool:
+    """Whether a call is for a PyTorch that knows no generator here: what is tried first passes one."""
+    child: ast.AST = call.node
+    for holder in ancestors(call.node, call.scope):
+        if isinstance(holder, ast.Try) and isinstance(child, ast.ExceptHandler) and child.type is not None:
+            caught = {last_name(n) for n in ast.walk(child.type) if isinstance(n, ast.Name | ast.Attribute)}
+            tried = (n for s in holder.body for n in ast.walk(s) if isinstance(n, ast.Call))
+            return bool(caught & _NO_SUCH_ARGUMENT) and any(
+                last_name(n.func) == last_name(call.node.func) and any(k.arg == "generator" for k in n.keywords)
+                for n in tried
+            )
+        child = holder
+    return False
 
 
 def workers(call: Call) -> bool | None:
@@ -150,6 +167,12 @@ def workers(call: Call) -> bool | None:
     if number is UNKNOWN:
         return None
     return outcome(number.node, number.scope, call.program).certain
+
+
+def is_single_worker(call: Call) -> bool:
+    """Whether a loader has one worker process, which holds the only copy of its data set."""
+    number = argument(call, "num_workers")
+    return isinstance(number, Site) and call.program.literal(number.node, number.scope) == 1
 
 
 def lacks_worker_init(call: Call) -> bool:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 from typing import NamedTuple
 
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.project.disk import exists
 from torchrepro_lint.project.project import Project
 
+# What starts the work of a program, by its name.
+_STARTS = re.compile(r"_*(?:main|run|train|fit|test|eval|evaluate|validate|launch|experiment|save)(?:_|$)")
 _TESTING = ("unittest", "pytest")
 _HARMLESS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Pass)
 
@@ -48,6 +51,13 @@ def files_of_programs(facts: ModuleFacts, project: Project) -> set[Path]:
     loaded = {path: project.load(str(path)) for path in (own, *project.users([own]))}
     starts = [path for path, f in loaded.items() if f is not None and entries(f, project)]
     return {path for start in starts for path in project.reachable(start)}
+
+
+def is_tried_out(facts: ModuleFacts, project: Project) -> bool:
+    """Whether a module that others import shows under its own guard what it has, and starts nothing there."""
+    if facts.guard is None or not project.users([facts.source.path]):
+        return False
+    return not any(_STARTS.match(last_name(n.func)) for n in ast.walk(facts.guard) if isinstance(n, ast.Call))
 
 
 def is_test(facts: ModuleFacts) -> bool:

@@ -158,13 +158,21 @@ def _given_first(function: Scope, program: Program) -> tuple[ast.expr, int] | No
     if function.facts.guard is not None and function.kind == "module":
         body = [*function.node.body, *function.facts.guard.body]  # type: ignore[attr-defined]
     line = 0
-    for statement in body if isinstance(body, list) else ():
+    for statement in _in_turn(body) if isinstance(body, list) else ():
         line = max(line, statement.lineno)
         match statement:
             case ast.Expr(value=ast.Call(args=[seed]) as call) if _is_repeatable(seed, function, line, program):
                 if _takes_numbers_alone(call, function, program) or (is_seed(seed) and _seeds(call, function, program)):
                     return seed, line
     return None
+
+
+def _in_turn(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a body, and those of the context managers in it."""
+    for statement in body:
+        yield statement
+        if isinstance(statement, ast.With):
+            yield from _in_turn(statement.body)
 
 
 def _seeds(call: ast.Call, scope: Scope, program: Program) -> bool:

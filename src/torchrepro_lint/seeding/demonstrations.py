@@ -8,7 +8,10 @@ import ast
 import re
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.project.entries import is_tried_out
 from torchrepro_lint.seeding.seeding import Seeding
+from torchrepro_lint.seeding.unfollowed import uses_tensors
 
 
 def is_demonstration(seeding: Seeding) -> bool:
@@ -46,6 +49,21 @@ def is_for_looking(seeding: Seeding) -> bool:
     names = (*sorted(called), *sorted(f"own {name}" for name in own))
     told = next((name for name in names if re.fullmatch("|".join(rows["shown"]), name)), "")
     return seeding.says(bool(told), "that a program only shows what it samples", told)
+
+
+def is_trial(seeding: Seeding, program: Program) -> bool:
+    """Whether a module of the project is tried out under its own guard: nothing is trained there, measured or saved."""
+    entry = seeding.entry
+    if not entry.is_guarded or seeding.trains or not is_tried_out(entry.facts, program.project):
+        return False
+    measured = re.compile("|".join(catalogue.table("rng")["looked_at"]["measured"]), re.IGNORECASE)
+    return "save" not in seeding.reached and not any(map(measured.search, seeding.reached))
+
+
+def is_elsewhere(seeding: Seeding) -> bool:
+    """Whether a program without PyTorch draws for another framework, or for a service, which its seeds do not reach."""
+    others = frozenset(catalogue.table("frameworks")["elsewhere"]["packages"])
+    return not uses_tensors(seeding) and any(not facts.packages.isdisjoint(others) for facts in seeding.visited)
 
 
 def _is_picture(saving: ast.Call) -> bool:

@@ -17,7 +17,9 @@ from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import FunctionNode, Scope
 from torchrepro_lint.index.parents import children
 from torchrepro_lint.project.names import Variable
+from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.seeding.run_by import commands, decorated_in
+from torchrepro_lint.seeding.transfer import is_besides
 
 MAX_DEPTH = 5  # of functions that read options
 _DEFINES = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -123,6 +125,9 @@ def _calls(node: ast.AST) -> Iterator[ast.Call]:
 
 def _only_sets_up(call: ast.Call, scope: Scope, program: Program, depth: int) -> bool:
     """Whether a call can neither draw nor seed, nor reads the clock, whatever it is given."""
+    draw = draw_of(program, program.callee(call, scope), call, scope)
+    if draw is not None and is_besides(draw, program):
+        return True
     found = program.runs(call, scope)
     if found:
         return all(_is_harmless(callee, program, depth) for callee in found)

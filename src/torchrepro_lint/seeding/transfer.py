@@ -20,12 +20,14 @@ from torchrepro_lint.rng import FAMILIES, states
 from torchrepro_lint.rng.draws import Draw, Seeder, draw_of, is_seeder, seeder_methods, seeder_of
 from torchrepro_lint.rng.generators import is_own
 from torchrepro_lint.rng.predicates import training_mode
+from torchrepro_lint.rng.seed_options import SEED_NAME
 from torchrepro_lint.seeding.discarded import is_never_read, is_only_looked_at
 from torchrepro_lint.seeding.seeding import MAYBE, SEEDED, UNSEEDED, Late, Seeding, SeedMet, Step, Witness
 from torchrepro_lint.seeding.stand_ins import purpose
 from torchrepro_lint.seeding.state import Family, State, put_back, seeded, taken, telling
 
 _SEEDS_BY_NAME = r"(?i)seed|determinis|reproduc"
+_NUMBERS = frozenset({"randint", "randrange", "getrandbits", "random_integers", "integers"})
 _READS = ("get_", "is_", "has_", "add_", "to_", "initial_", "print", "log", "manual_seed")
 _TRAINS = r"(?i)^(?:\w*_)?(?:train|fit|save|optimi[sz]e|update)(?:_\w*)?$"
 _OWN_GENERATORS = (
@@ -396,8 +398,29 @@ def is_besides(draw: Draw, program: Program) -> bool:
     statement = draw.scope.facts.statement(draw.node)
     targets = statement.targets if isinstance(statement, ast.Assign) else []
     written = [_name_of(t).lower() for t in targets]
-    found = next(filter(_is_label, written), "")
+    found = next(filter(_is_label, written), "") or next((n for n in written if _tells_apart(n, draw)), "")
+    found = found or _seed_with_default(draw)
     return program.by_name(bool(found), "that what is drawn is a seed or a label", draw.scope, found)
+
+
+def _tells_apart(name: str, draw: Draw) -> bool:
+    """`run_name = random.randint(0, 9999)`: a number is no name of what the program computes with."""
+    return name.rpartition("_")[2] == "name" and draw.what.rpartition(".")[2] in _NUMBERS
+
+
+def _seed_with_default(draw: Draw) -> str:
+    """The option whose default is drawn, where it is the seed."""
+    match draw.scope.facts.parents.get(draw.node):
+        case ast.keyword(arg="default") as default:
+            declared = draw.scope.facts.parents[default]
+            flags = [a.value for a in getattr(declared, "args", ()) if isinstance(a, ast.Constant)]
+            texts = (_written(flag) for flag in flags if isinstance(flag, str))
+            return next((text for text in texts if SEED_NAME.fullmatch(text) or _is_label(text)), "")
+    return ""
+
+
+def _written(flag: str) -> str:
+    return flag.lstrip("-").replace("-", "_")
 
 
 def _is_label(name: str) -> bool:

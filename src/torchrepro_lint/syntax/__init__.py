@@ -2,12 +2,13 @@
 
 from torchrepro_lint.syntax.arguments import is_within_width, kept_within_width, with_argument
 from torchrepro_lint.syntax.imports import Import, import_from, import_module, import_name
-from torchrepro_lint.syntax.paragraphs import is_below_import, stands_apart, top_of_paragraph
+from torchrepro_lint.syntax.paragraphs import below_header, is_below_import, stands_apart, top_of_paragraph
 from torchrepro_lint.syntax.placing import also_imported
 from torchrepro_lint.syntax.statements import (
     begins_cell,
     indentation,
     insert_after,
+    insert_at,
     insert_before,
     insert_first,
     is_docstring,
@@ -22,11 +23,13 @@ __all__ = [
     "Import",
     "also_imported",
     "begins_cell",
+    "below_header",
     "import_from",
     "import_module",
     "import_name",
     "indentation",
     "insert_after",
+    "insert_at",
     "insert_before",
     "insert_first",
     "is_below_import",

@@ -15,10 +15,12 @@ def top_of_paragraph(
     facts: ModuleFacts, body: Sequence[ast.stmt], statement: ast.stmt, needed: ast.AST | None = None
 ) -> ast.stmt:
     """The first of the assignments that stand right above a statement, below a blank line; the statement itself where
-    others stand there, the options are read, or what is `needed`."""
+    others stand there, the options are read, or what is `needed`. The first of a block that only names constants."""
     if statement not in body:
         return statement
     index = body.index(statement)
+    if needed is None and body is not facts.tree.body and all(map(_is_constant, body[:index])):
+        return body[0] if isinstance(facts.parents[body[0]], ast.If) or not is_docstring(body[0]) else body[1]
     while index and _continues(facts, body[index - 1], body[index]):
         if index > 1 and is_docstring(body[index - 1]):  # a string that heads what follows, as a comment would
             return body[index - 1]
@@ -28,6 +30,25 @@ def top_of_paragraph(
     if _begins_paragraph(facts, body[index]):
         return body[index]
     return body[0] if not index and not any(map(_reads, body[: body.index(statement)])) else statement
+
+
+def _is_constant(statement: ast.stmt) -> bool:
+    """Whether a statement gives a constant a name, or is a text, as code is that was put into quotes."""
+    is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    is_plain = isinstance(statement, ast.Assign | ast.AnnAssign)
+    return is_text or (is_plain and not any(isinstance(n, ast.Call) for n in ast.walk(statement)))
+
+
+def below_header(facts: ModuleFacts, statement: ast.stmt) -> int | None:
+    """The line below the header of a block that begins with a statement, where comments of their own, which say nothing
+    of it, stand between them."""
+    block = facts.parents[statement]
+    if not isinstance(block, ast.If | ast.FunctionDef) or block.body[0] is not statement:
+        return None
+    line = top = top_line(facts, statement)
+    while line - 1 > block.lineno and facts.source.line(line - 1).strip()[:1] in ("", "#"):
+        line -= 1
+    return line if any(facts.source.line(n).strip() for n in range(line, top)) else None
 
 
 def _continues(facts: ModuleFacts, above: ast.stmt, statement: ast.stmt) -> bool:

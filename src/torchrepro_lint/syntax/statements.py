@@ -12,6 +12,7 @@ from torchrepro_lint.model import Edit, Position, Range
 _IMPORTS = ast.Import | ast.ImportFrom
 _RULE = re.compile(r"#\s*([-=*#~_+])\1{5,}\s*#*")
 _CELL_MARK = re.compile(r"\s*#\s*(?:%%|In\[)")
+_MARKUP = re.compile(r"#\s*(?:\.\. \w|[-=~*]{4,}\s*$)")  # reStructuredText: sphinx-gallery.github.io/stable/syntax.html
 
 
 def replace(facts: ModuleFacts, node: ast.AST, text: str) -> Edit:
@@ -46,6 +47,16 @@ def insert_before(facts: ModuleFacts, statement: ast.stmt, *lines: str, below_co
     first, *others = [*lines, None]
     text = "".join(newline if line == "" else f"{newline}{indent}{line or ''}" for line in others)
     return Edit(facts.source.rel, Range(place, place), f"{first}{text}")
+
+
+def insert_at(facts: ModuleFacts, line: int, statement: ast.stmt, *lines: str) -> Edit:
+    """Put statements on lines of their own above a line, indented as a statement is; the last one is left out where
+    it is empty and a blank line stands there."""
+    indent = facts.source.line(statement.lineno)[: facts.range(statement).start.column - 1]
+    if lines[-1] == "" and not facts.source.line(line).strip():
+        lines = lines[:-1]
+    text = "".join(f"{indent if written else ''}{written}{facts.source.newline}" for written in lines)
+    return Edit(facts.source.rel, Range(Position(line, 1), Position(line, 1)), text)
 
 
 def insert_after(facts: ModuleFacts, statement: ast.stmt, *lines: str) -> Edit:
@@ -118,7 +129,8 @@ def indentation(facts: ModuleFacts) -> str:
 def top_line(facts: ModuleFacts, statement: ast.stmt) -> int:
     """The first line of a statement with its decorators and the comments right above it.
 
-    A comment that heads the file or marks a cell belongs to nothing, and no cell of a notebook reaches into another.
+    A comment that heads the file or marks a cell belongs to nothing, nor does the text of a gallery, and no cell of a
+    notebook reaches into another.
     """
     anchor: ast.expr | ast.stmt = (getattr(statement, "decorator_list", None) or [statement])[0]
     source, first = facts.source, anchor.lineno
@@ -128,7 +140,8 @@ def top_line(facts: ModuleFacts, statement: ast.stmt) -> int:
     while line > 1 and line not in cells and source.line(line - 1).startswith(f"{indent}#"):
         line -= 1
         if _CELL_MARK.match(source.line(line)):
-            return line + 1
+            is_text = any(_MARKUP.match(source.line(n)) for n in range(line + 1, first))
+            return first if is_text else line + 1
     return first if line == 1 and not source.cells else line
 
 
