@@ -178,7 +178,7 @@ class ModuleFacts:
     """
 
     __slots__ = ("_in_handlers", "_packages", "_parents", "_reads", "_statements", "aliases", "attribute_sets",
-                 "blocks", "calls", "conditions", "definitions", "f_strings", "guard", "handlers", "imported",
+                 "blocks", "calls", "conditions", "declared", "definitions", "f_strings", "guard", "handlers", "imported",
                  "imports", "is_own", "lines", "scope", "source", "star_imports", "statements", "subscript_sets",
                  "tree")  # fmt: skip
 
@@ -203,6 +203,7 @@ class ModuleFacts:
         self._reads: dict[ast.AST, Reads] = {}
         self.conditions: dict[ast.AST, Any] = {}  # kept by `dataflow.conditions`
         self.blocks: dict[ast.AST, Any] = {}  # by `dataflow.conditions`, too
+        self.declared: Any = None  # kept by `project.declarations`
         self.definitions: dict[ast.AST, Any] = {}  # kept by `dataflow.reaching_definitions`
         self.imported: dict[Scope, Any] = {}  # kept by `syntax.imports`
         self.statements: dict[int, str] = {}  # by `fingerprints`
@@ -221,6 +222,7 @@ class ModuleFacts:
         self.calls, self.attribute_sets, self.subscript_sets, self._parents = {}, {}, {}, None
         self.imports, self.star_imports, self.guard = [], [], None
         self._reads, self.conditions, self.blocks, self.definitions, self.imported = {}, {}, {}, {}, {}
+        self.declared = None
         self._statements = None
 
     @property
