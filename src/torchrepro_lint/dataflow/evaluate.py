@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import (
+    MAX_SETS,
     SAME_OBJECT,
     AbstractValues,
     Display,
@@ -560,13 +561,14 @@ def _runs_in(scope: Scope, owner: Scope) -> bool:
 def attribute_values(attribute: ast.Attribute, scope: Scope) -> list[Site]:
     """What the same attribute of an object that is not made in sight, by the same words, is set to in the file: in
     other functions, and above the read in its own."""
-    owner = ast.dump(attribute.value)
     found = []
-    for item in scope.facts.attribute_sets.get(attribute.attr, ()):
+    for item in scope.facts.object_sets(attribute):
         value = item.statement.value if isinstance(item.statement, ast.AugAssign) else item.value
         is_above = item.scope.function is not scope.function or item.statement.lineno < attribute.lineno
-        if value is not None and is_above and ast.dump(item.target.value) == owner:
+        if value is not None and is_above:
             found.append(Site(value, item.scope))
+            if len(found) == MAX_SETS:
+                break
     return found
 
 

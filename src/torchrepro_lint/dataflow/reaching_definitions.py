@@ -29,11 +29,8 @@ def reaching(bindings: Sequence[Binding], read: ast.AST, owner: Scope, scope: Sc
     them. `x += y` hides the earlier ones. `read` is the name's own node; for other nodes, all may be seen."""
     if len(bindings) == 1 or scope.function is not owner.function:
         return list(bindings)
-    seen = definitions(owner).seen_by(read)
-    if seen is not None and len(seen) == 1:
-        return list(seen)
-    found = [b for b in bindings if b in seen] if seen is not None else []
-    return found or list(bindings)
+    known = definitions(owner)
+    return known.in_order(known.seen_by(read) or ()) or list(bindings)
 
 
 def reads(name: str, owner: Scope) -> Sequence[Site]:
@@ -77,11 +74,15 @@ class Definitions:
         self._readers: dict[Binding, list[ast.Name]] = {}
         self._reads: dict[_Name, _Reads] = {}
         self._shapes: dict[Scope, dict[str, list[tuple[ast.Name, int]]]] = {}
-        _Pass(function, self._seen, self._readers).run()
+        self._order = _Pass(function, self._seen, self._readers).run()
 
     def seen_by(self, read: ast.AST) -> _Seen:
         """The bindings that a read may see; None for any."""
         return self._seen.get(read)
+
+    def in_order(self, seen: Iterable[Binding]) -> list[Binding]:
+        """Bindings of one name, as the file has them."""
+        return sorted(seen, key=self._order.__getitem__)
 
     def readers(self, binding: Binding) -> Sequence[ast.Name]:
         """The reads that may see a binding, without those that may see any. The target of `x += y` is one."""
@@ -115,6 +116,7 @@ class _Reads:
             self._by_node.setdefault(binding.node, []).append(binding)
         self._known = known
         self._facts = facts
+        self._seeing: dict[frozenset[Binding], list[Site]] = {}
 
     def bound_by(self, node: ast.AST) -> Sequence[Binding]:
         """The bindings of the name that one statement, parameter or comprehension makes."""
@@ -122,6 +124,12 @@ class _Reads:
 
     def seeing(self, bindings: Iterable[Binding]) -> list[Site]:
         """Those that may see one of these bindings, in source order."""
+        asked = frozenset(bindings)
+        if asked not in self._seeing:
+            self._seeing[asked] = self._find_seeing(asked)
+        return self._seeing[asked]
+
+    def _find_seeing(self, bindings: frozenset[Binding]) -> list[Site]:
         found = {site.node: site for site in self._loose}
         pending = list(bindings)
         done = set(pending)
@@ -178,12 +186,15 @@ class _Pass:
         self._places: list[tuple[ast.AST, list[tuple[_Name, Binding]]]] = []  # in the order of the lines
         self._start = _State()  # what may be bound at any time
 
-    def run(self) -> None:
+    def run(self) -> dict[Binding, int]:
+        """The places of the bindings among those of their names."""
+        order: dict[Binding, int] = {}
         at_any_time = {n for scope in self._function.descend() if scope is not self._function for n in scope.outer}
         for owner in _run_here(self._function):
             for name, bindings in owner.bindings.items():
                 if len(bindings) > 1:
                     self._several.add((owner, name))
+                    order.update((binding, place) for place, binding in enumerate(bindings))
                     for binding in bindings:
                         self._bound.setdefault(binding.node, []).append(((owner, name), binding))
                     if name in at_any_time:  # `global` in another function
@@ -191,6 +202,7 @@ class _Pass:
         if self._several:
             self._places = sorted(self._bound.items(), key=lambda item: _line(item[0]))
             self._function_body(_State(self._start))
+        return order
 
     def _function_body(self, state: _State) -> None:
         node = self._function.node
