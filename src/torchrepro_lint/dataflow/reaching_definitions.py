@@ -74,11 +74,17 @@ class Definitions:
         self._readers: dict[Binding, list[ast.Name]] = {}
         self._reads: dict[_Name, _Reads] = {}
         self._shapes: dict[Scope, dict[str, list[tuple[ast.Name, int]]]] = {}
-        self._order = _Pass(function, self._seen, self._readers).run()
+        self._updates: dict[Binding, int] = {}
+        self._order = _Pass(function, self._seen, self._readers, self._updates).run()
 
     def seen_by(self, read: ast.AST) -> _Seen:
         """The bindings that a read may see; None for any."""
         return self._seen.get(read)
+
+    def updates(self, binding: Binding) -> int:
+        """How many bindings of the same name in a row this one is made of: 2 for the last of `x = a`, `x = f(x)`,
+        `x = g(x)`."""
+        return self._updates.get(binding, 0)
 
     def in_order(self, seen: Iterable[Binding]) -> list[Binding]:
         """Bindings of one name, as the file has them."""
@@ -177,10 +183,18 @@ def _union(parts: Iterable[_Seen]) -> _Seen:
 class _Pass:
     """The pass over one function's statements, in the order in which they run."""
 
-    def __init__(self, function: Scope, seen: dict[ast.AST, _Seen], readers: dict[Binding, list[ast.Name]]) -> None:
+    def __init__(
+        self,
+        function: Scope,
+        seen: dict[ast.AST, _Seen],
+        readers: dict[Binding, list[ast.Name]],
+        updates: dict[Binding, int],
+    ) -> None:
         self._function = function
         self._seen = seen
         self._readers = readers
+        self._updates = updates
+        self._read_here: dict[_Name, int] = {}  # by the statement that is looked at: how often it was updated
         self._bound: dict[ast.AST, list[tuple[_Name, Binding]]] = {}
         self._several: set[_Name] = set()
         self._places: list[tuple[ast.AST, list[tuple[_Name, Binding]]]] = []  # in the order of the lines
@@ -218,6 +232,7 @@ class _Pass:
         return all(self._statement(statement, scope, state) for statement in body)
 
     def _statement(self, node: ast.stmt, scope: Scope, state: _State) -> bool:
+        self._read_here.clear()
         match node:
             case ast.If():
                 return self._if(node, scope, state)
@@ -315,6 +330,8 @@ class _Pass:
         for name in {name for name, _ in bound}:
             here = frozenset(binding for other, binding in bound if other == name)
             state.own[name] = _union((here, self._start.get(name)))
+            if name in self._read_here:
+                self._updates.update(dict.fromkeys(here, self._read_here[name] + 1))
 
     def _bind_all(self, bound: Iterable[list[tuple[_Name, Binding]]], state: _State) -> None:
         """These may have happened, or not."""
@@ -354,6 +371,8 @@ class _Pass:
             return
         seen = state.get((owner, node.id))
         self._seen[node] = seen
+        before = max((self._updates.get(binding, 0) for binding in seen or ()), default=0)
+        self._read_here[owner, node.id] = max(before, self._read_here.get((owner, node.id), 0))
         for binding in seen or ():
             self._readers.setdefault(binding, []).append(node)
 
