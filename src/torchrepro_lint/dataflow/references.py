@@ -105,6 +105,7 @@ def _reads_by_class(facts: ModuleFacts, attr: str, program: Program) -> dict[Sco
 
 
 # -- in all files -------------------------------------------------------------------------------------------------
+@remembered
 def imported_reads(name: str, owner: Scope, program: Program) -> list[Site] | None:
     """The reads of a module's variable in other files."""
     files = _files_with(program, name, owner)

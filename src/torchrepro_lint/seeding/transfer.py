@@ -434,7 +434,12 @@ def _is_tried_out(draw: Draw, program: Program) -> bool:
     with it there, and what the body makes is read nowhere else."""
     facts, scope = draw.scope.facts, draw.scope
     trying = next((a for a in facts.ancestors(draw.node) if isinstance(a, ast.Try)), None)
-    if scope.kind != "module" or draw.kind != "sample" or trying is None or facts.statement(draw.node) not in trying.body:
+    if (
+        scope.kind != "module"
+        or draw.kind != "sample"
+        or trying is None
+        or facts.statement(draw.node) not in trying.body
+    ):
         return False
     used = _made_to_try(trying, scope, program)
     return used is not None and any(isinstance(facts.parents.get(node), ast.Call) for node in (draw.node, *used))
