@@ -177,10 +177,10 @@ class ModuleFacts:
     `except` clause. `f_strings` are those whose inner positions `ast` got wrong, until a range is asked for.
     """
 
-    __slots__ = ("_in_handlers", "_item_sets", "_object_sets", "_packages", "_parents", "_reads", "_statements", "aliases", "attribute_sets",
-                 "blocks", "calls", "conditions", "declared", "definitions", "f_strings", "guard", "handlers", "imported",
-                 "imports", "is_own", "lines", "scope", "source", "star_imports", "statements", "subscript_sets",
-                 "tree")  # fmt: skip
+    __slots__ = ("_in_handlers", "_item_sets", "_object_sets", "_packages", "_parents", "_reads", "_statements",
+                 "aliases", "attribute_sets", "blocks", "calls", "conditions", "declared", "definitions", "f_strings",
+                 "guard", "handlers", "imported", "imports", "is_own", "lines", "scope", "source", "star_imports",
+                 "statements", "subscript_sets", "tree")  # fmt: skip
 
     def __init__(
         self, source: SourceFile, tree: ast.Module, statements: dict[int, tuple[int, int]] | None = None
