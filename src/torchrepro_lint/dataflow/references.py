@@ -8,6 +8,7 @@ do with it.
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -51,7 +52,8 @@ def _following(reads: Sequence[Site], node: ast.AST, scope: Scope) -> list[Site]
     for around in ancestors(node, scope):
         if isinstance(around, _LOOPS):
             begin = _start(around)  # of the outermost
-    return [s for s in reads if _start(s.node) >= begin or s.scope.function is not function]
+    at = bisect_left(reads, begin, key=lambda site: _start(site.node))
+    return [*(s for s in reads[:at] if s.scope.function is not function), *reads[at:]]
 
 
 def _start(node: ast.AST) -> tuple[int, int]:
