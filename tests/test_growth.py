@@ -220,7 +220,7 @@ def test_a_search_is_not_done_anew_for_each_finding(name: str, tmp_path: Path) -
 
 
 def test_draws_that_are_added_up(tmp_path: Path) -> None:
-    """Each is followed through the sums around it, which are nested: the square, where a parser's depth is the bound."""
+    """Each is followed through the sums around it, which are nested: as deep as a parser takes."""
     assert growth(tmp_path, lambda n: HEAD + "x = " + " + ".join(["torch.randn(3)"] * n) + "\nprint(x)\n", 60) < 4
 
 
