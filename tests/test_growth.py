@@ -12,11 +12,13 @@ import pytest
 
 from metering import metered
 from torchrepro_lint import cards
+from torchrepro_lint.dataflow.configured_values import _filled
 from torchrepro_lint.engine import Request, Result, check
 from torchrepro_lint.kernels.annotations import annotated
 from torchrepro_lint.project.search_path import may_set_path
 from torchrepro_lint.repair import fix
 from torchrepro_lint.report import Context, renderer
+from torchrepro_lint.seeding import numpy_seed
 from torchrepro_lint.settings import SettingsResolver
 from torchrepro_lint.source.suppressions import find_suppressions
 from torchrepro_lint.time_limit import limited
@@ -143,6 +145,71 @@ SEARCHES = {
         60,
     ),
     "entries": (lambda n: HEAD + "kw = {}\n" + "kw['a'] = 1\n" * n + "DataLoader(ds, **kw)\n" * n, 200),
+    "a tensor that is made of itself": (lambda n: HEAD + "x = x.scatter_(0, i, s)\n" * n, 150),
+    "generators of one function": (
+        lambda n: (
+            HEAD
+            + "import numpy as np\ndef f(s, seed=None):\n"
+            + "    order = np.random.default_rng(seed).permutation(len(s))\n" * n
+            + "    return order\nf(range(9))\n"
+        ),
+        60,
+    ),
+    "helpers without a seed": (
+        lambda n: "from monai.utils import set_determinism\n\n" + "set_determinism(seed=None)\n" * n,
+        80,
+    ),
+    "options that are declared again": (
+        lambda n: (
+            "import argparse\n"
+            + HEAD
+            + "parser = argparse.ArgumentParser()\n"
+            + (
+                "parser.add_argument('--seed', type=int, default=1)\nargs = parser.parse_args()\n"
+                "DataLoader(ds, shuffle=True)\n"
+            )
+            * n
+        ),
+        40,
+    ),
+    "an item that is put again": (lambda n: HEAD + "d = {}\n" + "d['a'] = 1\nDataLoader(ds, d['a'], True)\n" * n, 130),
+    "a seed that is added to": (
+        lambda n: HEAD + "def f(args):\n" + "    args.seed += 1\n    torch.manual_seed(args.seed)\n" * n,
+        250,
+    ),
+    "layers of one model": (
+        lambda n: (
+            HEAD
+            + "class M(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+            + "".join(f"        self.a{i} = torch.nn.ReflectionPad2d(1)\n" for i in range(n))
+            + "    def forward(self, x):\n"
+            + "".join(f"        x = self.a{i}(x)\n" for i in range(n))
+            + "        return x\n"
+        ),
+        80,
+    ),
+    "a queue that is read again": (
+        lambda n: (
+            "import torch.multiprocessing as mp\n"
+            + HEAD
+            + "def f(jobs):\n    queue = mp.Queue()\n    for job in jobs:\n"
+            + "        mp.Process(target=act, args=(job, queue)).start()\n"
+            + "    found = []\n    for _ in jobs:\n"
+            + "        found.append(queue.get())\n" * n
+            + "    return found[0]\n"
+        ),
+        60,
+    ),
+    "epochs that are told a constant": (
+        lambda n: (
+            HEAD
+            + "from torch.utils.data.distributed import DistributedSampler\n"
+            + "def f(model, epochs):\n    sampler = DistributedSampler(ds)\n"
+            + "    loader = DataLoader(ds, sampler=sampler)\n"
+            + "    for epoch in range(epochs):\n        for b in loader: model(b)\n" * n
+        ),
+        60,
+    ),
 }
 
 
@@ -150,6 +217,22 @@ SEARCHES = {
 def test_a_search_is_not_done_anew_for_each_finding(name: str, tmp_path: Path) -> None:
     text, n = SEARCHES[name]
     assert growth(tmp_path, text, n) < LIMIT
+
+
+def test_draws_that_are_added_up(tmp_path: Path) -> None:
+    """Each is followed through the sums around it, which are nested: as deep as a parser takes."""
+    assert growth(tmp_path, lambda n: HEAD + "x = " + " + ".join(["torch.randn(3)"] * n) + "\nprint(x)\n", 60) < 4
+
+
+def test_one_fix_of_many_places_is_written_once(tmp_path: Path) -> None:
+    """Loops over one set are sorted together: of many, none is."""
+
+    def edits(n: int) -> int:
+        text = HEAD + "names = {'a', 'b'}\nfound = {}\n" + "for name in names:\n    found[name] = torch.rand(1)\n" * n
+        return sum(len(f.fix.edits) for f in checked(tmp_path, text).findings if f.fix is not None)
+
+    assert edits(3) > 0
+    assert edits(100) < 10_000
 
 
 @pytest.mark.parametrize("output_format", ["github", "gitlab", "rdjson", "sarif"])
@@ -231,6 +314,13 @@ ENDED = 15  # seconds of CPU: each takes less than one, and minutes where every 
 def test_the_time_for_suppressions_on_one_line_grows_with_their_number(comment: str, number: int) -> None:
     with limited(ENDED):
         assert find_suppressions(f"x = 1 # noqa: {comment * number}\n", lambda: [0])
+
+
+def test_the_time_for_a_long_name_that_may_seed_grows_with_its_length() -> None:
+    with limited(ENDED):
+        for pattern in (numpy_seed._SEEDS, _filled("cfg")):
+            assert pattern.search(b" ".join([b"seed" * 100_000, b".set" * 100_000, b"update" * 60_000])) is None
+            assert pattern.search(b"cfg[" * 100_000) is None
 
 
 def test_the_time_for_imports_that_are_never_closed_grows_with_their_number() -> None:

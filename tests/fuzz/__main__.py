@@ -73,14 +73,15 @@ KINDS: dict[str, Callable[[Random, Path], int]] = {
 
 def problems(kind: str, number: int) -> tuple[int, list[str]]:
     """How many inputs a case has, and what is wrong with it."""
-    folder = Path(tempfile.mkdtemp(prefix="fuzz-", dir=_scratch()))
+    around = Path(tempfile.mkdtemp(prefix="fuzz-", dir=_scratch()))
+    folder = _new(around / "case")  # what lies beside a package is of its project: no other case may
     try:
         count = KINDS[kind](Random(f"{kind}:{number}"), folder)
         if kind != "trees":
             _write(folder / "pyproject.toml", "")
         return count, list(_of_case(kind, number, folder))
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(around, ignore_errors=True)
 
 
 def keep(kind: str, number: int) -> None:

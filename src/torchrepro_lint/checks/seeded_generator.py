@@ -37,7 +37,7 @@ _PLAIN = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Return
 _KIND = re.compile(r"_?(?:data_?)?loader$", re.IGNORECASE)
 _DEFAULT_DEVICE = re.compile(rb"\bset_default_(?:device|tensor_type)\(")
 # What no PyTorch with generators for loaders can run, or understands: github.com/pytorch/pytorch/releases/tag/v0.4.0
-_BEFORE_0_5 = re.compile(rb"\bvolatile=True\b|\b\w*loss\w*\.data\[0\]")
+_BEFORE_0_5 = re.compile(rb"\bvolatile=True\b|\b\w{0,80}loss\w{0,80}\.data\[0\]")
 
 
 @dataclass(frozen=True, slots=True)

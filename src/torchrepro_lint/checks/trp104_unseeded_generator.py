@@ -18,7 +18,7 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reachability import reached_by_default
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.dataflow.store import remembered
-from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.model import Certainty, Edit, Level, Range
 from torchrepro_lint.project.unknown import UNKNOWN
 from torchrepro_lint.rng.generators import fallback, is_given_a_state, is_only_drawn_from, names_something
@@ -85,7 +85,7 @@ def _certainty(seed: object, program: Program) -> Certainty | None:
 def _seeded(call: Call, seed: object, certainty: Certainty, program: Program) -> tuple[Edit, ...]:
     """Pass the program's seed; a seed that is an option is the user's to choose. No edits where each sample, epoch or
     call would then draw the same."""
-    if certainty is Certainty.LIKELY or runs_often(program, call.node, call.scope) or _draws_alike(call):
+    if certainty is Certainty.LIKELY or runs_often(program, call.node, call.scope) or _draws_alike(call, program):
         return ()
     text = generator_seed(call.scope, call.node, program, _number(call, program))
     if isinstance(seed, Site):
@@ -107,18 +107,25 @@ def _places(facts: ModuleFacts, name: str, program: Program) -> list[tuple[int, 
     return [(c.node.lineno, c.node.col_offset) for c in Module(facts, program).calls({name})]
 
 
-def _draws_alike(call: Call) -> bool:
+def _draws_alike(call: Call, program: Program) -> bool:
     """Whether a function without parameters returns what it draws: seeded, it would always return the same value."""
     function = call.scope.function
     if not isinstance(function.node, ast.FunctionDef) or function.name.rpartition(".")[2] == "main":
         return False
+    if any(isinstance(a, ast.arg) for a in ast.walk(function.node.args)):
+        return False
     made = call.facts.parents[call.node]
     names = {t.id for t in made.targets if isinstance(t, ast.Name)} if isinstance(made, ast.Assign) else set()
-    given = [a for a in ast.walk(function.node.args) if isinstance(a, ast.arg)]
+    return not _drawn_from(function, program).isdisjoint({call.node, *names})
+
+
+@remembered
+def _drawn_from(function: Scope, program: Program) -> frozenset[ast.expr | str]:  # noqa: ARG001
+    """The objects, or their names, of which a method is called in what a function returns."""
     returned = [n.value for n in ast.walk(function.node) if isinstance(n, ast.Return) and n.value is not None]
     drawn = (n.func for value in returned for n in ast.walk(value) if isinstance(n, ast.Call))
     receivers = [f.value for f in drawn if isinstance(f, ast.Attribute)]
-    return not given and any(r is call.node or (isinstance(r, ast.Name) and r.id in names) for r in receivers)
+    return frozenset(r.id if isinstance(r, ast.Name) else r for r in receivers)
 
 
 def _is_variable(seed: object) -> bool:

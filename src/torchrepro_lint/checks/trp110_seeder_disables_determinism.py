@@ -16,6 +16,8 @@ from torchrepro_lint.dataflow.options import Options
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reachability import reached_by_default
 from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.model import Certainty, Edit, Level
 from torchrepro_lint.project.declarations import Default
 from torchrepro_lint.project.unknown import UNKNOWN
@@ -84,9 +86,14 @@ def _is_undone(call: Call, row: Mapping[str, Any]) -> bool:
     """Whether the call undoes an earlier one: a seed set in the same file, or a test's set-up."""
     if cleans_up(call.node, call.scope):
         return True
-    spelled = call.written.rpartition(".")[2]
-    others = (Call(node, scope, call.name, call.program) for node, scope in call.facts.calls.get(spelled, ()))
-    return any(other.given(row["argument"], row["position"]) is not False for other in others)
+    return _is_given(call.written.rpartition(".")[2], row["argument"], row["position"], call.facts, call.program)
+
+
+@remembered
+def _is_given(spelled: str, argument: str, position: int, facts: ModuleFacts, program: Program) -> bool:
+    """Whether any call of this name in a file passes the argument."""
+    calls = (Call(node, scope, spelled, program) for node, scope in facts.calls.get(spelled, ()))
+    return any(call.given(argument, position) is not False for call in calls)
 
 
 def _seeds(row: Mapping[str, Any]) -> bool:

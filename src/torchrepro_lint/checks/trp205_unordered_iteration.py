@@ -10,11 +10,12 @@ from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.references import reads_of_target
 from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.index import ModuleFacts, last_name
+from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.loading.sets import TextSet, holds_only_text, taken_from, text_sets
 from torchrepro_lint.model import Edit
 from torchrepro_lint.rng.texts import Evidence
 
+MAX_TAKEN = 64  # that one fix changes: more is no small change any more
 _KEEPING = frozenset({"dump", "dumps", "save"})
 _ORDERLESS = frozenset({"sorted", "set", "frozenset", "len"})
 
@@ -32,20 +33,29 @@ def _judged(found: Iterable[TextSet], module: Module, program: Program) -> Itera
     for held in found:
         sites = [s for s in taken_from(held.made, program) if s.scope.facts is module.facts]
         decisions = {id(s.node): decided_by(s.node, s.scope, program) for s in sites if id(s.node) not in reported}
+        edits: dict[Scope, tuple[Edit, ...]] = {}  # by function: two loops over one set must continue to agree
         for site in sites:
             decision = decisions.get(id(site.node))
             if decision is None or id(site.node) in reported:
                 continue
             reported.add(id(site.node))
-            beside = [s for s in sites if s.scope.function is site.scope.function]
-            taken = [s.node for s in beside if decisions.get(id(s.node)) or _is_loop(s)]
+            function = site.scope.function
+            if function not in edits:
+                beside = [s for s in sites if s.scope.function is function]
+                taken = [s.node for s in beside if decisions.get(id(s.node)) or _is_loop(s)]
+                edits[function] = _sorted(held.made, taken, module.facts, program)
             yield Draft(
                 site.node,
                 {"set": module.facts.text(site.node), "why": decision.why},
                 related=(Place(decision.facts, decision.node, f"the order {decision.why} here"),),
-                edits=_at_binding(held.made, taken, program) or _edits(module.facts, taken),
+                edits=edits[function],
                 unsafe=held.evidence is not Evidence.SURE or not holds_only_text(held.made, program),
             )
+
+
+def _sorted(made: Site, taken: Sequence[ast.expr], facts: ModuleFacts, program: Program) -> tuple[Edit, ...]:
+    """Sort the set where it is made, or else wherever its items are taken in one function."""
+    return _at_binding(made, taken, program) or (_edits(facts, taken) if len(taken) <= MAX_TAKEN else ())
 
 
 def _is_loop(site: Site) -> bool:
@@ -99,11 +109,10 @@ def _asks_for_items(site: Site) -> bool:
     return _is_loop(site)
 
 
-def _edits(facts: ModuleFacts, taken: Iterable[ast.expr]) -> tuple[Edit, ...]:
-    """Sort all of them: two loops over one set iterate in the same order, and must continue to."""
+def _edits(facts: ModuleFacts, nodes: Sequence[ast.expr]) -> tuple[Edit, ...]:
+    """Sort all of them."""
     from torchrepro_lint.checks.sorting import sorted_items  # imported late: large, and few files need it
 
-    nodes = list(taken)
     if not all(_becomes_list(node, facts) for node in nodes):
         return ()
     return tuple(edit for node in nodes for edit in sorted_items(facts, node))

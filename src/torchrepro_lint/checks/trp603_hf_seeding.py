@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft, Place
@@ -15,7 +15,6 @@ from torchrepro_lint.model import Edit
 from torchrepro_lint.rng.draws import Seeder
 from torchrepro_lint.rng.fresh_weights import FreshWeights, fresh_weights
 from torchrepro_lint.rng.own_seed import seed_text
-from torchrepro_lint.seeding.seeding import Seeding
 from torchrepro_lint.seeding.seedings import seedings
 from torchrepro_lint.syntax import import_name, insert_before
 
@@ -30,22 +29,22 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         return
     reported: set[int] = set()
     for seeding in seedings(module.facts, program):
+        if not seeding.complete or any(m.seeder is None for m in seeding.met):
+            continue  # an unknown function whose name says that it seeds
+        seeders = [s for s in (*seeding.seeders, *seeding.conditional.values()) if "torch" in s.families]
         for call in trainers:
             model = call.argument("model", 0)
-            if isinstance(model, Site) and seeding.complete:
+            if isinstance(model, Site):
                 for fresh in fresh_weights(model, program):
-                    drafts = [] if id(fresh.node) in reported else list(_drafts(call, fresh, seeding))
+                    drafts = [] if id(fresh.node) in reported else list(_drafts(call, fresh, seeders))
                     reported |= {id(fresh.node)} if drafts else set()
                     yield from drafts
 
 
-def _drafts(trainer: Call, fresh: FreshWeights, seeding: Seeding) -> Iterator[Draft]:
-    seeders = [s for s in (*seeding.seeders, *seeding.conditional.values()) if "torch" in s.families]
+def _drafts(trainer: Call, fresh: FreshWeights, seeders: Sequence[Seeder]) -> Iterator[Draft]:
+    if not all(_is_made_by(s, trainer, fresh) or _comes_after(s, fresh, trainer.program) for s in seeders):
+        return
     others = [s for s in seeders if not _is_made_by(s, trainer, fresh)]
-    if any(m.seeder is None for m in seeding.met):  # an unknown function whose name says that it seeds
-        return
-    if not all(_comes_after(s, fresh, trainer.program) for s in others):
-        return
     facts, here = fresh.scope.facts, fresh.scope.facts is trainer.facts
     makers = catalogue.names("frameworks", "hf_trainers")
     late = [s for s in others if _name(s, trainer.program) not in makers]

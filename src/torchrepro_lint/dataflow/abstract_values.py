@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 from torchrepro_lint.dataflow.domain import Domain, Of, Written
 from torchrepro_lint.index import Binding, Scope
 
 MAX_ITEMS = 24  # of a dict whose key is not known
+MAX_SETS = 120  # places that set one item or attribute: as many as an evaluation has steps
 # Methods of modules and tensors that give back the object itself, moved or switched.
 SAME_OBJECT = frozenset({"to", "cuda", "cpu", "train", "eval", "half", "float", "double", "bfloat16",
                          "requires_grad_", "share_memory", "to_empty"})  # fmt: skip
@@ -153,12 +155,13 @@ def put_items(origin: Origin, key: ast.expr) -> list[tuple[ast.expr | None, Scop
         case _:
             return []
     names = {t.id for t in begins.targets if isinstance(t, ast.Name)} if isinstance(begins, ast.Assign) else set()
-    return [
+    found = (
         (item.value, item.scope)
-        for item in (scope.facts.subscript_sets.get(text, ()) if names else ())
-        if isinstance(holder := item.target.value, ast.Name) and holder.id in names
-        and item.scope.binding_scope(holder.id) is scope.binding_scope(holder.id)
-    ]  # fmt: skip
+        for name in sorted(names)
+        for item in scope.facts.item_sets(text, name)
+        if item.scope.binding_scope(name) is scope.binding_scope(name)
+    )
+    return list(islice(found, MAX_SETS))
 
 
 def is_configured(origin: Origin) -> bool:

@@ -106,9 +106,9 @@ def _set_to(names: str, own: str, key: str) -> re.Pattern[bytes]:
 @cache
 def _filled(names: str) -> re.Pattern[bytes]:
     """`cfg.merge_from_list(...)`, `config.update(...)`, `setattr(cfg, ...)`"""
-    held = rf"(?:self\.)?(?:{names})(?:\.\w+|\[[^\]]*\])*"
+    held = rf"(?:self\.)?(?:{names})(?:\.\w+|\[[^\]]{{0,80}}\])*"
     method = rf"(?<![\w.]){held}\.(?:update|merge\w*)\("
-    passed = rf"\b(?:setattr|\w*(?:update|merge|override)\w*)\(\s*{held}\s*[,)]"
+    passed = rf"\b(?:setattr|\w{{0,80}}(?:update|merge|override)\w{{0,80}})\(\s*{held}\s*[,)]"
     return re.compile(rf"{method}|{passed}".encode())
 
 

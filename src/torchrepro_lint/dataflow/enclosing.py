@@ -44,7 +44,7 @@ def arm_of(block: ast.AST, item: ast.AST) -> str | None:
     """The list of `block` that `item` stands in itself: `body`, `orelse`, ..."""
     for name in BLOCKS:
         listed = getattr(block, name, None)
-        if isinstance(listed, list) and any(one is item for one in listed):
+        if isinstance(listed, list) and item in listed:
             return name
     return None
 

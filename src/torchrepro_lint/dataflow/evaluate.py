@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import (
+    MAX_SETS,
     SAME_OBJECT,
     AbstractValues,
     Display,
@@ -31,7 +32,7 @@ from torchrepro_lint.dataflow.abstract_values import (
 )
 from torchrepro_lint.dataflow.binding import argument_for, is_super
 from torchrepro_lint.dataflow.domain import Domain
-from torchrepro_lint.dataflow.reaching_definitions import reaching
+from torchrepro_lint.dataflow.reaching_definitions import definitions, reaching
 from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.dataflow.store import Store
 from torchrepro_lint.index import Binding, Scope
@@ -46,6 +47,7 @@ V = TypeVar("V")
 A = TypeVar("A")
 MAX_DEPTH = 20  # a value passed through three functions, each with an unpacking and a few names
 MAX_STEPS = 120
+MAX_UPDATES = 64  # of one name in a row, `x = f(x)`: far more than is followed, and than anybody writes
 _NOWHERE = MAX_DEPTH + 1
 
 CallersOf: TypeAlias = "Callable[[Scope], list[CallSite] | None]"
@@ -122,7 +124,8 @@ class Evaluation(Generic[V]):
             if isinstance(expr, ast.Attribute):
                 found = self._guarded((expr, scope), expr, scope, lambda: self._attribute(expr, target, scope))
             elif isinstance(target, Variable):
-                found = self._variable(target, self.reaching(target, expr, scope), expr, scope)
+                bindings = self.reaching(target, expr, scope)
+                found = self._variable(target, bindings, expr, scope) if bindings else self._unknown(expr, scope)
             else:
                 found = self._unknown(expr, scope)
             return self._domain.named(expr.attr if isinstance(expr, ast.Attribute) else expr.id, found, expr, scope)
@@ -476,14 +479,18 @@ class Values(Evaluation["list[Origin]"]):
 
     def reaching(self, variable: Variable, read: ast.expr, scope: Scope) -> tuple[Binding, ...]:
         """The bindings of a variable that a read of it can see, where both stand in code that runs from top to
-        bottom; else all."""
+        bottom; else all; none of what is made of itself again and again."""
         owner = variable.scope
         if len(variable.bindings) == 1 or not isinstance(read, ast.Name) or scope.binding_scope(read.id) is not owner:
             return variable.bindings
         if not _runs_in(scope, owner) or variable.name in self._rebound(owner):
             return variable.bindings
         if read not in self._reached_by:
-            self._reached_by[read] = tuple(reaching(variable.bindings, read, owner, scope))
+            found = reaching(variable.bindings, read, owner, scope)
+            if max(map(definitions(owner).updates, found)) > MAX_UPDATES:
+                self._cut(read, scope)
+                found = []
+            self._reached_by[read] = tuple(found)
         return self._reached_by[read]
 
     def _rebound(self, owner: Scope) -> frozenset[str]:
@@ -560,13 +567,14 @@ def _runs_in(scope: Scope, owner: Scope) -> bool:
 def attribute_values(attribute: ast.Attribute, scope: Scope) -> list[Site]:
     """What the same attribute of an object that is not made in sight, by the same words, is set to in the file: in
     other functions, and above the read in its own."""
-    owner = ast.dump(attribute.value)
     found = []
-    for item in scope.facts.attribute_sets.get(attribute.attr, ()):
+    for item in scope.facts.object_sets(attribute):
         value = item.statement.value if isinstance(item.statement, ast.AugAssign) else item.value
         is_above = item.scope.function is not scope.function or item.statement.lineno < attribute.lineno
-        if value is not None and is_above and ast.dump(item.target.value) == owner:
+        if value is not None and is_above:
             found.append(Site(value, item.scope))
+            if len(found) == MAX_SETS:
+                break
     return found
 
 

@@ -13,9 +13,11 @@ from typing import Generic
 from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.use import Argument, Escape, Found, Path, Sink, State, Step, Steps, Use
-from torchrepro_lint.index import Scope
+from torchrepro_lint.index import ModuleFacts, Scope
 
 MAX_PATH = 6  # containers within one another; a loop that packs its own result would never end
+AGAIN = 4  # times as many places as steps are come by: most searches come round to few of them
+LARGE = 200_000  # characters: hardly any file that people write has more
 
 
 def _nothing_to_say(*_: object) -> None:
@@ -38,6 +40,12 @@ class Policy(Generic[State, Found]):
     is_complete: bool = False
     bound: int = 600
 
+    def bound_in(self, facts: ModuleFacts) -> int:
+        """How many steps a search takes at most that starts in a file. In larger ones, as generated code is, it takes
+        fewer, so that all searches together take no longer for their characters."""
+        size = len(facts.source.text)
+        return self.bound if size <= LARGE else self.bound * LARGE // size
+
 
 class Follow(Generic[State, Found]):
     """One search: what it found out on its way, whatever the policy."""
@@ -49,11 +57,15 @@ class Follow(Generic[State, Found]):
         self.files: set[str] = set()
         self.edges = Edges(program, policy.passed, is_complete=policy.is_complete)
         self._seen: set[tuple[object, State, Path]] = set()
+        self._bound = policy.bound
+        self._tried = 0
+        self._is_cut = False
 
     def found(self, start: Steps) -> Iterator[Found]:
-        """The sinks, depth first: what the first step leads to comes before what the second does."""
+        """The sinks, depth first: what the first step leads to comes before what the second does. At the bound, the
+        search ends."""
         stack: list[Iterator[Step]] = [iter(start)]
-        while stack and not (self.escaped and self.policy.is_complete):
+        while stack and not (self.escaped and self.policy.is_complete) and not self._is_cut:
             match next(stack[-1], None):
                 case None:
                     stack.pop()
@@ -67,17 +79,22 @@ class Follow(Generic[State, Found]):
     def is_new(self, node: object, state: State, path: Path = ()) -> bool:
         """Whether this is seen for the first time; the search ends where it comes round, and after many steps."""
         key = (node, state, path)
-        if key in self._seen:
-            return False
-        if len(self._seen) >= self.policy.bound or len(path) > MAX_PATH:
+        self._tried += 1
+        is_known = key in self._seen
+        if self._tried > AGAIN * self._bound or (len(self._seen) >= self._bound and not is_known):
+            self.escaped = self._is_cut = True
+        elif len(path) > MAX_PATH and not is_known:
             self.escaped = True
-            return False
-        self._seen.add(key)
-        return True
+        elif not is_known:
+            self._seen.add(key)
+            return True
+        return False
 
     def _is_new(self, use: Use[State]) -> bool:
+        if not self._seen:
+            self._bound = self.policy.bound_in(use.scope.facts)
         if not self.is_new(use.node, use.state, use.path):
-            if len(self._seen) >= self.policy.bound:
+            if self._is_cut:
                 place = (use.scope.facts.source.rel, use.node.lineno, use.node.col_offset)
                 self.program.store.cut(self.policy.question, place)
             return False

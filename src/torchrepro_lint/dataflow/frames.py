@@ -74,7 +74,7 @@ def _made(expr: ast.expr, scope: Scope, frame: Frame, program: Program, depth: i
             bindings = program.values.reaching(variable, expr, scope)
             if [b.kind for b in bindings] == ["parameter"]:
                 return _passed(name, frame, program, depth)
-            values = [b.value if b.kind == "assign" else None for b in bindings]
+            values = [b.value if b.kind == "assign" else None for b in bindings] or [None]
             return _all(_made(v, scope, frame, program, depth + 1) if v is not None else None for v in values)
         case ast.IfExp(body=body, orelse=orelse):
             return _all(_made(arm, scope, frame, program, depth + 1) for arm in (body, orelse))

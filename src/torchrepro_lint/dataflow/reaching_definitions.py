@@ -29,11 +29,8 @@ def reaching(bindings: Sequence[Binding], read: ast.AST, owner: Scope, scope: Sc
     them. `x += y` hides the earlier ones. `read` is the name's own node; for other nodes, all may be seen."""
     if len(bindings) == 1 or scope.function is not owner.function:
         return list(bindings)
-    seen = definitions(owner).seen_by(read)
-    if seen is not None and len(seen) == 1:
-        return list(seen)
-    found = [b for b in bindings if b in seen] if seen is not None else []
-    return found or list(bindings)
+    known = definitions(owner)
+    return known.in_order(known.seen_by(read) or ()) or list(bindings)
 
 
 def reads(name: str, owner: Scope) -> Sequence[Site]:
@@ -77,11 +74,21 @@ class Definitions:
         self._readers: dict[Binding, list[ast.Name]] = {}
         self._reads: dict[_Name, _Reads] = {}
         self._shapes: dict[Scope, dict[str, list[tuple[ast.Name, int]]]] = {}
-        _Pass(function, self._seen, self._readers).run()
+        self._updates: dict[Binding, int] = {}
+        self._order = _Pass(function, self._seen, self._readers, self._updates).run()
 
     def seen_by(self, read: ast.AST) -> _Seen:
         """The bindings that a read may see; None for any."""
         return self._seen.get(read)
+
+    def updates(self, binding: Binding) -> int:
+        """How many bindings of the same name in a row this one is made of: 2 for the last of `x = a`, `x = f(x)`,
+        `x = g(x)`."""
+        return self._updates.get(binding, 0)
+
+    def in_order(self, seen: Iterable[Binding]) -> list[Binding]:
+        """Bindings of one name, as the file has them."""
+        return sorted(seen, key=self._order.__getitem__)
 
     def readers(self, binding: Binding) -> Sequence[ast.Name]:
         """The reads that may see a binding, without those that may see any. The target of `x += y` is one."""
@@ -118,6 +125,7 @@ class _Reads:
             self._by_node.setdefault(binding.node, []).append(binding)
         self._readers = readers
         self._facts = facts
+        self._seeing: dict[frozenset[Binding], list[Site]] = {}
 
     def bound_by(self, node: ast.AST) -> Sequence[Binding]:
         """The bindings of the name that one statement, parameter or comprehension makes."""
@@ -125,6 +133,12 @@ class _Reads:
 
     def seeing(self, bindings: Iterable[Binding]) -> list[Site]:
         """Those that may see one of these bindings, in source order."""
+        asked = frozenset(bindings)
+        if asked not in self._seeing:
+            self._seeing[asked] = self._find_seeing(asked)
+        return self._seeing[asked]
+
+    def _find_seeing(self, bindings: frozenset[Binding]) -> list[Site]:
         found = {site.node: site for site in self._loose}
         pending = list(bindings)
         done = set(pending)
@@ -172,21 +186,32 @@ def _union(parts: Iterable[_Seen]) -> _Seen:
 class _Pass:
     """The pass over one function's statements, in the order in which they run."""
 
-    def __init__(self, function: Scope, seen: dict[ast.AST, _Seen], readers: dict[Binding, list[ast.Name]]) -> None:
+    def __init__(
+        self,
+        function: Scope,
+        seen: dict[ast.AST, _Seen],
+        readers: dict[Binding, list[ast.Name]],
+        updates: dict[Binding, int],
+    ) -> None:
         self._function = function
         self._seen = seen
         self._readers = readers
+        self._updates = updates
+        self._read_here: dict[_Name, int] = {}  # by the statement that is looked at: how often it was updated
         self._bound: dict[ast.AST, list[tuple[_Name, Binding]]] = {}
         self._several: set[_Name] = set()
         self._places: list[tuple[ast.AST, list[tuple[_Name, Binding]]]] = []  # in the order of the lines
         self._start = _State()  # what may be bound at any time
 
-    def run(self) -> None:
+    def run(self) -> dict[Binding, int]:
+        """The places of the bindings among those of their names."""
+        order: dict[Binding, int] = {}
         at_any_time = {n for scope in self._function.descend() if scope is not self._function for n in scope.outer}
         for owner in _run_here(self._function):
             for name, bindings in owner.bindings.items():
                 if len(bindings) > 1:
                     self._several.add((owner, name))
+                    order.update((binding, place) for place, binding in enumerate(bindings))
                     for binding in bindings:
                         self._bound.setdefault(binding.node, []).append(((owner, name), binding))
                     if name in at_any_time:  # `global` in another function
@@ -194,6 +219,7 @@ class _Pass:
         if self._several:
             self._places = sorted(self._bound.items(), key=lambda item: _line(item[0]))
             self._function_body(_State(self._start))
+        return order
 
     def _function_body(self, state: _State) -> None:
         node = self._function.node
@@ -209,6 +235,7 @@ class _Pass:
         return all(self._statement(statement, scope, state) for statement in body)
 
     def _statement(self, node: ast.stmt, scope: Scope, state: _State) -> bool:
+        self._read_here.clear()
         match node:
             case ast.If():
                 return self._if(node, scope, state)
@@ -306,6 +333,8 @@ class _Pass:
         for name in {name for name, _ in bound}:
             here = frozenset(binding for other, binding in bound if other == name)
             state.own[name] = _union((here, self._start.get(name)))
+            if name in self._read_here:
+                self._updates.update(dict.fromkeys(here, self._read_here[name] + 1))
 
     def _bind_all(self, bound: Iterable[list[tuple[_Name, Binding]]], state: _State) -> None:
         """These may have happened, or not."""
@@ -345,6 +374,8 @@ class _Pass:
             return
         seen = state.get((owner, node.id))
         self._seen[node] = seen
+        before = max((self._updates.get(binding, 0) for binding in seen or ()), default=0)
+        self._read_here[owner, node.id] = max(before, self._read_here.get((owner, node.id), 0))
         for binding in seen or ():
             self._readers.setdefault(binding, []).append(node)
 

@@ -8,6 +8,7 @@ do with it.
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -27,7 +28,7 @@ def reads_of_target(target: ast.expr, node: ast.AST, scope: Scope, program: Prog
     """Where what `node` (mostly a statement) puts into `target`, or into the container that `target` is, is read."""
     match target:
         case ast.Name(id=name, ctx=ast.Load()):
-            return [s for s in reads_of_object(target, scope) if _may_follow(s, node, scope)]
+            return _following(reads_of_object(target, scope), node, scope)
         case ast.Name(id=name):
             owner = scope.binding_scope(name)
             return reads_of_binding(name, owner, node) if owner is not None else ()
@@ -45,12 +46,14 @@ def class_of_self(target: ast.expr, scope: Scope) -> Scope | None:
     return None
 
 
-def _may_follow(read: Site, node: ast.AST, scope: Scope) -> bool:
-    """Whether a read may run after `node`: it stands below, in another function, or in the same loop."""
-    if read.scope.function is not scope.function or _start(read.node) >= _end(node):
-        return True
-    around = [a for a in ancestors(read.node, read.scope) if isinstance(a, _LOOPS)]
-    return bool(around) and any(a in around for a in ancestors(node, scope))
+def _following(reads: Sequence[Site], node: ast.AST, scope: Scope) -> list[Site]:
+    """The reads that may run after `node`: they stand below, in another function, or in the same loop."""
+    function, begin = scope.function, _end(node)
+    for around in ancestors(node, scope):
+        if isinstance(around, _LOOPS):
+            begin = _start(around)  # of the outermost
+    at = bisect_left(reads, begin, key=lambda site: _start(site.node))
+    return [*(s for s in reads[:at] if s.scope.function is not function), *reads[at:]]
 
 
 def _start(node: ast.AST) -> tuple[int, int]:
@@ -104,6 +107,7 @@ def _reads_by_class(facts: ModuleFacts, attr: str, program: Program) -> dict[Sco
 
 
 # -- in all files -------------------------------------------------------------------------------------------------
+@remembered
 def imported_reads(name: str, owner: Scope, program: Program) -> list[Site] | None:
     """The reads of a module's variable in other files."""
     files = _files_with(program, name, owner)

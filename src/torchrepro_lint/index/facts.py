@@ -177,10 +177,10 @@ class ModuleFacts:
     `except` clause. `f_strings` are those whose inner positions `ast` got wrong, until a range is asked for.
     """
 
-    __slots__ = ("_in_handlers", "_packages", "_parents", "_reads", "_statements", "aliases", "attribute_sets",
-                 "blocks", "calls", "conditions", "definitions", "f_strings", "guard", "handlers", "imported",
-                 "imports", "is_own", "lines", "scope", "source", "star_imports", "statements", "subscript_sets",
-                 "tree")  # fmt: skip
+    __slots__ = ("_in_handlers", "_item_sets", "_object_sets", "_packages", "_parents", "_reads", "_statements",
+                 "aliases", "attribute_sets", "blocks", "calls", "conditions", "declared", "definitions", "f_strings",
+                 "guard", "handlers", "imported", "imports", "is_own", "lines", "scope", "source", "star_imports",
+                 "statements", "subscript_sets", "tree")  # fmt: skip
 
     def __init__(
         self, source: SourceFile, tree: ast.Module, statements: dict[int, tuple[int, int]] | None = None
@@ -203,11 +203,14 @@ class ModuleFacts:
         self._reads: dict[ast.AST, Reads] = {}
         self.conditions: dict[ast.AST, Any] = {}  # kept by `dataflow.conditions`
         self.blocks: dict[ast.AST, Any] = {}  # by `dataflow.conditions`, too
+        self.declared: Any = None  # kept by `project.declarations`
         self.definitions: dict[ast.AST, Any] = {}  # kept by `dataflow.reaching_definitions`
         self.imported: dict[Scope, Any] = {}  # kept by `syntax.imports`
         self.statements: dict[int, str] = {}  # by `fingerprints`
         self._statements = statements
         self._in_handlers: set[int] | None = None
+        self._item_sets: dict[str, dict[str, list[SubscriptSet]]] = {}
+        self._object_sets: dict[str, dict[str, list[AttributeSet]]] = {}
         self._packages: frozenset[str] | None = None
 
     def release(self) -> None:
@@ -219,8 +222,10 @@ class ModuleFacts:
         del self.scope
         self.tree = gone
         self.calls, self.attribute_sets, self.subscript_sets, self._parents = {}, {}, {}, None
+        self._item_sets, self._object_sets = {}, {}
         self.imports, self.star_imports, self.guard = [], [], None
         self._reads, self.conditions, self.blocks, self.definitions, self.imported = {}, {}, {}, {}, {}
+        self.declared = None
         self._statements = None
 
     @property
@@ -251,6 +256,26 @@ class ModuleFacts:
     def text(self, node: ast.AST) -> str:
         """The source of `node`, as written."""
         return self.source.slice(self.range(node))
+
+    # -- what is set ----------------------------------------------------------------------------------------
+    def item_sets(self, key: str, name: str) -> Sequence[SubscriptSet]:
+        """Where `name[key] = value` is written, in source order."""
+        if key not in self._item_sets:
+            by_name = self._item_sets[key] = {}
+            for item in self.subscript_sets.get(key, ()):
+                if isinstance(item.target.value, ast.Name):
+                    by_name.setdefault(item.target.value.id, []).append(item)
+        return self._item_sets[key].get(name, ())
+
+    def object_sets(self, attribute: ast.Attribute) -> Sequence[AttributeSet]:
+        """Where the same attribute is set of an object that is written the same way, in source order."""
+        name = attribute.attr
+        if name not in self._object_sets:
+            by_object = self._object_sets[name] = {}
+            for item in self.attribute_sets.get(name, ()):
+                by_object.setdefault(ast.dump(item.target.value), []).append(item)
+        known = self._object_sets[name]
+        return known.get(ast.dump(attribute.value), ()) if known else ()
 
     # -- the tree downwards and upwards -----------------------------------------------------------------------
     def reads(self, top: ast.AST) -> Reads:

@@ -37,29 +37,12 @@ class Layers:
 
     def has_parameters(self, owner: Scope) -> bool:
         """Whether a project class has parameters, or modules that may have some."""
-        bases = self.program.names.bases(owner)
-        if any(isinstance(b, str) and b not in ("torch.nn.Module", "builtins.object") for b in bases):
-            return True
-        attributes = [item for b in bases if isinstance(b, Scope) for items in b.attributes.values() for item in items]
-        calls = [(b.value, scope) for b, scope in attributes if isinstance(b.value, ast.Call)]
-        names = [self.program.resolve(call.func, scope) for call, scope in calls]
-        return any(isinstance(n, Scope) or (isinstance(n, str) and n.startswith("torch.nn.")) for n in names)
+        return _has_parameters(owner, self.program)
 
     def freezes_itself(self, owner: Scope) -> bool:
         """Whether the constructor of a module class takes the gradients from all its parameters: what is left is that
         of what it is called with."""
-        constructor = self.program.names.method(owner, "__init__")
-        if constructor is None:
-            return False
-        facts = constructor.facts
-        off = [(s.target.value, s.value, s.scope) for s in facts.attribute_sets.get("requires_grad", ())]
-        for call, scope in facts.calls.get("requires_grad_", ()):
-            if isinstance(call.func, ast.Attribute) and call.args:
-                off.append((call.func.value, call.args[0], scope))
-        return any(
-            scope.function is constructor and isinstance(value, ast.Constant) and value.value is False
-            and _is_whole(holder, scope) for holder, value, scope in off
-        )  # fmt: skip
+        return _freezes_itself(owner, self.program)
 
     def made(self, expr: ast.expr, scope: Scope) -> list[Result]:
         """The constructions of modules that `expr` may hold."""
@@ -118,6 +101,33 @@ class Layers:
         if isinstance(callee, Scope):
             return callee.kind == "class" and self.is_module(callee)
         return callee is not None and callee.startswith("torch.nn.") and callee.rpartition(".")[2][:1].isupper()
+
+
+@remembered
+def _has_parameters(owner: Scope, program: Program) -> bool:
+    bases = program.names.bases(owner)
+    if any(isinstance(b, str) and b not in ("torch.nn.Module", "builtins.object") for b in bases):
+        return True
+    attributes = [item for b in bases if isinstance(b, Scope) for items in b.attributes.values() for item in items]
+    calls = [(b.value, scope) for b, scope in attributes if isinstance(b.value, ast.Call)]
+    names = (program.resolve(call.func, scope) for call, scope in calls)
+    return any(isinstance(n, Scope) or (isinstance(n, str) and n.startswith("torch.nn.")) for n in names)
+
+
+@remembered
+def _freezes_itself(owner: Scope, program: Program) -> bool:
+    constructor = program.names.method(owner, "__init__")
+    if constructor is None:
+        return False
+    facts = constructor.facts
+    off = [(s.target.value, s.value, s.scope) for s in facts.attribute_sets.get("requires_grad", ())]
+    for call, scope in facts.calls.get("requires_grad_", ()):
+        if isinstance(call.func, ast.Attribute) and call.args:
+            off.append((call.func.value, call.args[0], scope))
+    return any(
+        scope.function is constructor and isinstance(value, ast.Constant) and value.value is False
+        and _is_whole(holder, scope) for holder, value, scope in off
+    )  # fmt: skip
 
 
 def _is_whole(holder: ast.expr, scope: Scope) -> bool:

@@ -16,6 +16,7 @@ from torchrepro_lint.dataflow.abstract_values import Constant, Result
 from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.enclosing import ancestors
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.loading.decisions import Decision
 from torchrepro_lint.loading.loops import nodes
@@ -95,7 +96,7 @@ def _queued(module: Module, program: Program) -> Iterator[Arrival]:
         made = [o for o in program.origins(call.func.value, scope) if isinstance(o, Result) and o.callee in queues]
         if any(_fed_by_several(o.node, o.scope, program) for o in made):
             decision = _update_in(loop, scope, program) or _sum_in(loop, scope, program)
-            if decision is None and _is_kept(call, loop):
+            if decision is None and _is_kept(call, loop, scope, program):
                 decision = decided_in(loop, scope, program) if not isinstance(loop, ast.While) else None
             if decision is not None:
                 yield Arrival(call, scope, decision)
@@ -106,16 +107,25 @@ def _takes_next(call: ast.Call) -> bool:
     return all(isinstance(a, ast.Constant) and isinstance(a.value, bool) for a in call.args[:1])
 
 
-def _is_kept(call: ast.Call, loop: ast.AST) -> bool:
+def _is_kept(call: ast.Call, loop: ast.AST, scope: Scope, program: Program) -> bool:
     """Whether what is taken is in a list after the round: `results.append(queue.get())`, also by a name."""
-    body = list(nodes(getattr(loop, "body", [])))
-    assigned = [n for n in body if isinstance(n, ast.Assign) and any(call is inner for inner in ast.walk(n.value))]
-    names = {n.id for a in assigned for t in a.targets for n in ast.walk(t) if isinstance(n, ast.Name)}
+    statement = scope.facts.statement(call)
+    is_assigned = isinstance(statement, ast.Assign) and any(call is inner for inner in ast.walk(statement.value))
+    targets = statement.targets if isinstance(statement, ast.Assign) and is_assigned else []
+    names = {n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)}
+    return not _put_into_lists(loop, program).isdisjoint({call, *names})
+
+
+@remembered
+def _put_into_lists(loop: ast.AST, program: Program) -> frozenset[ast.AST | str]:  # noqa: ARG001
+    """What a loop appends to lists: the nodes, of names the words."""
+    body = nodes(getattr(loop, "body", []))
     fills = [n for n in body if isinstance(n, ast.Call) and last_name(n.func) in ("append", "extend")]
-    inside = [inner for fill in fills for a in fill.args for inner in ast.walk(a)]
-    return any(i is call or (isinstance(i, ast.Name) and i.id in names) for i in inside)
+    inside = (inner for fill in fills for argument in fill.args for inner in ast.walk(argument))
+    return frozenset(inner.id if isinstance(inner, ast.Name) else inner for inner in inside)
 
 
+@remembered
 def _fed_by_several(queue: ast.Call, scope: Scope, program: Program) -> bool:
     """Whether several processes or threads are started with the queue among their arguments."""
     statement = scope.facts.statement(queue)
@@ -162,6 +172,7 @@ def _decided_in_loop(call: ast.Call, scope: Scope, program: Program) -> Decision
     return (_update_in(loop, scope, program) or _sum_in(loop, scope, program)) if loop is not None else None
 
 
+@remembered
 def _update_in(loop: ast.AST, scope: Scope, program: Program) -> Decision | None:
     for node in nodes(getattr(loop, "body", [])):
         if isinstance(node, ast.Call) and updates_model(node, scope.facts.scope_of(node), program):
@@ -169,6 +180,7 @@ def _update_in(loop: ast.AST, scope: Scope, program: Program) -> Decision | None
     return None
 
 
+@remembered
 def _sum_in(loop: ast.AST, scope: Scope, program: Program) -> Decision | None:
     """`total += result`, where the total begins as a float or a tensor."""
     for node in nodes(getattr(loop, "body", [])):

@@ -16,6 +16,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Constant, Result
 from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.loading.sampler_uses import SamplerUses, uses_of
 from torchrepro_lint.loading.samplers import is_evaluation
@@ -56,10 +57,9 @@ def epoch_loop(program: Program, node: ast.AST, scope: Scope, uses: SamplerUses)
 def _repeated(
     program: Program, node: ast.AST, scope: Scope, uses: SamplerUses, seen: set[int], depth: int
 ) -> EpochLoop | None:
-    for loop in _loops_around(scope.facts, node):
-        found = _as_epochs(program, loop, scope.facts.scope_of(loop))
-        if found is not None:
-            return None if _without_gradients(scope.facts, node, loop) else found
+    own = _own_loop(node, scope, program)
+    if own is not None:
+        return None if _without_gradients(scope.facts, node, own.node) else own
     function = scope.function
     if function.kind != "function" or depth >= MAX_CALLERS or id(function) in seen:
         return None
@@ -73,6 +73,13 @@ def _repeated(
     return None
 
 
+@remembered
+def _own_loop(node: ast.AST, scope: Scope, program: Program) -> EpochLoop | None:
+    """The innermost epoch loop around `node` in its own function."""
+    loops = (_as_epochs(loop, scope.facts.scope_of(loop), program) for loop in _loops_around(scope.facts, node))
+    return next((loop for loop in loops if loop is not None), None)
+
+
 def _loops_around(facts: ModuleFacts, node: ast.AST) -> Iterator[ast.For | ast.AsyncFor | ast.While]:
     """The loops whose body holds `node`, up to its function, innermost first."""
     child = node
@@ -84,7 +91,8 @@ def _loops_around(facts: ModuleFacts, node: ast.AST) -> Iterator[ast.For | ast.A
         child = parent
 
 
-def _as_epochs(program: Program, loop: ast.For | ast.AsyncFor | ast.While, scope: Scope) -> EpochLoop | None:
+@remembered
+def _as_epochs(loop: ast.For | ast.AsyncFor | ast.While, scope: Scope, program: Program) -> EpochLoop | None:
     facts = scope.facts
     if isinstance(loop, ast.While):
         named = bool(_EPOCH.search(facts.text(loop.test))) or any(

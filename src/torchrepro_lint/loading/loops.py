@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence, Set
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 from torchrepro_lint.dataflow.conditions import conditions
@@ -133,11 +134,16 @@ class _Body:
 
     def is_alike(self, value: ast.expr) -> bool:
         """Whether a value is the same in each round: made of what the loop neither binds nor looks into."""
+        is_plain = not any(isinstance(n, ast.Call | ast.Attribute | ast.Subscript) for n in ast.walk(value))
+        return is_plain and not _mentions(value, self._touched)
+
+    @cached_property
+    def _touched(self) -> set[str]:
+        """The names that the loop binds or looks into."""
         own = {n.id for n in self.inside if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         held = {n.value.id for n in self.inside
                 if isinstance(n, ast.Attribute | ast.Subscript) and isinstance(n.value, ast.Name)}  # fmt: skip
-        is_plain = not any(isinstance(n, ast.Call | ast.Attribute | ast.Subscript) for n in ast.walk(value))
-        return is_plain and not _mentions(value, self.items | own | held)
+        return self.items | own | held
 
     def is_local(self, node: ast.expr) -> bool:
         """Whether the object is one that each round makes for itself."""

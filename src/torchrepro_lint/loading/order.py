@@ -13,6 +13,7 @@ from functools import partial
 from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.follow import Follow, Policy
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.dataflow.use import STOP, Path, Steps, Use
 from torchrepro_lint.index import Scope
 from torchrepro_lint.loading import order_loops, order_taken
@@ -25,6 +26,7 @@ def decided_by(node: ast.expr, scope: Scope, program: Program, path: Path = ()) 
     return next(_search(node, program).found([Use(node, scope, "sequence", path)]), None)
 
 
+@remembered
 def decided_in(loop: Loop, scope: Scope, program: Program) -> Decision | None:
     """The first thing that the order of a loop's rounds decides."""
     search = _search(loop.iter, program)

@@ -15,6 +15,7 @@ from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.follow import Follow, Policy
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.dataflow.use import ANY, STOP, Sink, Steps, Use
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.index.parents import Parents
@@ -92,6 +93,7 @@ def _makes_sets(node: ast.expr) -> bool:
     return False
 
 
+@remembered
 def holds_only_text(made: Site, program: Program) -> bool:
     """Whether all that ever goes into the set is surely text, so that its items can be compared."""
     texts = Texts(program)

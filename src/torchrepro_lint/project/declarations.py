@@ -7,7 +7,7 @@ Options come from argparse and click declarations, settings from dataclass field
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from torchrepro_lint.index import AttributeSet, ModuleFacts, Scope, SubscriptSet
@@ -21,34 +21,49 @@ class Default(NamedTuple):
     settable: bool
 
 
-def declared_options(facts: ModuleFacts) -> dict[str, Default]:
+class _Options(NamedTuple):
+    """Those of a file, by name: their defaults, and the calls that declare them."""
+
+    defaults: dict[str, Default]
+    calls: dict[str, list[tuple[ast.Call, Scope]]]
+
+
+def declared_options(facts: ModuleFacts) -> Mapping[str, Default]:
     """Option name -> default, for every `add_argument`, `click.option` and `add` of configargparse in a file, also in a
     loop over a table that is written out."""
-    found: dict[str, Default] = {}
+    return _options(facts).defaults
+
+
+def declarations(name: str, facts: ModuleFacts) -> Sequence[tuple[ast.Call, Scope]]:
+    """The calls in a file that declare an option."""
+    return _options(facts).calls.get(name, ())
+
+
+def _options(facts: ModuleFacts) -> _Options:
+    if facts.declared is None:
+        facts.declared = _find_options(facts)
+    known: _Options = facts.declared
+    return known
+
+
+def _find_options(facts: ModuleFacts) -> _Options:
+    found = _Options({}, {})
     for spelled in ("add_argument", "option", "add"):
         for call, scope in facts.calls.get(spelled, ()):
             flags = _flags(call)
+            keywords = {k.arg: k.value for k in call.keywords}
+            name = _destination(flags, keywords.get("dest"))
+            if name is not None:
+                found.calls.setdefault(name, []).append((call, scope))
             if not flags and spelled == "add_argument":
-                found |= _declared_in_loop(call, scope)
+                found.defaults.update(_declared_in_loop(call, scope))
                 continue
             if spelled == "add" and not any(flag.startswith("-") for flag in flags):
                 continue
-            keywords = {k.arg: k.value for k in call.keywords}
-            name = _destination(flags, keywords.get("dest"))
             default = _declared_default(keywords)
             if name and default is not UNKNOWN:
-                found[name] = Default(default, settable=True)
+                found.defaults[name] = Default(default, settable=True)
     return found
-
-
-def declarations(name: str, facts: ModuleFacts) -> list[tuple[ast.Call, Scope]]:
-    """The calls in a file that declare an option."""
-    return [
-        (call, scope)
-        for spelled in ("add_argument", "option", "add")
-        for call, scope in facts.calls.get(spelled, ())
-        if _destination(_flags(call), next((k.value for k in call.keywords if k.arg == "dest"), None)) == name
-    ]
 
 
 def takes_integers(name: str, facts: ModuleFacts) -> list[ast.Call]:
@@ -168,7 +183,7 @@ def declared_in(facts: ModuleFacts) -> Declared:
             settings[name] = None
         elif values:
             settings[name] = [Default(v, settable=True) for v in values]
-    options = declared_options(facts)
+    options = dict(declared_options(facts))
     return Declared(options, frozenset(name for name in options if _is_chosen(name, facts)), settings)
 
 

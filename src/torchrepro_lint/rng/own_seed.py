@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
 from torchrepro_lint.dataflow.binding import argument_for, named_parameters
@@ -50,45 +51,68 @@ def added(seed: str, term: str) -> str:
 # -- names in scope -------------------------------------------------------------------------------------------------
 def own_seed(scope: Scope, node: ast.AST, program: Program) -> OwnSeed | None:
     """The seed that a name holds at `node`: one of the innermost scope that has any."""
-    return next((s for s in _bound_before(scope, node, program) if not _is_bound_anew(s.name, scope, node)), None)
+    groups = (g for owner in _owners(scope) for g in _seeds_of(owner, program))
+    seeds = (s for group in groups for s in _held_at(scope, node, group, program))
+    return next((s for s in seeds if _is_bound_before(s.name, scope, node)), None)
 
 
 def parsed_above(scope: Scope, node: ast.AST, body: Sequence[ast.stmt], program: Program) -> OwnSeed | None:
     """The same in arguments that `body` parses above `node`, though their name is bound to something else by then."""
-    seeds = (s for s in _bound_before(scope, node, program) if s.is_parsed and s.name.owner is scope.function)
+    groups = _seeds_of(scope.function, program) if scope.function in _owners(scope) else ()
+    seeds = (s for group in groups for s in group if s.is_parsed and _is_bound_before(s.name, scope, node))
     return next((s for s in seeds if s.name.binding.node in body), None)
 
 
-def _bound_before(scope: Scope, node: ast.AST, program: Program) -> Iterator[OwnSeed]:
-    """The seeds that names of a scope and of those around it hold, innermost scope first, in a fixed order."""
+def _owners(scope: Scope) -> Iterator[Scope]:
+    """A scope and those around it whose names can be read there, innermost first."""
     current: Scope | None = scope
     while current is not None:
-        seeds = _seeds_of(current, program) if current is scope or current.kind != "class" else ()
-        yield from (seed for seed in seeds if _is_bound_before(seed.name, scope, node))
+        if current is scope or current.kind != "class":
+            yield current
         current = current.parent
 
 
 @remembered
-def _seeds_of(owner: Scope, program: Program) -> list[OwnSeed]:
-    """Those that names of one scope hold, each bound once, or to arguments that are changed step by step."""
-    names = [Name(text, b, owner, program) for text, made in owner.bindings.items() for b in made]
-    names = [n for n in names if len(owner.bindings[n.text]) == 1 or (n.is_of_settings and _is_in_turn(n))]
-    found = (next((s for source in SOURCES if (s := source(name)) is not None), None) for name in names)
-    return [seed for seed in found if seed is not None]
+def _seeds_of(owner: Scope, program: Program) -> list[list[OwnSeed]]:
+    """Those that names of one scope hold, each bound once, or to arguments that are changed step by step: for each
+    name, in the order in which they are bound."""
+    groups = []
+    for text, made in owner.bindings.items():
+        names = [Name(text, binding, owner, program) for binding in made]
+        if len(names) == 1 or (names[0].is_of_settings and _are_in_turn(names)):
+            found = (next((s for source in SOURCES if (s := source(name)) is not None), None) for name in names)
+            groups.append([seed for seed in found if seed is not None])
+    return [seeds for seeds in groups if seeds]
 
 
-def _is_in_turn(name: Name) -> bool:
+def _are_in_turn(names: Sequence[Name]) -> bool:
     """Whether the statements that bind a name follow one another: `args = prepare(args)`."""
-    body = getattr(name.owner.facts.parents.get(name.binding.node), "body", None)
-    made = name.owner.bindings[name.text]
-    return isinstance(body, list) and all(b.kind in ("assign", "unpack") and b.node in body for b in made)
+    body = getattr(names[0].owner.facts.parents.get(names[0].binding.node), "body", None)
+    statements = set(body) if isinstance(body, list) else ()
+    return all(n.binding.kind in ("assign", "unpack") and n.binding.node in statements for n in names)
 
 
-def _is_bound_anew(name: Name, scope: Scope, node: ast.AST) -> bool:
-    """Whether a name that is bound several times holds something else at `node`."""
-    lines = [getattr(b.node, "lineno", 0) for b in name.owner.bindings[name.text]]
-    begin, end = getattr(name.binding.node, "lineno", 0), getattr(node, "lineno", 0)
-    return len(lines) > 1 and (scope.function is not name.owner or any(begin < line < end for line in lines))
+def _held_at(scope: Scope, node: ast.AST, seeds: Sequence[OwnSeed], program: Program) -> Sequence[OwnSeed]:
+    """Which of its seeds a name may hold at `node`: where it is bound several times, what it was bound to last."""
+    owner, text = seeds[0].name.owner, seeds[0].name.text
+    lines = _lines_of(owner, text, program)
+    if len(lines) == 1:
+        return seeds
+    if scope.function is not owner:
+        return ()
+    before = bisect_left(lines, getattr(node, "lineno", 0))
+    last = lines[before - 1] if before else 0
+    return seeds[bisect_left(seeds, last, key=_line) : bisect_right(seeds, last, key=_line)]
+
+
+@remembered
+def _lines_of(owner: Scope, name: str, program: Program) -> list[int]:  # noqa: ARG001
+    """Where a name is bound, from the top."""
+    return sorted(getattr(binding.node, "lineno", 0) for binding in owner.bindings[name])
+
+
+def _line(seed: OwnSeed) -> int:
+    return getattr(seed.name.binding.node, "lineno", 0)
 
 
 def _is_bound_before(name: Name, scope: Scope, node: ast.AST) -> bool:

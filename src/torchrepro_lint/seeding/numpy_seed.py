@@ -14,11 +14,12 @@ from torchrepro_lint.seeding.seeding import Seeding
 from torchrepro_lint.seeding.seedings import seedings
 
 FAMILY = "numpy"
-# A call of numpy's seeder, or of something named like a helper that seeds.
+# A call of numpy's seeder, or of something named like a helper that seeds. Parts of names are bounded: a name of a
+# million characters would be searched from each of them.
 _SEEDS = re.compile(
     rb"\b(?:np|numpy)\.random\.seed\("
-    rb"|(?<!def )(?<!\.)\b(?!manual_|initial_|get_|is_)\w*(?:seed|determinis|reproduc)\w*\("
-    rb"|\.(?!initial_)\w*(?:set|fix|init|every)\w*seed\w*\(|\.seed_\w+\(",
+    rb"|(?<!def )(?<!\.)\b(?!manual_|initial_|get_|is_)\w{0,80}(?:seed|determinis|reproduc)\w{0,80}\("
+    rb"|\.(?!initial_)\w{0,40}(?:set|fix|init|every)\w{0,40}seed\w{0,80}\(|\.seed_\w+\(",
     re.IGNORECASE,
 )
 _SIGNS = (b"seed", b"determinis", b"reproduc")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 
@@ -14,6 +14,7 @@ from torchrepro_lint.dataflow.frames import Frame
 from torchrepro_lint.dataflow.options import Options
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reads
+from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.project.versions import may_be
 from torchrepro_lint.rng import FAMILIES, states
@@ -393,7 +394,7 @@ def _uses(name: str, scope: Scope) -> bool:
 def is_besides(draw: Draw, program: Program) -> bool:
     """`args.seed = random.randint(...)` picks a seed, it is not drawn after one; a port, an address or the name of a
     run is no result, and runs that share it get into each other's way. Nor is what a kernel is only tried out with."""
-    if _is_in_address(draw) or _is_given_as_seed(draw) or _is_tried_out(draw) or is_never_read(draw):
+    if _is_in_address(draw, program) or _is_given_as_seed(draw) or _is_tried_out(draw, program) or is_never_read(draw):
         return True
     statement = draw.scope.facts.statement(draw.node)
     targets = statement.targets if isinstance(statement, ast.Assign) else []
@@ -436,33 +437,48 @@ def _name_of(target: ast.expr) -> str:
     return last_name(target)
 
 
-def _is_in_address(draw: Draw) -> bool:
+def _is_in_address(draw: Draw, program: Program) -> bool:
     """`f"tcp://localhost:{random.randint(10000, 20000)}"`, however the text is put together."""
+    whole: ast.AST = draw.node
     for outer in draw.scope.facts.ancestors(draw.node):
         if not (isinstance(outer, ast.JoinedStr | ast.BinOp | ast.FormattedValue) or _makes_text(outer)):
-            return False
-        texts = (n.value for n in ast.walk(outer) if isinstance(n, ast.Constant) and isinstance(n.value, str))
-        if any("://" in text for text in texts):
-            return True
-    return False
+            break
+        whole = outer
+    return whole is not draw.node and _holds_address(whole, program)
 
 
-def _is_tried_out(draw: Draw) -> bool:
+@remembered
+def _holds_address(text: ast.AST, program: Program) -> bool:  # noqa: ARG001
+    return any(isinstance(n, ast.Constant) and isinstance(n.value, str) and "://" in n.value for n in ast.walk(text))
+
+
+def _is_tried_out(draw: Draw, program: Program) -> bool:
     """`try: kernel(torch.randn(3)) except RuntimeError: HAS_KERNEL = False` at the top of a module: something is called
     with it there, and what the body makes is read nowhere else."""
     facts, scope = draw.scope.facts, draw.scope
     trying = next((a for a in facts.ancestors(draw.node) if isinstance(a, ast.Try)), None)
-    if scope.kind != "module" or draw.kind != "sample" or trying is None:
+    if (
+        scope.kind != "module"
+        or draw.kind != "sample"
+        or trying is None
+        or facts.statement(draw.node) not in trying.body
+    ):
         return False
+    used = _made_to_try(trying, scope, program)
+    return used is not None and any(isinstance(facts.parents.get(node), ast.Call) for node in (draw.node, *used))
+
+
+@remembered
+def _made_to_try(trying: ast.Try, scope: Scope, program: Program) -> Sequence[ast.expr] | None:  # noqa: ARG001
+    """Where a `try` that is a trial and nothing else reads the names that it binds, which nothing else does."""
     handled = [statement for handler in trying.handlers for statement in handler.body]
     if not handled or not all(isinstance(s, ast.Assign) and isinstance(s.value, ast.Constant) for s in handled):
-        return False
-    if facts.statement(draw.node) not in trying.body or not all(isinstance(s, _PLAIN) for s in trying.body):
-        return False
+        return None
+    if not all(isinstance(s, _PLAIN) for s in trying.body):
+        return None
     names = {n.id for s in trying.body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     used = [site.node for name in names for site in reads(name, scope)]
-    is_passed = any(isinstance(facts.parents.get(node), ast.Call) for node in (draw.node, *used))
-    return is_passed and all(trying in facts.ancestors(node) for node in used)
+    return used if all(trying in scope.facts.ancestors(node) for node in used) else None
 
 
 def _is_given_as_seed(draw: Draw) -> bool:
