@@ -85,7 +85,7 @@ def _kind(pair: Pair, parting: Parting) -> Kind:
 
 def _of_step(pair: Pair, parting: Parting) -> Kind:
     """Gradients or parameters differ though every recorded operation agreed: something ran that no mode sees."""
-    earlier = list(before(pair[0], parting))
+    earlier, _ = before(pair, parting)
     if any(event.kind == "loss" and event.data.get("compiled") for event in earlier):
         return Kind.COMPILED
     if any(event.kind == "loss" and "rank" in event.data for event in earlier):
@@ -104,7 +104,7 @@ def _is_permuted(pair: Pair, parting: Parting) -> bool:
 
 def _arrivals(streams: Streams, parting: Parting) -> Iterator[str]:
     """What came in from outside at the parting's line, in order."""
-    for event in streams.values(parting.process, parting.thread):
+    for event in streams.values(parting.process):
         if event.frames and event.frames[:1] == parting.event.frames[:1]:
             if event.kind == "arrival":
                 yield event.data["d"]
@@ -137,8 +137,9 @@ def _told(event: Event) -> str:
 
 def _unseeded(pair: Pair, parting: Parting, generator: str, plain: Cause) -> Suspect:
     """A generator that starts differently in the two runs; told at the seed that differed, else at the first draw."""
-    seeds = [[e for e in before(s, parting) if e.kind == "seed" and e.data["gen"] == generator] for s in pair]
-    draws = [[e for e in before(s, parting) if e.kind == "draw" and e.data["gen"] == generator] for s in pair]
+    earlier = [[event for event in events if event.data.get("gen") == generator] for events in _draws(pair, parting)]
+    seeds = [[event for event in events if event.kind == "seed"] for events in earlier]
+    draws = [[event for event in events if event.kind == "draw"] for events in earlier]
     cause = replace(plain, kind=Kind.UNSEEDED, generator=generator, source=None)
     differing = [a for a, b in zip(*seeds, strict=False) if a.data["value"] != b.data["value"]]
     numbers = tuple(sorted({event.data["n"] for event in differing}))
@@ -158,14 +159,18 @@ def _unseeded(pair: Pair, parting: Parting, generator: str, plain: Cause) -> Sus
 def _drawn_from(pair: Pair, parting: Parting) -> list[str]:
     """The generators that were drawn from in different states before the parting, the one drawn from last first."""
     found: list[str] = []
-    draws = [[event for event in before(streams, parting) if event.kind in ("draw", "seed")] for streams in pair]
-    for a, b in reversed(list(zip(*draws, strict=False))):
+    for a, b in reversed(list(zip(*_draws(pair, parting), strict=False))):
         key = "state" if a.kind == "draw" else "value"
         if a.kind == b.kind and a.data["gen"] == b.data["gen"] and a.data[key] != b.data[key]:
             found.append(a.data["gen"])
     for a, b in zip(*(_states(streams, parting) for streams in pair), strict=False):
         found += [name for name in a if name in b and a[name] != b[name]]
     return list(dict.fromkeys(name if name in GENERATORS else "torch" for name in found))
+
+
+def _draws(pair: Pair, parting: Parting) -> list[list[Event]]:
+    """What each run has told of generators up to the parting."""
+    return [[event for event in events if event.kind in ("draw", "seed")] for events in before(pair, parting)]
 
 
 def _states(streams: Streams, parting: Parting) -> Iterator[dict[str, str]]:

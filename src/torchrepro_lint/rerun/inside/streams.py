@@ -37,8 +37,7 @@ class Stream:
     def write(self, record: Any) -> None:
         """Add a record of this thread. `record` may hold objects with a `text` that is known only after `resolve`."""
         with self._lock:
-            thread = threading.current_thread()
-            name = "" if thread is threading.main_thread() else thread.name
+            name = thread_name()
             if name != self._thread:
                 self._thread = name
                 self._add({"k": "thread", "name": name})
@@ -122,6 +121,12 @@ def process_name(forks: int = 0) -> str:
     elif forks:
         parts.append(f"fork{forks}")
     return ".".join(parts)
+
+
+def thread_name() -> str:
+    """Of this thread; nothing for the main one."""
+    thread = threading.current_thread()
+    return "" if thread is threading.main_thread() else thread.name
 
 
 def _dumps(record: Any) -> str:
