@@ -83,10 +83,12 @@ def test_the_generator_of_another_kind_of_device_is_told_where_an_operation_draw
     with traced(tmp_path) as recorder:
         tracer = Tracer(recorder, Storages())
         torch.randperm(4, generator=generator)
-        assert tracer._generator_state(None, [there]) == ""  # and the host's is not taken for it
+        assert tracer._generator_state([there], {}) == ""  # and the host's is not taken for it
         monkeypatch.setattr(recorder.generators, "state", lambda name: f"of {name}")
-        assert tracer._generator_state(None, [there]) == f"of {device}"
-        assert tracer._generator_state(None, [here]) == "of torch"
+        assert tracer._generator_state([there], {}) == f"of {device}:0"
+        assert tracer._generator_state([here], {"device": torch.device(device)}) == f"of {device}"
+        assert tracer._generator_state([3], {"device": torch.device(device, 1)}) == f"of {device}:1"
+        assert tracer._generator_state([here], {"device": None}) == "of torch"
     (state,) = (event.data[8] for event in events(tmp_path) if event.kind == "o")
     assert isinstance(state, str)  # a list: the program's own
 

@@ -23,7 +23,7 @@ class WatchedGenerators(Protocol):
         """The state of each generator that was seeded or drawn from, as a digest."""
 
     def state(self, name: str) -> str:
-        """The state of one generator."""
+        """The state of one generator: `torch`, `numpy`, `python`, or a device with its number or without."""
 
 
 class Recorder:
@@ -40,6 +40,7 @@ class Recorder:
         self.stream.after_fork = self._forked
         self.step = 0
         self.in_child = False
+        self.is_capturing: Callable[[], bool] = lambda: False  # whether operations are kept for later, and not run
         self._local = threading.local()
         self._pause = _Pause(self._local)
 
@@ -61,7 +62,7 @@ class Recorder:
     @property
     def is_paused(self) -> bool:
         """Whether this thread is in our own code, or in what must not be recorded."""
-        return getattr(self._local, "paused", 0) > 0
+        return getattr(self._local, "paused", 0) > 0 or self.is_capturing()
 
     def paused(self) -> AbstractContextManager[None]:
         """Record no operation of this thread in the body."""
@@ -70,6 +71,7 @@ class Recorder:
     def _forked(self) -> None:
         self.in_child = True
         self.sites.forget()
+        self.digests.forget()
 
 
 class _Pause(AbstractContextManager[None]):

@@ -15,6 +15,7 @@ from typing import Any
 
 FORMAT = 1
 _BUFFER = 1 << 16  # characters: so much may be lost of a step that is killed in the middle
+_WAITING = 4096  # records that may wait for a device: a loop without an optimizer has no step to wait for
 _RANKS = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
 
 
@@ -67,6 +68,8 @@ class Stream:
             line = ""
         if not line:
             self._pending.append(record)
+            if len(self._pending) > _WAITING:
+                self.flush()
             return
         self._take(line)
         if self._size > _BUFFER:

@@ -135,7 +135,7 @@ class Tracer(TorchDispatchMode):
             self._take(value, op.reads[number] if number < len(op.reads) else True, taken, scalars)
         for name, value in kwargs.items():
             self._take(value, name not in op.unread, taken, scalars)
-        state = self._generator_state(kwargs.get("generator"), args) if op.draws else None
+        state = self._generator_state(args, kwargs) if op.draws else None
         result = func(*args, **kwargs)
         left = [] if op.is_view else self._left(op, result, args, kwargs)
         if self._keep is not None and _is_here(self._keep):
@@ -222,12 +222,15 @@ class Tracer(TorchDispatchMode):
         digests = self._recorder.digests
         return [digests.many(left)] if len(left) > _MANY else [digests.tensor(tensor) for tensor in left]
 
-    def _generator_state(self, generator: Any, args: Sequence[Any]) -> Any:
+    def _generator_state(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """The state of the generator that an operation is about to draw from; in a list if it is the program's own."""
+        generator = kwargs.get("generator")
         if generator is not None and not _is_default(generator):
             return [self._recorder.digests.tensor(generator.get_state())]
-        device = next((t.device.type for t in _tensors(args)), "cpu") if generator is None else generator.device.type
-        return self._recorder.generators.state(device if device in DEVICES else "torch")
+        of = generator.device if generator is not None else kwargs.get("device")
+        device = of if of is not None else next((tensor.device for tensor in _tensors(args)), None)
+        is_told = device is not None and device.type in DEVICES
+        return self._recorder.generators.state(str(device) if is_told else "torch")
 
     def _site(self) -> int:
         """The line of the user's code, for a backward operation that of its forward."""

@@ -67,6 +67,8 @@ class _Steps:
 
     def before(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         recorder = self._recorder
+        if recorder.is_paused:
+            return
         with recorder.paused():
             self._grads = None
             if self._is_due(optimizer):
@@ -75,6 +77,8 @@ class _Steps:
 
     def after(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         recorder = self._recorder
+        if recorder.is_paused:
+            return
         with recorder.paused():
             due = self._is_due(optimizer)
             params = [own(p) for p in _parameters(optimizer)] if due else []
