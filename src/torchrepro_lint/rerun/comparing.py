@@ -88,6 +88,11 @@ def lane(thread: str) -> str:
     return re.sub(r"\d+", "#", thread)
 
 
+def of_several(streams: Streams, process: str) -> frozenset[str]:
+    """The lanes of a process in which several threads share their work."""
+    return frozenset(shared for shared, count in Counter(map(lane, streams.threads(process))).items() if count > 1)
+
+
 def steps(streams: Streams) -> int:
     """How many optimizer steps the longest process made."""
     return max((sum(e.kind == "step" for e in streams.events(name)) for name in streams.names()), default=0)
@@ -102,18 +107,17 @@ def _of_process(name: str, one: Streams, other: Streams) -> Iterator[Parting]:
             if event is not None:
                 shared = lane(event.thread)
                 lanes.setdefault(shared, _Lane(threads[shared] > 1)).add(side, event)
-    # A worker fetches ahead, and is stopped somewhere; and what was cut off says nothing of the rest.
+    # A worker runs ahead, and is stopped somewhere; and what was cut off says nothing of the rest.
     must_match = all(streams.ended(name) and not _is_loader_worker(streams, name) for streams in present)
     for thread, compared in lanes.items():
-        found = compared.end(must_match)
+        found = compared.end(must_match, is_helper=bool(thread))
         if found is not None:
             one_event, other_event, what, flag = found
             yield Parting(name, thread, what, one_event, other_event, flag, compared.is_of_several)
 
 
+_TRAINING = ("batch", "loss", "step")
 _Difference = tuple[Event | None, Event | None, What, str]
-
-
 _Waiting = dict[str, deque[Event]]
 
 
@@ -141,14 +145,16 @@ class _Lane:
             del self._waiting[1 - side][key]
         self._found = _told(event, partner) if side == 0 else _told(partner, event)
 
-    def end(self, must_match: bool) -> _Difference | None:
-        """What differs first, once both runs have been taken; `must_match`: whether both must have as many events."""
+    def end(self, must_match: bool, is_helper: bool) -> _Difference | None:
+        """What differs first, once both runs have been taken. `must_match`: whether both must have as many events, of
+        which those of a helper may still be ahead of what is used."""
         one, other = self._rest(0), self._rest(1)
         if self._found is None and one and other:
             alike = (event for event in other if (event.kind, event.frames) == (one[0].kind, one[0].frames))
             return _told(one[0], next(alike, other[0]))
-        if self._found is None and must_match and (one or other):
-            return (one[0] if one else None), (other[0] if other else None), What.END, ""
+        rest = [event for event in (*one, *other) if event.kind in _TRAINING or not is_helper]
+        if self._found is None and must_match and rest:
+            return (rest[0] if one else None), (rest[0] if other else None), What.END, ""
         return self._found
 
     def _rest(self, side: int) -> list[Event]:

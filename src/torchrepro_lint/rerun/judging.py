@@ -10,13 +10,14 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from torchrepro_lint.rerun.comparing import Parting, What, before, rows
+from torchrepro_lint.rerun.comparing import Parting, What, before, lane, of_several, rows
 from torchrepro_lint.rerun.results import Cause, Kind
 from torchrepro_lint.rerun.streams import Event, Streams
 
 Pair = tuple[Streams, Streams]
 GENERATORS = ("torch", "numpy", "python")  # torch: of every device, since torch.manual_seed seeds them all
 _OWN_GENERATOR = "drawn from a torch.Generator of the program's own that starts differently in each run"
+_TURNS = "threads draw from it in the order in which they come, which differs from run to run"
 _SOURCES = {
     "hash": "the order of a set, or a hash, of text",
     "listing": "the order in which a folder is listed",
@@ -40,6 +41,7 @@ def suspects(pair: Pair, parting: Parting, sources: tuple[str, ...]) -> list[Sus
     """What may have caused it, most likely first; the last one stands where no pin helps."""
     kind = _kind(pair, parting)
     plain = _cause(parting, kind)
+    turns = _turns(pair, parting, plain)
     if kind in (Kind.OPERATION, Kind.COMPILED, Kind.RANK, Kind.CONCURRENT):
         return [Suspect(plain)]
     if parting.flag == "u":
@@ -47,10 +49,39 @@ def suspects(pair: Pair, parting: Parting, sources: tuple[str, ...]) -> list[Sus
     if parting.what is What.STATE and isinstance(parting.event.data[8], list):
         return [Suspect(replace(plain, kind=Kind.UNSEEDED, detail=_OWN_GENERATOR))]
     if parting.what is What.STATE:
-        return [_unseeded(pair, parting, "torch", plain)]
+        return [_unseeded(pair, parting, "torch", plain), *turns]
     found = [_unseeded(pair, parting, generator, plain) for generator in _drawn_from(pair, parting)]
+    if turns and parting.is_of_several:
+        return [*(suspect for suspect in found if suspect.is_recorded), *turns]
     found += [Suspect(replace(plain, source=name, detail=_SOURCES[name]), name) for name in sources]
     return [*found, Suspect(plain)]
+
+
+def _turns(pair: Pair, parting: Parting, plain: Cause) -> list[Suspect]:
+    """That several threads draw from one generator: which of them gets which number depends on who comes first."""
+    streams, process = pair[0], parting.process
+    if process not in streams.names():
+        return []
+    shared = of_several(streams, process)
+    draws: dict[str, dict[str, Event]] = {}
+    for event in before(pair, parting)[0]:
+        name = _draws_from(event)
+        if name is not None and not lane(event.thread).startswith("Dummy"):  # a backward pass, for which its caller waits
+            draws.setdefault(name, {}).setdefault(lane(event.thread), event)
+    for name, events in draws.items():
+        helpers = [event for thread, event in events.items() if thread]
+        if helpers and (len(events) > 1 or lane(helpers[0].thread) in shared):
+            first = helpers[0]
+            cause = replace(plain, kind=Kind.CONCURRENT, place=first.place, frames=first.frames, operation=None)
+            return [Suspect(replace(cause, generator=name, detail=_TURNS))]
+    return []
+
+
+def _draws_from(event: Event) -> str | None:
+    """The generator of the process that an event draws from."""
+    if event.kind == "draw":
+        return str(event.data["gen"])
+    return "torch" if event.kind == "o" and isinstance(event.data[8], str) else None
 
 
 def _cause(parting: Parting, kind: Kind) -> Cause:
@@ -63,7 +94,7 @@ def _cause(parting: Parting, kind: Kind) -> Cause:
         process=parting.process,
         rank=_rank(parting.process),
         operation=event.data[2] if event.kind == "o" else None,
-        detail=detail(parting),
+        detail=detail(parting, kind),
     )
 
 
@@ -76,6 +107,8 @@ def _kind(pair: Pair, parting: Parting) -> Kind:
             return Kind.OPERATION
         case What.INPUT if parting.flag in ("s", "w", "c"):
             return {"s": Kind.CONCURRENT, "w": Kind.RANK, "c": Kind.COMPILED}[parting.flag]
+        case What.INPUT if _is_of_threads(pair, parting):
+            return Kind.CONCURRENT
         case What.VALUE if event.kind == "loss" and event.data.get("compiled"):
             return Kind.COMPILED
         case What.VALUE if event.kind == "step":
@@ -102,6 +135,25 @@ def _is_permuted(pair: Pair, parting: Parting) -> bool:
     return len(one) > 1 and one != other and Counter(one) == Counter(other)
 
 
+def _is_of_threads(pair: Pair, parting: Parting) -> bool:
+    """Whether each run has here what a helper thread made in the other one too: it only came at another time."""
+    if parting.one is None or parting.other is None:
+        return False
+    here = [(a, b) for a, b in zip(parting.one.data[4], parting.other.data[4], strict=True) if a != b]
+    made = [_made_elsewhere(streams, parting) for streams in pair]
+    return all(a in made[1] and b in made[0] for a, b in here)
+
+
+def _made_elsewhere(streams: Streams, parting: Parting) -> set[str]:
+    """The results of operations in other threads that Python started."""
+    return {
+        str(digest)
+        for event in streams.values(parting.process)
+        if event.kind == "o" and event.thread and lane(event.thread) not in (parting.thread, "Dummy-#")
+        for digest in event.data[7]
+    }
+
+
 def _arrivals(streams: Streams, parting: Parting) -> Iterator[str]:
     """What came in from outside at the parting's line, in order."""
     for event in streams.values(parting.process):
@@ -116,13 +168,15 @@ def _name(event: Event) -> str:
     return str(event.data[2]) if event.kind == "o" else ""
 
 
-def detail(parting: Parting) -> str:
+def detail(parting: Parting, kind: Kind | None = None) -> str:
     """What differs, in words."""
     event, what = parting.event, parting.what
     if what is What.FLOW and parting.one is not None and parting.other is not None:
         return f"{_told(parting.one)} in one run, {_told(parting.other)} in the other"
     if what is What.END:
         return f"{_told(event)} in one run, nothing more in the other"
+    if event.kind == "o" and kind is Kind.CONCURRENT and parting.flag != "s":
+        return "what other threads have made comes in another order"
     if event.kind == "o":
         return f"{what.value} of {event.data[2]} differs" if what is not What.OUTPUT else what.value
     names = {"batch": "the batch", "loss": "the loss", "arrival": "what becomes a tensor here", "fetch": "a sample"}

@@ -40,6 +40,7 @@ class Recorder:
         self.stream.after_fork = self._forked
         self.step = 0
         self.in_child = False
+        self.trainers: set[int] = set()  # threads that have stepped an optimizer
         self.is_capturing: Callable[[], bool] = lambda: False  # whether operations are kept for later, and not run
         self._local = threading.local()
         self._pause = _Pause(self._local)
@@ -51,9 +52,15 @@ class Recorder:
 
     @property
     def in_window(self) -> bool:
-        """Whether operations are to be recorded now."""
+        """Whether operations are to be recorded now. What runs ahead of the training, in a process or a thread of its
+        own, is recorded whole: the step that it falls into is another one in each run."""
         window = self.settings.get("window")
-        return window is None or self.in_child or window[0] <= self.step <= window[1]
+        return window is None or self.in_child or window[0] <= self.step <= window[1] or self._is_ahead()
+
+    def _is_ahead(self) -> bool:
+        thread = threading.current_thread()
+        trains = thread is threading.main_thread() or thread.ident in self.trainers
+        return not trains and not isinstance(thread, threading._DummyThread)  # such one runs a backward pass
 
     def note(self, kind: str, **fields: Any) -> None:
         """Write a record of the user's line that led here."""

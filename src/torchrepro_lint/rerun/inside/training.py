@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -85,6 +86,7 @@ class _Steps:
             self._last = None if due else lambda: self._note(optimizer, [own(p) for p in _parameters(optimizer)])
             self._note(optimizer, params)
             recorder.step += 1
+            recorder.trainers.add(threading.get_ident())
             limit = recorder.settings.get("steps")
             is_last = limit is not None and recorder.step >= limit
             if is_last:  # told at once: what runs a notebook may kill its kernel
