@@ -178,6 +178,8 @@ def detail(parting: Parting, kind: Kind | None = None) -> str:
     if event.kind == "o" and kind is Kind.CONCURRENT and parting.flag != "s":
         return "what other threads have made comes in another order"
     if event.kind == "o":
+        if what is What.SCALAR:
+            return f"an argument of {event.data[2]} that is no tensor differs"
         return f"{what.value} of {event.data[2]} differs" if what is not What.OUTPUT else what.value
     names = {"batch": "the batch", "loss": "the loss", "arrival": "what becomes a tensor here", "fetch": "a sample"}
     words = {"grads": "the gradients", "params": "the parameters"}

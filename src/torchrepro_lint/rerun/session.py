@@ -171,15 +171,21 @@ def _plain(session: Session, outcome: Outcome) -> Outcome:
             first = min(p.step for p in found)
             return replace(
                 outcome, verdict=Verdict.PARTED, first_step=first, curve=curves.curve(reference, other),
-                comparisons=number, differing=differing + 1, notes=tuple(curves.notes(reference)),
+                comparisons=number, differing=differing + 1, notes=_notes(plan, reference),
             )  # fmt: skip
         reason = cut_off(other)
         if reason is not None:
             return replace(outcome, reason=reason)
     return replace(
         outcome, verdict=Verdict.IDENTICAL, curve=curves.curve(reference, reference), comparisons=plan.pairs,
-        notes=tuple(curves.notes(reference)),
+        notes=_notes(plan, reference),
     )  # fmt: skip
+
+
+def _notes(plan: Plan, reference: Streams) -> tuple[str, ...]:
+    endless = plan.steps is not None and not steps(reference)
+    unused = ["no optimizer steps in this program: --steps has nothing to count"] * endless
+    return (*curves.notes(reference), *unused)
 
 
 def _since(session: Session, outcome: Outcome) -> Outcome:
