@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from torchrepro_lint.dataflow.sites import Site
@@ -91,7 +91,7 @@ class Definitions:
         """All reads of one name."""
         key = (owner, name)
         if key not in self._reads:
-            self._reads[key] = _Reads(name, owner, self)
+            self._reads[key] = _Reads(name, owner, self._seen, self._readers)
         return self._reads[key]
 
     def shapes(self, owner: Scope) -> dict[str, list[tuple[ast.Name, int]]]:
@@ -102,18 +102,21 @@ class Definitions:
 
 
 class _Reads:
-    """The reads of one name in its file."""
+    """The reads of one name in its file. Knows the tables of `Definitions` and not these themselves, for a circle would
+    keep the file's tree after its release."""
 
-    def __init__(self, name: str, owner: Scope, known: Definitions) -> None:
+    def __init__(
+        self, name: str, owner: Scope, seen: Mapping[ast.AST, _Seen], readers: Mapping[Binding, Sequence[ast.Name]]
+    ) -> None:
         facts = owner.facts
         found = ((node, facts.scope_of(node)) for node in facts.reads(owner.node).of_name(name))
         self.every = [Site(node, scope) for node, scope in found if scope.binding_scope(name) is owner]
-        self._loose = [s for s in self.every if s.scope.function is not owner.function or known.seen_by(s.node) is None]
+        self._loose = [s for s in self.every if s.scope.function is not owner.function or seen.get(s.node) is None]
         self._sites = {site.node: site for site in self.every}
         self._by_node: dict[ast.AST, list[Binding]] = {}
         for binding in owner.bindings.get(name, ()):
             self._by_node.setdefault(binding.node, []).append(binding)
-        self._known = known
+        self._readers = readers
         self._facts = facts
 
     def bound_by(self, node: ast.AST) -> Sequence[Binding]:
@@ -126,7 +129,7 @@ class _Reads:
         pending = list(bindings)
         done = set(pending)
         while pending:
-            for node in self._known.readers(pending.pop()):
+            for node in self._readers.get(pending.pop(), ()):
                 if node in self._sites:
                     found[node] = self._sites[node]
                     continue
