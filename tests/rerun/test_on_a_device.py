@@ -107,7 +107,9 @@ def test_the_backward_pass_is_traced_in_a_thread_of_pytorchs_own(tmp_path: Path)
         Nested.apply(torch.ones(2, requires_grad=True), 62).sum().backward()
     told = [event for event in events(tmp_path) if event.kind == "o" and event.data[2] in ("aten::tan", "aten::pow")]
     assert [event.thread[:5] for event in told] == ["Dummy"] * 2
-    line = next(n for n, line in enumerate(Path(__file__).read_text().splitlines(), 1) if line.endswith("# the innermost"))
+    line = next(
+        n for n, line in enumerate(Path(__file__).read_text().splitlines(), 1) if line.endswith("# the innermost")
+    )
     assert [event.place.line for event in told if event.place] == [line] * 2
 
 

@@ -66,7 +66,9 @@ def _turns(pair: Pair, parting: Parting, plain: Cause) -> list[Suspect]:
     draws: dict[str, dict[str, Event]] = {}
     for event in before(pair, parting)[0]:
         name = _draws_from(event)
-        if name is not None and not lane(event.thread).startswith("Dummy"):  # a backward pass, for which its caller waits
+        if name is not None and not lane(event.thread).startswith(
+            "Dummy"
+        ):  # a backward pass, for which its caller waits
             draws.setdefault(name, {}).setdefault(lane(event.thread), event)
     for name, events in draws.items():
         helpers = [event for thread, event in events.items() if thread]
