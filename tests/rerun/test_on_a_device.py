@@ -83,6 +83,12 @@ def test_what_a_graph_captures_is_not_looked_at(tmp_path: Path) -> None:
     assert "step" not in {event.kind for event in events(tmp_path)}
 
 
+def line_of(mark: str) -> int:
+    """The line of this file that ends so."""
+    lines = Path(__file__).read_text(encoding="utf-8").splitlines()
+    return next(number for number, line in enumerate(lines, 1) if line.endswith(mark))
+
+
 class Nested(torch.autograd.Function):
     """Runs a backward pass in its own, and so on: from the sixty-first on in a thread of PyTorch's."""
 
@@ -237,8 +243,7 @@ def test_the_backward_pass_on_cuda_is_traced_though_a_thread_of_its_own_runs_it(
     products = [event for event in events(tmp_path) if event.kind == "o" and event.data[2] == "aten::mul"]
     assert len(products) == 3  # forward, and the backward of exp and of mul
     assert [bool(event.thread) for event in products] == [False, True, True]
-    line = next(n for n, line in enumerate(Path(__file__).read_text().splitlines(), 1) if line.endswith("# the line"))
-    assert [event.place.line for event in products if event.place] == [line] * 3
+    assert [event.place.line for event in products if event.place] == [line_of("# the line")] * 3
 
 
 @pytest.mark.cuda

@@ -54,7 +54,8 @@ class Workers:  # what they have sent, for the thread that pins it where there i
 
 done = threading.Event()
 torch.accelerator.set_device_index = lambda index: None
-pinning = threading.Thread(target=dataloader._utils.pin_memory._pin_memory_loop, args=(Workers(), None, 0, done, "cuda"))
+loop = dataloader._utils.pin_memory._pin_memory_loop
+pinning = threading.Thread(target=loop, args=(Workers(), None, 0, done, "cuda"))
 for thread in (Reader(name="reader"), threading.Thread(target=read, name="helper"), pinning):
     thread.start()
     thread.join()
