@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
-from torchrepro_lint.rerun.inside.digests import Digests, Late, multilinear  # noqa: E402
+from torchrepro_lint.rerun.inside import digests as digests_of_devices  # noqa: E402
+from torchrepro_lint.rerun.inside.digests import Digests, Late, _Buffer, multilinear  # noqa: E402
+
+
+class _Stream:
+    """Stands for a stream of a device."""
+
+    device = torch.device("xpu")
 
 
 def of(digests: Digests, value: Any) -> Any:
@@ -109,8 +119,76 @@ def test_the_digest_on_a_device_does_not_depend_on_how_sums_are_ordered() -> Non
     assert len(found) == 1
 
 
+def test_a_device_is_never_waited_for() -> None:
+    """A tensor without bytes goes the whole way into the buffer: nothing on it asks for a value."""
+    there = torch.device("meta")
+    word = multilinear(torch.empty(1001, dtype=torch.float16, device=there), 7)
+    assert (word.device, word.dtype, word.shape) == (there, torch.int64, torch.Size())
+    _Buffer(there, None).put(word, Late())
+
+
+def test_what_lies_at_an_odd_address_has_the_digest_of_its_copy(digests: Digests) -> None:
+    odd = torch.frombuffer(bytearray(range(33)), dtype=torch.uint8, offset=1)
+    assert of(digests, odd) == of(digests, odd.clone())
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+@pytest.mark.parametrize("layout", [torch.strided, torch.jagged])
+def test_tensors_of_unequal_parts_have_digests(digests: Digests, layout: torch.layout) -> None:
+    parts = [[1.0, 1.0], [1.0, 1.0], [1.0, 2.0]], [[1.0], [1.0, 1.0]], [[1.0, 1.0], [1.0]], [[1.0, 1.0], [1.0]]
+    found = [of(digests, torch.nested.nested_tensor([torch.tensor(p) for p in rows], layout=layout)) for rows in parts]
+    assert len(set(found)) == 3
+    assert found[2] == found[3]
+
+
+def test_each_stream_of_a_device_has_a_buffer_that_is_copied_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one stream writes, another does not wait for."""
+    current: list[Any] = []
+    entered = []
+
+    @contextmanager
+    def inside(stream: Any) -> Iterator[None]:
+        entered.append(stream)
+        yield
+
+    monkeypatch.setattr(digests_of_devices, "_stream", lambda device: current[-1])
+    monkeypatch.setattr(torch.xpu, "stream", inside)
+    digests, plain = Digests(on_device=True), Digests(on_device=True)
+    both = _Stream(), _Stream()
+    found = []
+    for number in range(6):
+        current.append(both[number % 2])
+        found.append(digests.tensor(torch.full((3,), float(number))))
+    digests.resolve()
+    assert entered == [*both]
+    current.append(None)
+    assert [late.text for late in found] == [of(plain, torch.full((3,), float(number))) for number in range(6)]
+
+
+def test_threads_share_a_buffer_without_taking_each_others_places() -> None:
+    digests, plain = Digests(on_device=True), Digests(on_device=True)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda number: digests.tensor(torch.full((3,), float(number))), range(5000)))
+    digests.resolve()
+    some = range(0, 5000, 500)
+    assert [found[number].text for number in some] == [of(plain, torch.full((3,), float(number))) for number in some]
+    assert len({late.text for late in found}) == 5000
+
+
+def test_a_forked_child_leaves_its_parents_buffers_alone() -> None:
+    digests = Digests(on_device=True)
+    late = digests.tensor(torch.ones(3))
+    digests.forget()
+    digests.resolve()
+    assert late.text is None
+    assert of(digests, torch.ones(3)) == of(Digests(on_device=True), torch.ones(3))
+
+
+on_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+
+
 @pytest.mark.cuda
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@on_cuda
 def test_a_cuda_tensor_has_the_digest_of_its_copy_and_no_one_waits_for_it() -> None:
     digests, on_host = Digests(), Digests(on_device=True)
     x = torch.randn(1000)
@@ -122,3 +200,34 @@ def test_a_cuda_tensor_has_the_digest_of_its_copy_and_no_one_waits_for_it() -> N
     assert isinstance(found, Late)
     digests.resolve()
     assert found.text == of(on_host, x)
+
+
+@pytest.mark.cuda
+@on_cuda
+def test_what_a_side_stream_computes_late_has_the_digest_of_its_copy() -> None:
+    digests, on_host = Digests(), Digests(on_device=True)
+    x = torch.randn(1000)
+    on_device = x.cuda()
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        torch.cuda._sleep(100_000_000)
+        found = digests.tensor(on_device * 2)
+    digests.resolve()
+    assert isinstance(found, Late)
+    assert found.text == of(on_host, x * 2)
+
+
+@pytest.mark.cuda
+@on_cuda
+def test_the_host_may_wait_where_the_program_forbids_it_to_itself() -> None:
+    digests = Digests()
+    found = digests.tensor(torch.ones(3, device="cuda"))
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        digests.resolve()
+        assert torch.cuda.get_sync_debug_mode() == 2
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+    assert isinstance(found, Late)
+    assert found.text == of(Digests(on_device=True), torch.ones(3))

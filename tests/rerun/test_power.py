@@ -58,7 +58,7 @@ def test_what_differs_in_a_few_runs_is_found_as_often_as_the_statistics_say(fold
     assert abs(len(found) / SESSIONS - expected) < 3 * deviation
     assert all(outcome.comparisons <= pairs and outcome.differing == 1 for outcome in found)
     late = next(outcome for outcome in found if outcome.comparisons > 1)
-    assert headline(late) == f"PARTED, without a step of an optimizer, first in run {late.comparisons + 1}"
+    assert headline(late) == f"PARTED without a step of an optimizer, first in run {late.comparisons + 1}"
 
 
 @pytest.mark.parametrize(("pairs", "percent"), [(1, "95"), (20, "14"), (59, "5"), (73, "4"), (299, "1")])

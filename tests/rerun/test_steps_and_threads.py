@@ -38,6 +38,7 @@ THREADS = """
 import sys
 import threading
 import torch
+from torch.utils.data import dataloader
 
 class Reader(threading.Thread):
     def run(self):
@@ -46,9 +47,19 @@ class Reader(threading.Thread):
 def read():
     torch.ones(3) + float(sys.argv[1])  # a function
 
-for thread in (Reader(name="reader"), threading.Thread(target=read, name="helper")):
+class Workers:  # what they have sent, for the thread that pins it where there is a device
+    def get(self, timeout):
+        done.set()
+        return 0, torch.ones(3) / float(sys.argv[1])
+
+done = threading.Event()
+torch.accelerator.set_device_index = lambda index: None
+loop = dataloader._utils.pin_memory._pin_memory_loop
+pinning = threading.Thread(target=loop, args=(Workers(), None, 0, done, "cuda"))
+for thread in (Reader(name="reader"), threading.Thread(target=read, name="helper"), pinning):
     thread.start()
     thread.join()
+assert done.is_set()
 """
 
 CONTEXTS = """

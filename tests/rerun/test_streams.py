@@ -33,14 +33,14 @@ def test_equal_streams_do_not_part_and_others_part_at_the_first_difference(tmp_p
     one, same, other = (write(tmp_path / n, *d) for n, d in (("a", "xyz"), ("b", "xyz"), ("c", "xqq")))
     assert partings(one, same) == []
     (parting,) = partings(one, other)
-    assert (parting.step, parting.index) == (1, 1)
+    assert (parting.step, parting.event.data["d"]) == (1, "y")
 
 
 def test_a_stream_that_was_cut_off_is_read_up_to_its_last_whole_record(tmp_path: Path) -> None:
     streams = write(tmp_path / "a", "x", "y", end=False)
     path = streams.folder / "main.jsonl"
     path.write_bytes(path.read_bytes()[:-7])
-    assert [event.data["d"] for event in streams.values("main", "")] == ["x"]
+    assert [event.data["d"] for event in streams.values("main")] == ["x"]
     assert not streams.ended("main")
     assert partings(streams, write(tmp_path / "b", "x", "y")) == []  # nothing is known of the second
 
@@ -76,7 +76,7 @@ def test_a_killed_process_has_told_every_step_that_was_flushed(tmp_path: Path) -
     )
     done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=False)
     assert done.returncode == -signal.SIGKILL
-    assert [event.step for event in Streams(tmp_path, tmp_path).values("main", "")] == [0, 1, 2]
+    assert [event.step for event in Streams(tmp_path, tmp_path).values("main")] == [0, 1, 2]
 
 
 def test_a_forked_process_writes_a_stream_of_its_own(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_a_forked_process_writes_a_stream_of_its_own(tmp_path: Path) -> None:
     )
     subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True)
     streams = Streams(tmp_path, tmp_path)
-    told = {name: [event.data["d"] for event in streams.values(name, "")] for name in streams.names()}
+    told = {name: [event.data["d"] for event in streams.values(name)] for name in streams.names()}
     assert told == {"main": ["kept", "parent"], "main.fork1": ["child"]}
 
 

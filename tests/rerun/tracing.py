@@ -23,8 +23,9 @@ def traced(folder: Path, **settings: Any) -> Iterator[Recorder]:
     """Trace the body into a stream in `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     recorder = Recorder({"folder": str(folder), "mode": "traced", **settings})
-    recorder.generators = Generators(recorder)
-    recorder.generators._watch("torch", lambda: str(torch.random.default_generator.get_state().sum().item()))
+    recorder.generators = generators = Generators(recorder)
+    generators.watch_states(torch)
+    recorder.is_capturing = lambda: torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing()
     with Tracer(recorder, Storages()):
         yield recorder
     recorder.stream.write({"k": "end"})

@@ -6,12 +6,12 @@ Goes by the call that shares the model, and by what the processes run. What only
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.calls import Call, Module
-from torchrepro_lint.dataflow.enclosing import ancestors, inside
+from torchrepro_lint.dataflow.enclosing import ancestors, inside, parent
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.index import Scope
@@ -39,18 +39,25 @@ def shared_models(module: Module, program: Program) -> Iterator[SharedModel]:
     """Those of a file, in source order."""
     for call, scope in module.facts.calls.get("share_memory", ()):
         if isinstance(call.func, ast.Attribute):
-            started = next(_started_with(call.func.value, scope, program), None)
+            started = next(_started_with(_names(call, call.func.value, scope), scope, program), None)
             if started is not None:
                 yield SharedModel(call, started)
 
 
-def _started_with(model: ast.expr, scope: Scope, program: Program) -> Iterator[CallSite]:
+def _names(call: ast.Call, model: ast.expr, scope: Scope) -> set[str]:
+    """What the model is called: `share_memory` returns it."""
+    match parent(call, scope):
+        case ast.Assign(targets=[target]):
+            return {ast.unparse(model), ast.unparse(target)}
+    return {ast.unparse(model)}
+
+
+def _started_with(names: set[str], scope: Scope, program: Program) -> Iterator[CallSite]:
     """The calls in the same function that start several processes with the model, each of which steps."""
-    text = ast.unparse(model)
     for site, run in (*_runners(scope, program), *_process_objects(scope, program)):
         call, where = site
         passed = (*given_to(call), *call.args, *(k.value for k in call.keywords))
-        is_given = any(ast.unparse(p) == text for p in passed)
+        is_given = any(ast.unparse(p) in names for p in passed)
         if is_given and runs_several(call, where, program) and leads_to_update(run, program):
             yield site
 
@@ -60,11 +67,19 @@ def _runners(scope: Scope, program: Program) -> Iterator[tuple[CallSite, Scope]]
     names = catalogue.names("order", "runners")
     for last in sorted({name.rpartition(".")[2] for name in names}):
         for call, where in scope.facts.calls.get(last, ()):
-            if where.function is scope.function and program.callee(call, where) in names:
+            if where.function is scope.function and _is_one(call, where, names, program):
                 given = [k.value for k in call.keywords if k.arg in ("target", "fn")] or call.args[:1]
                 run = program.definition(given[0], where) if given else None
                 if run is not None:
                     yield (call, where), run
+
+
+def _is_one(call: ast.Call, scope: Scope, names: Collection[str], program: Program) -> bool:
+    """Whether it calls one of the names, or the same of a context, as `get_context("spawn").Process`."""
+    if program.callee(call, scope) in names:
+        return True
+    made = program.instance_of(call.func.value, scope) if isinstance(call.func, ast.Attribute) else None
+    return any(str(maker).endswith("multiprocessing.get_context") for maker in made or ())
 
 
 def _process_objects(scope: Scope, program: Program) -> Iterator[tuple[CallSite, Scope]]:

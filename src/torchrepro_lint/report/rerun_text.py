@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from torchrepro_lint.report.escaping import visible
 from torchrepro_lint.report.rerun_source import lines_around
 from torchrepro_lint.report.rerun_words import compared, findings_line, fixes, headline, lines_of, recall, title
+from torchrepro_lint.report.summary import counted
 from torchrepro_lint.report.terminal import Paint
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def render(outcome: Outcome, root: Path, color: bool) -> Iterator[str]:
     for number, cause in enumerate(outcome.causes[:_CAUSES], 1):
         yield from _cause(number, cause, root, paint)
     if len(outcome.causes) > _CAUSES:
-        yield f"  and {len(outcome.causes) - _CAUSES} more causes behind these\n"
+        yield f"  and {counted(len(outcome.causes) - _CAUSES, 'more cause')} behind these\n"
     yield from (f"  note: {visible(note)}\n" for note in outcome.notes[:4])
     if outcome.compared:
         yield f"  {visible(compared(outcome))}\n"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from torchrepro_lint.rerun.results import Cause, Extent, Outcome, Proof
 
 _TELLING = 0.5  # the largest share of differing runs whose exclusion says anything
-_NO_STEPS = ", without a step of an optimizer"
+_NO_STEPS = " without a step of an optimizer"
 _PIN = {
     "hash": "PYTHONHASHSEED fixed",
     "listing": "listings sorted",
@@ -28,7 +28,7 @@ def headline(outcome: Outcome) -> str:
     steps = counted(outcome.steps, "step")
     match outcome.verdict:
         case Verdict.IDENTICAL:
-            over = f" over {steps}" if outcome.steps else _NO_STEPS
+            over = f" over {steps}" if outcome.steps else ""
             return f"IDENTICAL{over}{_runs(outcome)}"
         case Verdict.PARTED:
             many = f", first in run {_compared_runs(outcome)}" if outcome.comparisons > 1 else ""
@@ -55,6 +55,7 @@ def _runs(outcome: Outcome) -> str:
     if share is None:
         return ""
     many = counted(_compared_runs(outcome), "run") + " and the recorded one" * outcome.against_recording
+    many += "" if outcome.steps else _NO_STEPS
     if share > _TELLING:
         return f" in {many} (what differs only now and then takes more of them to show: --pairs 20)"
     return f" in {many} (95 % sure that fewer than {100 * share:.2g} % of runs differ)"
@@ -79,7 +80,8 @@ def title(cause: Cause) -> str:
         return f"{who}: the {cause.generator} generator, {cause.detail}"
     if cause.source is not None:
         return f"{who}: {cause.detail}"
-    return f"{who}: {cause.operation + ', ' if cause.operation else ''}{cause.detail}"
+    is_named = cause.operation is None or cause.operation in cause.detail
+    return f"{who}: {'' if is_named else f'{cause.operation}, '}{cause.detail}"
 
 
 def lines_of(cause: Cause) -> Iterator[str]:
@@ -95,6 +97,8 @@ def lines_of(cause: Cause) -> Iterator[str]:
         yield f"shown: with {_PIN.get(cause.shown_by, f'the {cause.shown_by} generator pinned')} the runs agree here"
     if cause.deterministic is not None:
         yield f"under deterministic algorithms: {cause.deterministic}"
+    if cause.kind.value == "EXTERNAL" and cause.source is None:
+        yield "it comes from outside of PyTorch, and from nothing that can be pinned: look at what makes this value"
     if not cause.predicted_by:
         yield "no rule saw this"
     for finding in cause.predicted_by[:3]:

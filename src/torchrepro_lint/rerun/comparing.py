@@ -1,17 +1,21 @@
 """Lays the streams of two runs side by side and finds where each process first differs.
 
-A process's threads are compared each for itself, in the order of execution. Says what differs there and how the
-differing value came to its process; what caused it is judged elsewhere.
+Each thread is compared for itself, in the order of execution. Threads whose names differ in a number alone, such as
+those of a pool, are compared together: which of them did a piece of work, and when, is no difference. Says what differs
+and how the differing value came to its process; what caused it is judged elsewhere.
 """
 
 from __future__ import annotations
 
+import re
+from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from itertools import zip_longest
+from typing import Any
 
-from torchrepro_lint.rerun.streams import VALUES, Event, Place, Streams, check_kinds
+from torchrepro_lint.rerun.streams import Event, Place, Streams, check_kinds
 
 
 class What(Enum):
@@ -28,15 +32,16 @@ class What(Enum):
 
 @dataclass(frozen=True)
 class Parting:
-    """The first event of a process at which two runs differ. `flag` says where a differing input comes from."""
+    """The first event of a thread, or of the threads of a pool, at which two runs differ. `flag` says where a differing
+    input comes from, `is_of_several` that more than one thread did this work."""
 
     process: str
     thread: str
-    index: int
     what: What
     one: Event | None
     other: Event | None
     flag: str = ""
+    is_of_several: bool = False
 
     @property
     def event(self) -> Event:
@@ -70,17 +75,22 @@ class Parting:
 
 
 def partings(one: Streams, other: Streams) -> list[Parting]:
-    """Where each process first differs, those first that did not get the difference from another process."""
+    """Where each process first differs, those first that did not get the difference from another process, and in a
+    process what was executed first: the threads that PyTorch runs a backward pass in come after the forward pass."""
     check_kinds(one, other)
-    found: list[Parting] = []
-    for name in one.names():
-        for thread in (t for t in one.threads(name) if t in other.threads(name)):
-            parting = _first(name, thread, one, other)
-            if parting is not None:
-                found.append(parting)
-    found += [Parting(*start, What.END, event, None) for start, event in _alone(one, other)]
-    found += [Parting(*start, What.END, None, event) for start, event in _alone(other, one)]
-    return sorted(found, key=lambda p: (p.is_inherited, p.step, p.index, p.process, p.thread))
+    names = sorted({*one.names(), *other.names()})
+    found = [parting for name in names for parting in _of_process(name, one, other)]
+    return sorted(found, key=lambda p: (p.is_inherited, p.step, p.event.number, p.process, p.thread))
+
+
+def lane(thread: str) -> str:
+    """What the threads of a pool have in common: their name without its numbers."""
+    return re.sub(r"\d+", "#", thread)
+
+
+def of_several(streams: Streams, process: str) -> frozenset[str]:
+    """The lanes of a process in which several threads share their work."""
+    return frozenset(shared for shared, count in Counter(map(lane, streams.threads(process))).items() if count > 1)
 
 
 def steps(streams: Streams) -> int:
@@ -88,26 +98,85 @@ def steps(streams: Streams) -> int:
     return max((sum(e.kind == "step" for e in streams.events(name)) for name in streams.names()), default=0)
 
 
-def _first(name: str, thread: str, one: Streams, other: Streams) -> Parting | None:
-    pairs = zip_longest(one.values(name, thread), other.values(name, thread))
-    for index, (a, b) in enumerate(pairs):
-        if a is None or b is None:
-            # A worker fetches ahead, and is stopped somewhere; and what was cut off says nothing of the rest.
-            if _is_loader_worker(one, name) or not (one.ended(name) and other.ended(name)):
-                return None
-            return Parting(name, thread, index, What.END, a, b)
-        difference = _difference(a, b)
-        if difference is not None:
-            return Parting(name, thread, index, difference[0], a, b, difference[1])
-    return None
+def _of_process(name: str, one: Streams, other: Streams) -> Iterator[Parting]:
+    present = [streams for streams in (one, other) if name in streams.names()]
+    threads = Counter(lane(thread) for thread in {thread for streams in present for thread in streams.threads(name)})
+    lanes: dict[str, _Lane] = {}
+    for pair in zip_longest(*(streams.values(name) if streams in present else () for streams in (one, other))):
+        for side, event in enumerate(pair):
+            if event is not None:
+                shared = lane(event.thread)
+                lanes.setdefault(shared, _Lane(threads[shared] > 1)).add(side, event)
+    # A worker runs ahead, and is stopped somewhere; and what was cut off says nothing of the rest.
+    must_match = all(streams.ended(name) and not _is_loader_worker(streams, name) for streams in present)
+    for thread, compared in lanes.items():
+        found = compared.end(must_match, is_helper=bool(thread))
+        if found is not None:
+            one_event, other_event, what, flag = found
+            yield Parting(name, thread, what, one_event, other_event, flag, compared.is_of_several)
 
 
-def _alone(one: Streams, other: Streams) -> Iterator[tuple[tuple[str, str, int], Event]]:
-    """The first value of each thread of each process that the other run does not have, workers of loaders aside."""
-    for name in one.names():
-        for thread in one.threads(name):
-            if thread not in other.threads(name) and not _is_loader_worker(one, name):
-                yield (name, thread, 0), next(one.values(name, thread))
+_TRAINING = ("batch", "loss", "step")
+_Difference = tuple[Event | None, Event | None, What, str]
+_Waiting = dict[str, deque[Event]]
+
+
+class _Lane:
+    """The events of one thread, or of several that share their work, in two runs: those that the other run has not
+    come to yet wait for it, so that no run need be kept whole. One thread's are taken in order, several threads' by
+    what they hold."""
+
+    def __init__(self, is_of_several: bool) -> None:
+        self.is_of_several = is_of_several
+        self._waiting: tuple[_Waiting, _Waiting] = ({}, {})
+        self._found: _Difference | None = None
+
+    def add(self, side: int, event: Event) -> None:
+        """Take an event of a run."""
+        if self._found is not None:
+            return
+        key = repr((event.kind, event.frames, _held(event))) if self.is_of_several else ""
+        own, others = self._waiting[side], self._waiting[1 - side].get(key)
+        if not others:
+            own.setdefault(key, deque()).append(event)
+            return
+        partner = others.popleft()
+        if not others:
+            del self._waiting[1 - side][key]
+        self._found = _told(event, partner) if side == 0 else _told(partner, event)
+
+    def end(self, must_match: bool, is_helper: bool) -> _Difference | None:
+        """What differs first, once both runs have been taken. `must_match`: whether both must have as many events, of
+        which those of a helper may still be ahead of what is used."""
+        one, other = self._rest(0), self._rest(1)
+        if self._found is None and one and other:
+            alike = (event for event in other if (event.kind, event.frames) == (one[0].kind, one[0].frames))
+            return _told(one[0], next(alike, other[0]))
+        rest = [event for event in (*one, *other) if event.kind in _TRAINING or not is_helper]
+        if self._found is None and must_match and rest:
+            return (rest[0] if one else None), (rest[0] if other else None), What.END, ""
+        return self._found
+
+    def _rest(self, side: int) -> list[Event]:
+        return sorted((e for events in self._waiting[side].values() for e in events), key=lambda event: event.number)
+
+
+def _told(one: Event, other: Event) -> _Difference | None:
+    difference = _difference(one, other)
+    return None if difference is None else (one, other, *difference)
+
+
+def _held(event: Event) -> list[Any]:
+    """What an event holds that is compared."""
+    if event.kind != "o":
+        return [event.data[name] for name in _fields(event)]
+    _, _, name, _, ins, flags, scalars, outs, state = event.data
+    read = [digest for digest, flag in zip(ins, flags, strict=True) if flag != "u"]
+    return [name, read, scalars, state, outs]
+
+
+def _fields(event: Event) -> tuple[str, ...]:
+    return ("grads", "params") if event.kind == "step" else ("d",)
 
 
 def _is_loader_worker(streams: Streams, name: str) -> bool:
@@ -119,8 +188,7 @@ def _difference(a: Event, b: Event) -> tuple[What, str] | None:
         return What.FLOW, ""
     if a.kind == "o":
         return _of_operation(a, b)
-    fields = {"step": ("grads", "params")}.get(a.kind, ("d",))
-    for name in fields:
+    for name in _fields(a):
         if a.data[name] != b.data[name] and a.data[name] is not None and b.data[name] is not None:
             return What.VALUE, name
     return None
@@ -145,15 +213,16 @@ def _of_operation(a: Event, b: Event) -> tuple[What, str] | None:
     return None
 
 
-def before(streams: Streams, parting: Parting) -> Iterator[Event]:
-    """What the process had written when it came to the parting, its last event not included."""
-    count = 0
-    for event in streams.events(parting.process):
-        if event.kind in VALUES and event.thread == parting.thread:
-            if count == parting.index:
-                return
-            count += 1
-        yield event
+def before(pair: tuple[Streams, Streams], parting: Parting) -> tuple[list[Event], list[Event]]:
+    """What the process had written in each run when it came to the parting."""
+    one, other = pair
+    return _until(one, parting.process, parting.one), _until(other, parting.process, parting.other)
+
+
+def _until(streams: Streams, process: str, end: Event | None) -> list[Event]:
+    if process not in streams.names():
+        return []
+    return [event for event in streams.events(process) if end is None or event.number < end.number]
 
 
 def rows(streams: Streams) -> Iterator[str]:

@@ -26,7 +26,7 @@ _RULES: Mapping[Kind, tuple[str, ...]] = {
     Kind.OPERATION: ("TRP4", "TRP5"),
     Kind.COMPILED: ("TRP4", "TRP5"),
     Kind.RANK: ("TRP1", "TRP3", "TRP4", "TRP5"),
-    Kind.CONCURRENT: (),
+    Kind.CONCURRENT: ("TRP304",),
 }
 _OF_SOURCE = {
     "hash": ("TRP109", "TRP205", "TRP206"),
@@ -107,6 +107,8 @@ def _predicts(finding: Finding, cause: Cause, base: Path, root: Path) -> bool:
         return False
     if cause.source is not None and cause.shown_by is not None:
         return True
+    if cause.kind is Kind.CONCURRENT:  # where the race is, and where one that wins it is seen, are two places
+        return cause.generator is None
     if cause.kind is Kind.UNSEEDED and cause.generator is None and families <= {"torch"} and _is_own(finding):
         return True
     if cause.generator is not None and finding.code in _OF_A_GENERATOR and families:

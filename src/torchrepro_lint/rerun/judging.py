@@ -10,13 +10,14 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from torchrepro_lint.rerun.comparing import Parting, What, before, rows
+from torchrepro_lint.rerun.comparing import Parting, What, before, lane, of_several, rows
 from torchrepro_lint.rerun.results import Cause, Kind
 from torchrepro_lint.rerun.streams import Event, Streams
 
 Pair = tuple[Streams, Streams]
 GENERATORS = ("torch", "numpy", "python")  # torch: of every device, since torch.manual_seed seeds them all
 _OWN_GENERATOR = "drawn from a torch.Generator of the program's own that starts differently in each run"
+_TURNS = "threads draw from it in the order in which they come, which differs from run to run"
 _SOURCES = {
     "hash": "the order of a set, or a hash, of text",
     "listing": "the order in which a folder is listed",
@@ -40,6 +41,7 @@ def suspects(pair: Pair, parting: Parting, sources: tuple[str, ...]) -> list[Sus
     """What may have caused it, most likely first; the last one stands where no pin helps."""
     kind = _kind(pair, parting)
     plain = _cause(parting, kind)
+    turns = _turns(pair, parting, plain)
     if kind in (Kind.OPERATION, Kind.COMPILED, Kind.RANK, Kind.CONCURRENT):
         return [Suspect(plain)]
     if parting.flag == "u":
@@ -47,10 +49,41 @@ def suspects(pair: Pair, parting: Parting, sources: tuple[str, ...]) -> list[Sus
     if parting.what is What.STATE and isinstance(parting.event.data[8], list):
         return [Suspect(replace(plain, kind=Kind.UNSEEDED, detail=_OWN_GENERATOR))]
     if parting.what is What.STATE:
-        return [_unseeded(pair, parting, "torch", plain)]
+        return [_unseeded(pair, parting, "torch", plain), *turns]
     found = [_unseeded(pair, parting, generator, plain) for generator in _drawn_from(pair, parting)]
+    if turns and parting.is_of_several:
+        return [*(suspect for suspect in found if suspect.is_recorded), *turns]
     found += [Suspect(replace(plain, source=name, detail=_SOURCES[name]), name) for name in sources]
     return [*found, Suspect(plain)]
+
+
+def _turns(pair: Pair, parting: Parting, plain: Cause) -> list[Suspect]:
+    """That several threads draw from one generator: which of them gets which number depends on who comes first."""
+    streams, process = pair[0], parting.process
+    if process not in streams.names():
+        return []
+    shared = of_several(streams, process)
+    draws: dict[str, dict[str, Event]] = {}
+    for event in before(pair, parting)[0]:
+        name = _draws_from(event)
+        if name is not None and not lane(event.thread).startswith(
+            "Dummy"
+        ):  # a backward pass, for which its caller waits
+            draws.setdefault(name, {}).setdefault(lane(event.thread), event)
+    for name, events in draws.items():
+        helpers = [event for thread, event in events.items() if thread]
+        if helpers and (len(events) > 1 or lane(helpers[0].thread) in shared):
+            first = helpers[0]
+            cause = replace(plain, kind=Kind.CONCURRENT, place=first.place, frames=first.frames, operation=None)
+            return [Suspect(replace(cause, generator=name, detail=_TURNS))]
+    return []
+
+
+def _draws_from(event: Event) -> str | None:
+    """The generator of the process that an event draws from."""
+    if event.kind == "draw":
+        return str(event.data["gen"])
+    return "torch" if event.kind == "o" and isinstance(event.data[8], str) else None
 
 
 def _cause(parting: Parting, kind: Kind) -> Cause:
@@ -63,7 +96,7 @@ def _cause(parting: Parting, kind: Kind) -> Cause:
         process=parting.process,
         rank=_rank(parting.process),
         operation=event.data[2] if event.kind == "o" else None,
-        detail=detail(parting),
+        detail=detail(parting, kind),
     )
 
 
@@ -76,6 +109,8 @@ def _kind(pair: Pair, parting: Parting) -> Kind:
             return Kind.OPERATION
         case What.INPUT if parting.flag in ("s", "w", "c"):
             return {"s": Kind.CONCURRENT, "w": Kind.RANK, "c": Kind.COMPILED}[parting.flag]
+        case What.INPUT if _is_of_threads(pair, parting):
+            return Kind.CONCURRENT
         case What.VALUE if event.kind == "loss" and event.data.get("compiled"):
             return Kind.COMPILED
         case What.VALUE if event.kind == "step":
@@ -85,7 +120,7 @@ def _kind(pair: Pair, parting: Parting) -> Kind:
 
 def _of_step(pair: Pair, parting: Parting) -> Kind:
     """Gradients or parameters differ though every recorded operation agreed: something ran that no mode sees."""
-    earlier = list(before(pair[0], parting))
+    earlier, _ = before(pair, parting)
     if any(event.kind == "loss" and event.data.get("compiled") for event in earlier):
         return Kind.COMPILED
     if any(event.kind == "loss" and "rank" in event.data for event in earlier):
@@ -102,9 +137,28 @@ def _is_permuted(pair: Pair, parting: Parting) -> bool:
     return len(one) > 1 and one != other and Counter(one) == Counter(other)
 
 
+def _is_of_threads(pair: Pair, parting: Parting) -> bool:
+    """Whether each run has here what a helper thread made in the other one too: it only came at another time."""
+    if parting.one is None or parting.other is None:
+        return False
+    here = [(a, b) for a, b in zip(parting.one.data[4], parting.other.data[4], strict=True) if a != b]
+    made = [_made_elsewhere(streams, parting) for streams in pair]
+    return all(a in made[1] and b in made[0] for a, b in here)
+
+
+def _made_elsewhere(streams: Streams, parting: Parting) -> set[str]:
+    """The results of operations in other threads that Python started."""
+    return {
+        str(digest)
+        for event in streams.values(parting.process)
+        if event.kind == "o" and event.thread and lane(event.thread) not in (parting.thread, "Dummy-#")
+        for digest in event.data[7]
+    }
+
+
 def _arrivals(streams: Streams, parting: Parting) -> Iterator[str]:
     """What came in from outside at the parting's line, in order."""
-    for event in streams.values(parting.process, parting.thread):
+    for event in streams.values(parting.process):
         if event.frames and event.frames[:1] == parting.event.frames[:1]:
             if event.kind == "arrival":
                 yield event.data["d"]
@@ -116,14 +170,18 @@ def _name(event: Event) -> str:
     return str(event.data[2]) if event.kind == "o" else ""
 
 
-def detail(parting: Parting) -> str:
+def detail(parting: Parting, kind: Kind | None = None) -> str:
     """What differs, in words."""
     event, what = parting.event, parting.what
     if what is What.FLOW and parting.one is not None and parting.other is not None:
         return f"{_told(parting.one)} in one run, {_told(parting.other)} in the other"
     if what is What.END:
         return f"{_told(event)} in one run, nothing more in the other"
+    if event.kind == "o" and kind is Kind.CONCURRENT and parting.flag != "s":
+        return "what other threads have made comes in another order"
     if event.kind == "o":
+        if what is What.SCALAR:
+            return f"an argument of {event.data[2]} that is no tensor differs"
         return f"{what.value} of {event.data[2]} differs" if what is not What.OUTPUT else what.value
     names = {"batch": "the batch", "loss": "the loss", "arrival": "what becomes a tensor here", "fetch": "a sample"}
     words = {"grads": "the gradients", "params": "the parameters"}
@@ -137,8 +195,9 @@ def _told(event: Event) -> str:
 
 def _unseeded(pair: Pair, parting: Parting, generator: str, plain: Cause) -> Suspect:
     """A generator that starts differently in the two runs; told at the seed that differed, else at the first draw."""
-    seeds = [[e for e in before(s, parting) if e.kind == "seed" and e.data["gen"] == generator] for s in pair]
-    draws = [[e for e in before(s, parting) if e.kind == "draw" and e.data["gen"] == generator] for s in pair]
+    earlier = [[event for event in events if event.data.get("gen") == generator] for events in _draws(pair, parting)]
+    seeds = [[event for event in events if event.kind == "seed"] for events in earlier]
+    draws = [[event for event in events if event.kind == "draw"] for events in earlier]
     cause = replace(plain, kind=Kind.UNSEEDED, generator=generator, source=None)
     differing = [a for a, b in zip(*seeds, strict=False) if a.data["value"] != b.data["value"]]
     numbers = tuple(sorted({event.data["n"] for event in differing}))
@@ -158,14 +217,18 @@ def _unseeded(pair: Pair, parting: Parting, generator: str, plain: Cause) -> Sus
 def _drawn_from(pair: Pair, parting: Parting) -> list[str]:
     """The generators that were drawn from in different states before the parting, the one drawn from last first."""
     found: list[str] = []
-    draws = [[event for event in before(streams, parting) if event.kind in ("draw", "seed")] for streams in pair]
-    for a, b in reversed(list(zip(*draws, strict=False))):
+    for a, b in reversed(list(zip(*_draws(pair, parting), strict=False))):
         key = "state" if a.kind == "draw" else "value"
         if a.kind == b.kind and a.data["gen"] == b.data["gen"] and a.data[key] != b.data[key]:
             found.append(a.data["gen"])
     for a, b in zip(*(_states(streams, parting) for streams in pair), strict=False):
         found += [name for name in a if name in b and a[name] != b[name]]
     return list(dict.fromkeys(name if name in GENERATORS else "torch" for name in found))
+
+
+def _draws(pair: Pair, parting: Parting) -> list[list[Event]]:
+    """What each run has told of generators up to the parting."""
+    return [[event for event in events if event.kind in ("draw", "seed")] for events in before(pair, parting)]
 
 
 def _states(streams: Streams, parting: Parting) -> Iterator[dict[str, str]]:

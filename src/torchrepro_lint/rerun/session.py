@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from torchrepro_lint.rerun import curves, launching
-from torchrepro_lint.rerun.comparing import Parting, What, before, partings, steps
+from torchrepro_lint.rerun.comparing import Parting, What, before, lane, partings, steps
 from torchrepro_lint.rerun.extents import kept
 from torchrepro_lint.rerun.judging import GENERATORS, Pair, Suspect, detail, suspects
 from torchrepro_lint.rerun.launching import Run
@@ -171,15 +171,21 @@ def _plain(session: Session, outcome: Outcome) -> Outcome:
             first = min(p.step for p in found)
             return replace(
                 outcome, verdict=Verdict.PARTED, first_step=first, curve=curves.curve(reference, other),
-                comparisons=number, differing=differing + 1, notes=tuple(curves.notes(reference)),
+                comparisons=number, differing=differing + 1, notes=_notes(plan, reference),
             )  # fmt: skip
         reason = cut_off(other)
         if reason is not None:
             return replace(outcome, reason=reason)
     return replace(
         outcome, verdict=Verdict.IDENTICAL, curve=curves.curve(reference, reference), comparisons=plan.pairs,
-        notes=tuple(curves.notes(reference)),
+        notes=_notes(plan, reference),
     )  # fmt: skip
+
+
+def _notes(plan: Plan, reference: Streams) -> tuple[str, ...]:
+    endless = plan.steps is not None and not steps(reference)
+    unused = ["no optimizer steps in this program: --steps has nothing to count"] * endless
+    return (*curves.notes(reference), *unused)
 
 
 def _since(session: Session, outcome: Outcome) -> Outcome:
@@ -324,8 +330,11 @@ def _measured(
 ) -> tuple[tuple[Given, ...], tuple[Extent, ...]]:
     """The operation's inputs, and how its results differ: two more runs keep them, as it may not differ in each pair
     of runs as far as it does."""
-    number = sum(event.kind == "o" and event.thread == parting.thread for event in before(pair[0], parting))
-    keep = {"process": parting.process, "thread": parting.thread, "at": number}
+    if parting.is_of_several:  # there is no telling which operation of which thread it is in another run
+        return (), ()
+    earlier, _ = before(pair, parting)
+    number = sum(event.kind == "o" and lane(event.thread) == parting.thread for event in earlier)
+    keep = {"process": parting.process, "thread": parting.event.thread, "at": number}
     try:
         runs = [session.run("traced", "to keep the operation's results", keep=keep, **arm.settings) for _ in range(2)]
     except ProgramFailed:

@@ -14,6 +14,7 @@ from typing import Any
 FORMAT = 1
 VALUES = frozenset(("o", "arrival", "batch", "ask", "fetch", "loss", "step"))
 """Kinds of events that hold values of the program, and so are compared in order."""
+_THREAD = '{"k":"thread"'  # how such a record begins
 
 
 @dataclass(frozen=True)
@@ -34,12 +35,14 @@ class Place:
 
 @dataclass(frozen=True)
 class Event:
-    """One record: its kind, the step it is in, the lines that led to it (innermost first), the thread."""
+    """One record: its kind, the step it is in, the lines that led to it (innermost first), the thread, and which
+    record of its process it is."""
 
     kind: str
     step: int
     frames: tuple[Place, ...]
     thread: str
+    number: int
     data: Any = field(repr=False)
 
     @property
@@ -73,19 +76,13 @@ class Streams:
             raise StreamError(f"{name}: its format is {head['format']}, this version reads {FORMAT}")
         return dict(head)
 
-    def threads(self, name: str) -> list[str]:
-        """The threads of a process that wrote values, none where there is no such process; the main one is ''."""
-        if name not in self.names():
-            return []
-        return sorted({event.thread for event in self.events(name) if event.kind in VALUES})
-
     def events(self, name: str) -> Iterator[Event]:
         """All events of a process in order."""
         sites: dict[int, tuple[Place, ...]] = {0: ()}
         thread = ""
-        for record in self._records(name):
+        for number, record in enumerate(self._records(name)):
             if isinstance(record, list):
-                yield Event("o", record[1], sites.get(record[3], ()), thread, record)
+                yield Event("o", record[1], sites.get(record[3], ()), thread, number, record)
                 continue
             match record["k"]:
                 case "site":
@@ -95,11 +92,18 @@ class Streams:
                 case "head":
                     pass
                 case kind:
-                    yield Event(kind, record.get("step", 0), sites.get(record.get("site", 0), ()), thread, record)
+                    frames = sites.get(record.get("site", 0), ())
+                    yield Event(kind, record.get("step", 0), frames, thread, number, record)
 
-    def values(self, name: str, thread: str) -> Iterator[Event]:
-        """The events of a thread that are to be compared."""
-        return (event for event in self.events(name) if event.thread == thread and event.kind in VALUES)
+    def threads(self, name: str) -> set[str]:
+        """The threads of a process that wrote anything, but for the main one."""
+        with (self.folder / f"{name}.jsonl").open(encoding="utf-8", errors="replace") as file:
+            found = (_record(line) for line in file if line.startswith(_THREAD))
+            return {record["name"] for record in found if record is not None}
+
+    def values(self, name: str) -> Iterator[Event]:
+        """The events of a process that are to be compared."""
+        return (event for event in self.events(name) if event.kind in VALUES)
 
     def all(self, *kinds: str) -> Iterator[tuple[str, Event]]:
         """The events of these kinds of all processes, each with its process."""

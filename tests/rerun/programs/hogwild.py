@@ -1,4 +1,4 @@
-# expect: CONCURRENT
+# expect: CONCURRENT rule=TRP304
 import time
 
 import torch

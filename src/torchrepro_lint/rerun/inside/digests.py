@@ -2,8 +2,9 @@
 
 On the CPU a tensor is hashed where it lies, by xxh3 where python-xxhash is installed and else by CRC-32 beside
 Adler-32. On another device nothing may wait for the host: a multilinear hash in whole numbers, whose sum does not
-depend on the order of its terms, goes into a buffer on the device that is copied once per step. Digests of different
-kinds cannot be compared: the head of a stream says which kind it holds.
+depend on the order of its terms, goes into a buffer on the device that is copied once per step. A device has a buffer
+for each of its streams, which is written and copied in that stream: no other waits for it. Digests of different kinds
+cannot be compared: the head of a stream of records says which kind it holds.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from __future__ import annotations
 import ctypes
 import math
 import struct
+import threading
 import zlib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -48,7 +51,7 @@ class Late:
 
     def settle(self, bits: int) -> None:
         """Take what the copied buffer holds for it."""
-        self.text = finite(struct.unpack("<d", struct.pack("<q", bits))[0]) if self.is_number else _hex(bits)
+        self.text = finite(struct.unpack("<f", struct.pack("<i", bits))[0]) if self.is_number else _hex(bits)
 
 
 class Digests:
@@ -60,6 +63,7 @@ class Digests:
         self._strided: Any = None  # PyTorch is not there yet
         self._starts: dict[Any, int] = {}
         self._buffers: dict[Any, _Buffer] = {}
+        self._parents: dict[Any, _Buffer] = {}
 
     def tensor(self, tensor: torch.Tensor) -> str | Late:
         """Of dtype, shape and every byte."""
@@ -81,7 +85,8 @@ class Digests:
         return _hex(start)
 
     def number(self, tensor: torch.Tensor) -> float | str | Late | None:
-        """The value of a tensor of one element, without waiting for a device."""
+        """The value of a tensor of one element, without waiting for a device; from there in single precision, as MPS
+        devices have no other."""
         if tensor.numel() != 1 or tensor.is_complex():
             return None
         if not self._on_device and tensor.device.type == "cpu":
@@ -89,7 +94,8 @@ class Digests:
         late = Late(is_number=True)
         import torch
 
-        self._buffer(tensor.device).put(tensor.detach().reshape(()).double().view(torch.int64), late)
+        word = tensor.detach().reshape(()).float().view(torch.int32)
+        self._buffer(tensor.device).put(word, late)
         return late
 
     def value(self, value: Any) -> str | list[Any]:
@@ -143,8 +149,12 @@ class Digests:
 
     def resolve(self) -> None:
         """Copy what lies on devices: the one point at which the host waits for them."""
-        for buffer in self._buffers.values():
+        for buffer in list(self._buffers.values()):
             buffer.empty()
+
+    def forget(self) -> None:
+        """In a forked child: the buffers are the parent's, whose device cannot be used here, not even to free them."""
+        self._parents, self._buffers = self._buffers, {}
 
     def _dense(self, tensor: torch.Tensor, start: int) -> int:
         if tensor.is_conj() or tensor.is_neg():
@@ -160,6 +170,9 @@ class Digests:
         return self._hash(_memory(tensor.data_ptr(), size), start) if size else start
 
     def _start(self, tensor: torch.Tensor) -> int:
+        if tensor.is_nested:  # it has no shape that all of it shares
+            shapes = [tuple(part.shape) for part in _nested(tensor)]
+            return self._hash(f"{tensor.dtype}{shapes}".encode(), 0)
         key = (tensor.dtype, tensor.shape)
         start = self._starts.get(key)
         if start is None:
@@ -172,31 +185,62 @@ class Digests:
         return late
 
     def _buffer(self, device: torch.device) -> _Buffer:
-        if device not in self._buffers:
-            self._buffers[device] = _Buffer(device)
-        return self._buffers[device]
+        stream = _stream(device)
+        found = self._buffers.get((device, stream))
+        return self._buffers.setdefault((device, stream), _Buffer(device, stream)) if found is None else found
 
 
 class _Buffer:
-    """64-bit words on a device, each promised to somebody."""
+    """64-bit words on a device, each promised to somebody. Threads share it: on a device, a thread of PyTorch's own
+    runs the backward pass."""
 
-    def __init__(self, device: torch.device) -> None:
+    def __init__(self, device: torch.device, stream: Any) -> None:
         import torch
 
         self._words = torch.zeros(_SLOTS, dtype=torch.int64, device=device)
+        self._stream = stream
         self._waiting: list[Late] = []
+        self._lock = threading.RLock()
 
     def put(self, word: torch.Tensor, late: Late) -> None:
-        if len(self._waiting) == _SLOTS:
-            self.empty()
-        self._words[len(self._waiting)] = word
-        self._waiting.append(late)
+        with self._lock:
+            if len(self._waiting) == _SLOTS:
+                self.empty()
+            self._words[len(self._waiting)] = word
+            self._waiting.append(late)
 
     def empty(self) -> None:
-        words = self._words[: len(self._waiting)].tolist() if self._waiting else []
-        for late, bits in zip(self._waiting, words, strict=True):
-            late.settle(bits)
-        self._waiting.clear()
+        with self._lock, _waited_for(self._stream):
+            words = self._words[: len(self._waiting)].tolist() if self._waiting else []
+            for late, bits in zip(self._waiting, words, strict=True):
+                late.settle(bits)
+            self._waiting.clear()
+
+
+def _stream(device: torch.device) -> Any:
+    """The queue that a device's operations are put into at the moment; None where it has but one."""
+    import torch
+
+    return getattr(torch, device.type).current_stream(device) if device.type in ("cuda", "xpu") else None
+
+
+@contextmanager
+def _waited_for(stream: Any) -> Iterator[None]:
+    """Inside a stream, whose results the host may wait for even where the program forbids it to itself."""
+    if stream is None:
+        yield
+        return
+    import torch
+
+    mode = torch.cuda.get_sync_debug_mode() if stream.device.type == "cuda" else 0
+    with getattr(torch, stream.device.type).stream(stream):
+        try:
+            if mode:
+                torch.cuda.set_sync_debug_mode("default")
+            yield
+        finally:
+            if mode:
+                torch.cuda.set_sync_debug_mode(mode)
 
 
 def multilinear(tensor: torch.Tensor, start: int) -> torch.Tensor:
@@ -206,10 +250,11 @@ def multilinear(tensor: torch.Tensor, start: int) -> torch.Tensor:
     from torchrepro_lint.verify.bits import as_bytes, parts
 
     total = torch.full((), _signed(start), dtype=torch.int64, device=tensor.device)
-    for part in parts(tensor):
+    for part in _nested(tensor.detach()) if tensor.is_nested else parts(tensor):
         data = as_bytes(part)
         whole = data.numel() // 4 * 4
-        aligned = data[:whole] if data.storage_offset() % 4 == 0 else data[:whole].clone()
+        is_aligned = data.storage_offset() % 4 == 0 and data.data_ptr() % 4 == 0  # the storage may be foreign memory
+        aligned = data[:whole] if is_aligned else data[:whole].clone()
         words = aligned.view(torch.int32)  # widened first: two flipped signs of 64-bit words would cancel
         for first in range(0, words.numel(), _CHUNK):
             total = total * _ODD + _weighed(words[first : first + _CHUNK])

@@ -37,7 +37,7 @@ class Generators:
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
         self._pins = recorder.settings.get("pins", ())
-        self._state: dict[str, Callable[[], str]] = {}
+        self._state: dict[str, Callable[[str], str]] = {}
         self._first: dict[str, str] = {}
         self._seeded: dict[str, int] = {}
         self._told: set[tuple[str, int]] = set()
@@ -49,16 +49,21 @@ class Generators:
         return {name: s for name, s in found.items() if s and (name in self._seeded or s != self._first.get(name))}
 
     def state(self, name: str) -> str:
-        """The state of one generator."""
-        if name not in self._state:
+        """The state of one generator: `torch`, `numpy`, `python`, or a device with its number or without."""
+        kind = name.partition(":")[0]
+        if kind not in self._state:
             return ""
         with self._recorder.paused():  # to read a state takes operations
-            return self._state[name]()
+            return self._state[kind](name)
+
+    def watch_states(self, torch: ModuleType) -> None:
+        """The states of PyTorch's generators, nothing more."""
+        default = torch.random.default_generator
+        self._watch("torch", lambda _: _crc(bytes(default.get_state().numpy())) if _has_numpy() else _raw(default))
+        self._state |= dict.fromkeys(DEVICES, partial(self._of_device, torch))
 
     def watch_torch(self, torch: ModuleType) -> None:
-        default = torch.random.default_generator
-        self._watch("torch", lambda: _crc(bytes(default.get_state().numpy())) if _has_numpy() else _raw(default))
-        self._state |= {device: partial(self._of_device, torch, device) for device in DEVICES}
+        self.watch_states(torch)
         if "torch" in self._pins:
             torch.manual_seed(0)
             self._first["torch"] = ""
@@ -67,14 +72,25 @@ class Generators:
             wrap(owner, "manual_seed", self._seeding("torch", "torch.manual_seed"))
             wrap(owner, "seed", self._seeding("torch", "torch.seed", known))
             wrap(owner, "set_rng_state", self._restoring("torch", "torch.set_rng_state"))
+        for device in DEVICES:
+            self._watch_seeds(device, getattr(torch, device, None))
 
-    def _of_device(self, torch: ModuleType, device: str) -> str:
-        if not _is_in_use(torch, device):
+    def _watch_seeds(self, device: str, module: ModuleType | None) -> None:
+        """Around what seeds a device's generator alone, which counts as torch's."""
+        known = getattr(module, "manual_seed", None)
+        for name in ("manual_seed", "manual_seed_all", "seed", "seed_all"):
+            wrap(module, name, self._seeding("torch", f"torch.{device}.{name}", known, device))
+        wrap(module, "set_rng_state", self._restoring("torch", f"torch.{device}.set_rng_state", device))
+
+    def _of_device(self, torch: ModuleType, name: str) -> str:
+        kind, _, number = name.partition(":")
+        if not _is_in_use(torch, kind):
             return ""
-        return self._recorder.digests.text(str(getattr(torch, device).get_rng_state().tolist()))
+        state = getattr(torch, kind).get_rng_state(*[int(number)] if number else [])
+        return self._recorder.digests.text(str(state.tolist()))
 
     def watch_numpy(self, module: ModuleType) -> None:
-        self._watch("numpy", lambda: _numpy_state(module))
+        self._watch("numpy", lambda _: _numpy_state(module))
         if "numpy" in self._pins:
             module.seed(0)
         if self._recorder.traced:
@@ -89,7 +105,7 @@ class Generators:
 
     def watch_python(self, module: ModuleType) -> None:
         owner = module._inst
-        self._watch("python", lambda: f"{hash(owner.getstate()[1]) & 0xFFFFFFFFFFFFFFFF:016x}")
+        self._watch("python", lambda _: f"{hash(owner.getstate()[1]) & 0xFFFFFFFFFFFFFFFF:016x}")
         if "python" in self._pins:
             module.seed(0)
         if self._recorder.traced:
@@ -118,12 +134,15 @@ class Generators:
 
         wrap(module.InteractiveShell, "run_cell_async", around)
 
-    def _watch(self, name: str, state: Callable[[], str]) -> None:
+    def _watch(self, name: str, state: Callable[[str], str]) -> None:
         self._state[name] = state
         self._first[name] = self.state(name)
 
-    def _seeding(self, name: str, call: str, known: Callable[..., Any] | None = None) -> Callable[..., Any]:
-        """Around a function that seeds; `known` seeds with a given number where the function itself takes none."""
+    def _seeding(
+        self, name: str, call: str, known: Callable[..., Any] | None = None, device: str | None = None
+    ) -> Callable[..., Any]:
+        """Around a function that seeds; `known` seeds with a given number where the function itself takes none, and
+        `device` is the one whose generator alone it seeds."""
 
         def around(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
             if self._recorder.is_paused:
@@ -131,20 +150,21 @@ class Generators:
             number = self._seeded.get(name, 0)
             if number in self._recorder.settings.get("reseed", {}).get(name, ()):
                 original, args, kwargs = known or original, (number,), {}
-            drawn = number == 0 and self.state(name) != self._first[name]
+            drawn = number == 0 and device is None and self.state(name) != self._first[name]
             with self._recorder.paused():  # a seeder that calls another one is one seed
                 result = original(*args, **kwargs)
             value = args[0] if args else next(iter(kwargs.values()), result)
-            self._note_seed(name, call, value if args or kwargs or call == "torch.seed" else self.state(name), drawn)
+            given = args or kwargs or call == "torch.seed"
+            self._note_seed(name, call, value if given else self.state(device or name), drawn)
             return result
 
         return around
 
-    def _restoring(self, name: str, call: str) -> Callable[..., Any]:
+    def _restoring(self, name: str, call: str, device: str | None = None) -> Callable[..., Any]:
         def around(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
             result = original(*args, **kwargs)
             if not self._recorder.is_paused:
-                self._note_seed(name, call, self.state(name), False)
+                self._note_seed(name, call, self.state(device or name), False)
             return result
 
         return around

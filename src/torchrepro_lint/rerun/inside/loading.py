@@ -26,6 +26,12 @@ def install(recorder: Recorder, dataloader: ModuleType) -> None:
                 recorder.note("batch", d=digests.value(value), rows=digests.rows(value), workers=workers)
         return value
 
+    def pinning(original: Callable[..., Any], *args: Any) -> None:
+        # Where there is a device, a thread takes over from the workers, in the order of arrival too.
+        with recorder.paused():
+            original(*args)
+
+    wrap(dataloader._utils.pin_memory, "_pin_memory_loop", pinning)
     wrap(dataloader._BaseDataLoaderIter, "__next__", batch)
     fetch = dataloader._utils.fetch
     for fetcher in (fetch._MapDatasetFetcher, fetch._IterableDatasetFetcher):

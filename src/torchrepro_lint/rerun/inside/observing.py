@@ -32,6 +32,7 @@ def observe(settings: Mapping[str, Any]) -> None:
 def _torch(recorder: Recorder, imports: AfterImport, torch: ModuleType) -> None:
     from torchrepro_lint.rerun.inside import loading, training
 
+    recorder.is_capturing = lambda: torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing()
     training.install(recorder, torch)
     imports.when("torch.utils.data.dataloader", lambda module: loading.install(recorder, module))
     pipelines = "torch.distributed.pipelining.stage"

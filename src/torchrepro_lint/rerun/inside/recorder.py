@@ -23,7 +23,7 @@ class WatchedGenerators(Protocol):
         """The state of each generator that was seeded or drawn from, as a digest."""
 
     def state(self, name: str) -> str:
-        """The state of one generator."""
+        """The state of one generator: `torch`, `numpy`, `python`, or a device with its number or without."""
 
 
 class Recorder:
@@ -40,6 +40,8 @@ class Recorder:
         self.stream.after_fork = self._forked
         self.step = 0
         self.in_child = False
+        self.trainers: set[int] = set()  # threads that have stepped an optimizer
+        self.is_capturing: Callable[[], bool] = lambda: False  # whether operations are kept for later, and not run
         self._local = threading.local()
         self._pause = _Pause(self._local)
 
@@ -50,9 +52,15 @@ class Recorder:
 
     @property
     def in_window(self) -> bool:
-        """Whether operations are to be recorded now."""
+        """Whether operations are to be recorded now. What runs ahead of the training, in a process or a thread of its
+        own, is recorded whole: the step that it falls into is another one in each run."""
         window = self.settings.get("window")
-        return window is None or self.in_child or window[0] <= self.step <= window[1]
+        return window is None or self.in_child or window[0] <= self.step <= window[1] or self._is_ahead()
+
+    def _is_ahead(self) -> bool:
+        thread = threading.current_thread()
+        trains = thread is threading.main_thread() or thread.ident in self.trainers
+        return not trains and not isinstance(thread, threading._DummyThread)  # such one runs a backward pass
 
     def note(self, kind: str, **fields: Any) -> None:
         """Write a record of the user's line that led here."""
@@ -61,7 +69,7 @@ class Recorder:
     @property
     def is_paused(self) -> bool:
         """Whether this thread is in our own code, or in what must not be recorded."""
-        return getattr(self._local, "paused", 0) > 0
+        return getattr(self._local, "paused", 0) > 0 or self.is_capturing()
 
     def paused(self) -> AbstractContextManager[None]:
         """Record no operation of this thread in the body."""
@@ -70,6 +78,7 @@ class Recorder:
     def _forked(self) -> None:
         self.in_child = True
         self.sites.forget()
+        self.digests.forget()
 
 
 class _Pause(AbstractContextManager[None]):

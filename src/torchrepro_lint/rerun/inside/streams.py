@@ -15,6 +15,7 @@ from typing import Any
 
 FORMAT = 1
 _BUFFER = 1 << 16  # characters: so much may be lost of a step that is killed in the middle
+_WAITING = 4096  # records that may wait for a device: a loop without an optimizer has no step to wait for
 _RANKS = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
 
 
@@ -37,8 +38,7 @@ class Stream:
     def write(self, record: Any) -> None:
         """Add a record of this thread. `record` may hold objects with a `text` that is known only after `resolve`."""
         with self._lock:
-            thread = threading.current_thread()
-            name = "" if thread is threading.main_thread() else thread.name
+            name = thread_name()
             if name != self._thread:
                 self._thread = name
                 self._add({"k": "thread", "name": name})
@@ -68,6 +68,8 @@ class Stream:
             line = ""
         if not line:
             self._pending.append(record)
+            if len(self._pending) > _WAITING:
+                self.flush()
             return
         self._take(line)
         if self._size > _BUFFER:
@@ -122,6 +124,12 @@ def process_name(forks: int = 0) -> str:
     elif forks:
         parts.append(f"fork{forks}")
     return ".".join(parts)
+
+
+def thread_name() -> str:
+    """Of this thread; nothing for the main one."""
+    thread = threading.current_thread()
+    return "" if thread is threading.main_thread() else thread.name
 
 
 def _dumps(record: Any) -> str:

@@ -8,7 +8,6 @@ reads and what it leaves: memory that nobody has written yet, or that a collecti
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -19,7 +18,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torchrepro_lint.rerun.inside.generators import DEVICES
 from torchrepro_lint.rerun.inside.operations import Operation, operation
 from torchrepro_lint.rerun.inside.recorder import Recorder, wrap
-from torchrepro_lint.rerun.inside.streams import process_name
+from torchrepro_lint.rerun.inside.streams import process_name, thread_name
 from torchrepro_lint.rerun.inside.threads import run_inside
 
 _MADE_OF_NUMBERS = torch.ops.aten.lift_fresh.default  # what torch.tensor leaves of itself
@@ -90,7 +89,7 @@ class Storages:
             return "made", False
         entry = self._known.get(storage._cdata)
         is_shared = storage.device.type == "cpu" and storage.is_shared()
-        return "" if entry is None or entry[0].expired() else entry[1], is_shared
+        return "" if entry is None else entry[1], is_shared
 
 
 class Tracer(TorchDispatchMode):
@@ -100,7 +99,6 @@ class Tracer(TorchDispatchMode):
         super().__init__()
         self._recorder, self._storages = recorder, storages
         self._forwards: dict[int, int] = {}
-        self._count = 0
         self._keep = recorder.settings.get("keep")
 
     @classmethod
@@ -137,24 +135,23 @@ class Tracer(TorchDispatchMode):
             self._take(value, op.reads[number] if number < len(op.reads) else True, taken, scalars)
         for name, value in kwargs.items():
             self._take(value, name not in op.unread, taken, scalars)
-        state = self._generator_state(kwargs.get("generator"), args) if op.draws else None
+        state = self._generator_state(args, kwargs) if op.draws else None
         result = func(*args, **kwargs)
         left = [] if op.is_view else self._left(op, result, args, kwargs)
-        if self._keep is not None and self._count == self._keep["at"]:
+        if self._keep is not None and _is_here(self._keep):
             self._keep_tensors(self._keep, (*args, *kwargs.values()), left)
         self._write(op, site, taken, scalars, self._named(left), state)
         return result
 
     def _keep_tensors(self, keep: dict[str, Any], given: Sequence[Any], left: list[torch.Tensor]) -> None:
-        """Of what an operation was given, dtypes and shapes; of what it left, all."""
-        thread = threading.current_thread()
-        name = "" if thread is threading.main_thread() else thread.name
-        if (process_name(), name) == (keep["process"], keep["thread"]):
+        """Of the operation that is asked for: of what it was given, dtypes and shapes; of what it left, all."""
+        if keep["at"] == 0:
             kept = {
                 "inputs": [(str(tensor.dtype), tuple(tensor.shape)) for tensor in _tensors(given)],
                 "results": [tensor.detach().cpu().clone() for tensor in left],
             }
             torch.save(kept, self._recorder.settings["folder"] + "/kept.pt")
+        keep["at"] -= 1
 
     def _write(
         self, op: Operation, site: int, taken: list[Any], scalars: list[str], left: list[Any], state: Any
@@ -164,7 +161,6 @@ class Tracer(TorchDispatchMode):
         ins = [digest for digest, _ in taken]
         flags = "".join(flag or "." for _, flag in taken)
         recorder.stream.write(["o", recorder.step, op.name, site, ins, flags, words, left, state])
-        self._count += 1
 
     def _take(self, value: Any, reads: bool, taken: list[Any], scalars: list[str]) -> None:
         """The digest of an argument, or its value, with a letter that says where its memory comes from."""
@@ -226,12 +222,15 @@ class Tracer(TorchDispatchMode):
         digests = self._recorder.digests
         return [digests.many(left)] if len(left) > _MANY else [digests.tensor(tensor) for tensor in left]
 
-    def _generator_state(self, generator: Any, args: Sequence[Any]) -> Any:
+    def _generator_state(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """The state of the generator that an operation is about to draw from; in a list if it is the program's own."""
+        generator = kwargs.get("generator")
         if generator is not None and not _is_default(generator):
             return [self._recorder.digests.tensor(generator.get_state())]
-        device = next((t.device.type for t in _tensors(args)), "cpu") if generator is None else generator.device.type
-        return self._recorder.generators.state(device if device in DEVICES else "torch")
+        of = generator.device if generator is not None else kwargs.get("device")
+        device = of if of is not None else next((tensor.device for tensor in _tensors(args)), None)
+        is_told = device is not None and device.type in DEVICES
+        return self._recorder.generators.state(str(device) if is_told else "torch")
 
     def _site(self) -> int:
         """The line of the user's code, for a backward operation that of its forward."""
@@ -245,6 +244,11 @@ class Tracer(TorchDispatchMode):
             self._forwards.clear()
         self._forwards.setdefault(torch._C._autograd._get_sequence_nr() - 1, here)
         return here
+
+
+def _is_here(keep: dict[str, Any]) -> bool:
+    """Whether the operation that is to be kept is one of this thread."""
+    return bool((process_name(), thread_name()) == (keep["process"], keep["thread"]))
 
 
 def _is_default(generator: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -67,6 +68,8 @@ class _Steps:
 
     def before(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         recorder = self._recorder
+        if recorder.is_paused:
+            return
         with recorder.paused():
             self._grads = None
             if self._is_due(optimizer):
@@ -75,12 +78,15 @@ class _Steps:
 
     def after(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         recorder = self._recorder
+        if recorder.is_paused:
+            return
         with recorder.paused():
             due = self._is_due(optimizer)
             params = [own(p) for p in _parameters(optimizer)] if due else []
             self._last = None if due else lambda: self._note(optimizer, [own(p) for p in _parameters(optimizer)])
             self._note(optimizer, params)
             recorder.step += 1
+            recorder.trainers.add(threading.get_ident())
             limit = recorder.settings.get("steps")
             is_last = limit is not None and recorder.step >= limit
             if is_last:  # told at once: what runs a notebook may kill its kernel
