@@ -39,11 +39,17 @@ def names(live: Live) -> list[str]:
 
 
 def test_an_edit_makes_stale_what_rests_on_what_it_changes(live: Live) -> None:
-    model = live.run.root / "model.py"
-    for text, others in (("# a comment\n" + MODEL, []), (MODEL, []), (MODEL.replace("2, 2", "3, 3"), ["train.py"])):
-        live.change({model: text})
-        assert names(live)[0] == "model.py" and set(names(live)[1:]) <= {"train.py"}
-        assert names(live)[1:] == others
+    """A finding in train.py shows a place in model.py."""
+    other = FILES["other.py"]
+    for name, text, stale in (
+        ("other.py", f"# a comment\n{other}", ["other.py"]),
+        ("other.py", other.replace("1", "2"), ["other.py"]),
+        ("model.py", f"# a comment\n{MODEL}", ["model.py", "train.py"]),
+        ("model.py", MODEL.replace("2, 2", "3, 3"), ["model.py", "train.py"]),
+        ("train.py", f"{FILES['train.py']}    print('done')\n", ["train.py"]),
+    ):
+        live.change({live.run.root / name: text})
+        assert names(live) == stale
         settle(live)
 
 
