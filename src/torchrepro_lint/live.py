@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from torchrepro_lint.cache.states import States
-from torchrepro_lint.cache.validity import Listing, Validity
+from torchrepro_lint.cache.validity import SEARCHES, Listing, Validity, plain
 from torchrepro_lint.discover import NATIVE_SUFFIXES, SUFFIXES
 from torchrepro_lint.engine import Request, Result, Run, check_files, finish
 from torchrepro_lint.model import Finding
@@ -91,11 +92,16 @@ class Live:
         before = dict(tracker.answers)
         tracker.reopen(question for question in before if _is_about(question, moved))
         order = list(tracker.order)
-        answers = [before.get(question) for question in order]
+        asked = [n for n, question in enumerate(order) if question in before and _may_change(question, moved)]
+        answers: list[Any] = [None] * len(order)
+        for number in asked:
+            answers[number] = _plain(order[number], before[order[number]])
         validity = Validity(order, answers, listing, self.run.folders, lambda: self.run.program.project)
-        asked = (number for number, question in enumerate(order) if question in before)
-        broken = validity.broken(bits(number for number in asked if _may_change(order[number], moved)))
+        broken = validity.broken(bits(asked))
         tracker.reopen(question for question in tracker.questions(broken) if not _is_about(question, moved))
+        for question, answer in ((order[number], answers[number]) for number in asked):
+            if question[0] in SEARCHES and question in tracker.answers:  # what it finds now, by which the next edit goes
+                tracker.answers[question] = _plain(question, validity.renewed(question, answer))
         return broken
 
     def _make_stale(self, paths: Iterable[Path], first: Collection[Path]) -> None:
@@ -115,6 +121,13 @@ def _may_change(question: Question, files: Collection[str]) -> bool:
     """Whether other texts of these files may give a question another answer. None comes or goes without a restart."""
     kind = question[0]
     return question[1] in files if kind in _OF_ONE else kind not in OF_FOLDERS
+
+
+def _plain(question: Question, answer: Any) -> Any:
+    """An answer in the form in which they are compared; of a search a set, in which few files are found quickly."""
+    if question[0] in SEARCHES:
+        return answer if isinstance(answer, frozenset) else frozenset(map(str, answer))
+    return plain(answer)
 
 
 def _is_about(question: Question, files: Collection[str]) -> bool:

@@ -16,13 +16,16 @@ PATIENCE = 60  # seconds, on a busy machine
 
 
 class Editor:
-    """One window on a folder. `diagnostics` are what is shown, by URI; `messages` what was said."""
+    """One window on a folder. `diagnostics` are what is shown, by URI, `answered` the versions of the texts that they
+    are about; `messages` what was said; `process` is the server's number."""
 
     def __init__(self, root: Path, client: LanguageClient) -> None:
         self.root, self.client = root, client
         self.texts: dict[str, str] = {}
         self.versions: dict[str, int] = {}
         self.diagnostics: dict[str, list[types.Diagnostic]] = {}
+        self.answered: dict[str, int | None] = {}
+        self.process = 0
         self.messages: list[str] = []
         self.is_told = asyncio.Event()
 
@@ -127,6 +130,7 @@ async def editing(root: Path | None, files: Mapping[str, str] | None = None) -> 
     @client.feature(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
     def told(params: types.PublishDiagnosticsParams) -> None:
         editor.diagnostics[params.uri] = list(params.diagnostics)
+        editor.answered[params.uri] = params.version
         editor.is_told.set()
 
     @client.feature(types.WINDOW_SHOW_MESSAGE)
@@ -135,6 +139,8 @@ async def editing(root: Path | None, files: Mapping[str, str] | None = None) -> 
         editor.is_told.set()
 
     await client.start_io(sys.executable, "-m", "torchrepro_lint", "lsp")
+    assert client._server is not None
+    editor.process = client._server.pid
     notebooks = types.NotebookDocumentClientCapabilities(types.NotebookDocumentSyncClientCapabilities())
     folders = [types.WorkspaceFolder(root.as_uri(), "folder")] if root is not None else []
     capabilities = types.ClientCapabilities(notebook_document=notebooks)

@@ -167,13 +167,15 @@ class Validity:
         if kind not in SEARCHES or not self._listing.moved:
             return answer
         moved = self._listing.moved
-        found = {path for path in self._listing.contents if self._finds(kind, about, path)}
-        return [*(path for path in answer if path not in moved), *sorted(found)]
+        found = sorted(path for path in self._listing.contents if self._finds(kind, about, path))
+        if not found and moved.isdisjoint(answer):
+            return answer
+        return [*(path for path in answer if path not in moved), *found]
 
     def _found_alike(self, kind: str, about: Sequence[str], answer: Sequence[str]) -> bool:
         """Whether a search finds the files that it found, or any where it is only asked for that."""
         now = self.renewed((kind, *about), answer)
-        return set(now) == set(answer) if kind in _EXACT else bool(now) is bool(answer)
+        return now is answer or (set(now) == set(answer) if kind in _EXACT else bool(now) is bool(answer))
 
     def _finds(self, kind: str, about: Sequence[str], path: str) -> bool:
         listing = self._listing

@@ -47,13 +47,15 @@ class Folder:
         self._encoding = encoding
         self._told: dict[str, tuple[object, ...]] = {}
 
-    def news(self) -> Iterator[tuple[str, list[types.Diagnostic]]]:
-        """The documents whose diagnostics are others than when this was last asked."""
+    def news(self) -> Iterator[types.PublishDiagnosticsParams]:
+        """The documents that are others than when this was last asked, or whose diagnostics are; but for those that are
+        yet to be checked: what is known of these is about another text."""
         result = self.live.result()
         by_file: dict[str, list[Finding]] = {}
         for finding in result.findings:
             by_file.setdefault(finding.location.path, []).append(finding)
-        for rel in sorted({*by_file, *self._told}):
+        opened, stale = (set(map(self.live.run.rel, files)) for files in (self.live.texts, self.live.stale))
+        for rel in sorted({*by_file, *self._told, *opened} - stale):
             state = (tuple(by_file.get(rel, ())), self._opened(result.root / rel))
             if self._told.get(rel) != state:
                 yield from self._of_file(rel, by_file.get(rel, []), result)
@@ -61,16 +63,17 @@ class Folder:
 
     def _of_file(
         self, rel: str, findings: Sequence[Finding], result: Result
-    ) -> Iterator[tuple[str, list[types.Diagnostic]]]:
+    ) -> Iterator[types.PublishDiagnosticsParams]:
         documents = _Documents(result, self._opened, self._encoding)
-        found: dict[str, list[Shown]] = {document.uri: [] for document in documents.of(rel)}
+        versions = {document.uri: document.version for document in documents.of(rel)}
+        found: dict[str, list[Shown]] = {uri: [] for uri in versions}
         for finding in findings:
             document, where = documents.place(finding.location)
             related = [documents.related(item) for item in finding.related]
             found.setdefault(document.uri, []).append(Shown(finding, protocol.diagnostic(finding, where, related)))
         for uri, rows in found.items():
             self.shown[uri] = rows
-            yield uri, [row.diagnostic for row in rows]
+            yield types.PublishDiagnosticsParams(uri, [row.diagnostic for row in rows], versions.get(uri))
 
     def fixed(self, fixes: Sequence[Fix]) -> types.WorkspaceEdit | None:
         """What makes these fixes; None where there is nothing to be made."""

@@ -67,7 +67,8 @@ class Server(LanguageServer):
 
     def document(self, uri: str) -> Document:
         """An open text, or the text of a cell."""
-        return Document(uri, self.workspace.get_text_document(uri).source, self.encoding)
+        found = self.workspace.get_text_document(uri)
+        return Document(uri, found.source, self.encoding, found.version)
 
     @property
     def encoding(self) -> str:
@@ -179,8 +180,8 @@ class Server(LanguageServer):
 
     def _publish(self) -> None:
         for folder in self.folders.values():
-            for uri, found in folder.news():
-                self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found))
+            for news in folder.news():
+                self.text_document_publish_diagnostics(news)
         self._published = asyncio.get_running_loop().time()
 
     def _guarded(self, work: Callable[[], object]) -> None:
