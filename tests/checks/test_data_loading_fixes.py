@@ -611,7 +611,9 @@ def test_what_trains_nothing_may_ask_for_another_seed(tmp_path: Path) -> None:
         ("def load(d, args):\n    with timer():\n        torch.manual_seed(args.seed)\n", "args.seed"),
     ],
 )
-def test_no_number_stands_in_for_the_seed_that_a_function_is_given(seeds: str, passed: str | None, tmp_path: Path) -> None:
+def test_no_number_stands_in_for_the_seed_that_a_function_is_given(
+    seeds: str, passed: str | None, tmp_path: Path
+) -> None:
     text = HEAD + seeds + "    return DataLoader(d, shuffle=True)\nload(*unseen)\n"
     after = fixed(tmp_path, "TRP201", text)
     assert after == text if passed is None else f"manual_seed({passed})))" not in after and f"({passed}))" in after

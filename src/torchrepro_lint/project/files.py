@@ -17,7 +17,8 @@ from torchrepro_lint.project.outlines import Outline, outline_of
 from torchrepro_lint.project.search_path import SearchPath, may_set_path, search_path_of
 from torchrepro_lint.tracking import Tracker, Untracked
 
-PLAIN_LINES = 20_000  # about 28 MB of syntax trees; more are compact, which takes longer to make, in a project of more
+# More trees than these are made compact, which takes longer, in a project of more code than this.
+PLAIN_LINES = 20_000  # about 28 MB of syntax trees
 PLAIN_BYTES = 3_500_000  # about 85,000 lines, so 120 MB of trees
 
 
@@ -60,7 +61,7 @@ class Files:
     @property
     def are_many(self) -> bool:
         """Whether the next file's tree should be compact, since many will be held."""
-        return self._lines > PLAIN_LINES and PLAIN_BYTES < self._size()
+        return self._lines > PLAIN_LINES and self._size() > PLAIN_BYTES
 
     @property
     def _bounds(self) -> Bounds:
