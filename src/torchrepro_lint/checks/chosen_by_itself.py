@@ -21,10 +21,8 @@ from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import Scope
 from torchrepro_lint.model import Edit
 from torchrepro_lint.project.unknown import UNKNOWN
-from torchrepro_lint.rng.entropy import Entropy
 from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.seed_options import SEED_NAME
-from torchrepro_lint.rng.usual_seed import usual_seed
 from torchrepro_lint.syntax import Import, import_name, replace
 
 _COMPUTES = frozenset({"torch", "numpy", "lightning", "pytorch_lightning", "transformers", "accelerate"})
@@ -59,15 +57,19 @@ def without_seed(module: Module, program: Program) -> Iterator[Draft]:
 
 def drawn_by_default(module: Module, program: Program) -> Iterator[Draft]:
     """Options for the seed whose default is drawn anew in each run."""
-    entropy = Entropy(program)
     for node, scope in module.facts.calls.get("add_argument", ()):
         flags = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
         flag = next((f for f in flags if SEED_NAME.fullmatch(f.lstrip("-").replace("-", "_"))), None)
         default = next((k.value for k in node.keywords if k.arg == "default"), None)
-        sources = entropy.sources(default, scope) if flag is not None and default is not None else ()
-        if sources and default is not None:
+        if flag is None or default is None:
+            continue
+        from torchrepro_lint.rng.entropy import Entropy  # imported late: few files have such an option
+        from torchrepro_lint.rng.usual_seed import usual_seed
+
+        sources = Entropy(program).sources(default, scope)
+        if sources:
             edits = (replace(module.facts, default, str(usual_seed(module.facts, program))),)
-            yield Draft(default, {"call": str(flag), "what": sources[0].what}, "option", edits=edits)
+            yield Draft(default, {"call": flag, "what": sources[0].what}, "option", edits=edits)
 
 
 def _counts(call: Call, program: Program) -> bool:

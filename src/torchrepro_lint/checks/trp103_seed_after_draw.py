@@ -12,11 +12,11 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.rng import FAMILIES
-from torchrepro_lint.rng.draws import Seeder, seeder_methods
 from torchrepro_lint.seeding.seedings import seedings
 
 if TYPE_CHECKING:
     from torchrepro_lint.model import Edit
+    from torchrepro_lint.rng.draws import Seeder
     from torchrepro_lint.seeding.seeding import Late, Seeding
 
 
@@ -98,6 +98,8 @@ def _move(late: Late) -> _Move | None:
 
 def _runs_what_it_seeds(seeder: Seeder) -> bool:
     """`ex.run()`"""
+    from torchrepro_lint.rng.draws import seeder_methods  # late: few files seed late
+
     return "runs" in seeder_methods().get(last_name(seeder.node.func), ())
 
 

@@ -66,6 +66,10 @@ class WorkerCalls:
                 return self.program.origins(passed.node, passed.scope)
         return self.program.origins(expr, scope)
 
+    def hold(self, owner: Scope, made: Result) -> None:
+        """Look at this construction of a class from now on, in the methods that it inherits too."""
+        self.made.update({id(base): made for base in self.program.names.bases(owner) if isinstance(base, Scope)})
+
     def _given(self, owner: Scope, attr: str) -> Site | None:
         """What the constructor call in hand passes for `self.attr`."""
         made = self.made.get(id(owner))
@@ -148,7 +152,7 @@ class WorkerCalls:
                 case Result(callee=str() as name, node=made, scope=where):
                     self._augments(name, made, where)
                 case Result(callee=Scope(kind="class") as owner):
-                    self.made[id(owner)] = origin
+                    self.hold(owner, origin)
                     self.methods(owner, (function.attr,))
 
     def _held(self, holder: ast.expr, made: Result, scope: Scope) -> None:
@@ -183,7 +187,7 @@ class WorkerCalls:
             case Reference(target=Scope() as function):
                 self._function(function)
             case Result(callee=Scope(kind="class") as owner):
-                self.made[id(owner)] = origin
+                self.hold(owner, origin)
                 self.methods(owner, ("__call__", "forward"))
             case Result(callee=str() as name, node=made, scope=scope):
                 self._transform(name, made, scope)

@@ -85,7 +85,7 @@ class _DataSets:
             match origin:
                 case Result(callee=Scope(kind="class") as owner):
                     self.classes.append(owner)
-                    self.calls.made[id(owner)] = origin
+                    self.calls.hold(owner, origin)
                     if sum(self._entered(owner, name) for name in _ITEMS) == 0:
                         self._inherited(origin, owner)
                 case Result(callee=str() as name, node=made, scope=where):
