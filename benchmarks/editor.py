@@ -3,9 +3,9 @@
 diagnostics that answer it; and that nothing which is shown is stale or lost.
 
 A client starts the server as an editor does, and speaks with it over its standard streams. The project is generated: a
-library, and programs that use it. `edits` types into it, one kind of edit after the other in each round, and waits until
-the server rests. `session` edits, opens, closes, writes and removes files at random, without waiting, and compares what is
-shown with what the command line finds. Exits 1 where a median is above the target, or anything differs.
+library, and programs that use it. `edits` types into it, one kind of edit after the other in each round, and waits
+until the server rests. `session` edits, opens, closes, writes and removes files at random, without waiting, and compares
+what is shown with what the command line finds. Exits 1 where a median is above the target, or anything differs.
 
     python benchmarks/editor.py edits --files 500 --rounds 15
     python benchmarks/editor.py session --files 60 --edits 1000 --compare 20
@@ -24,8 +24,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-import generated
 from lsprotocol import types
+
+import generated
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
@@ -90,7 +91,7 @@ def main() -> int:
 # -- how long an edit takes -----------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Taken:
-    """Seconds from an edit to its file's diagnostics, and until the server rests; what it computed, in seconds of CPU."""
+    """Seconds from an edit to its file's diagnostics, and until the server rests; each with its seconds of CPU."""
 
     wall: float
     cpu: float
@@ -147,7 +148,9 @@ def cpu_of(editor: Editor) -> float:
 
 def report(found: dict[str, list[Taken]]) -> int:
     """Print a table; 1 where a target is missed."""
-    print(f"{'seconds, medians of ' + str(len(next(iter(found.values())))):48} shown  of CPU  all done  of CPU  slowest")
+    print(
+        f"{'seconds, medians of ' + str(len(next(iter(found.values())))):48} shown  of CPU  all done  of CPU  slowest"
+    )
     for kind, rows in found.items():
         medians = [median(column) for column in zip(*((t.wall, t.cpu, t.rest, t.rest_cpu) for t in rows), strict=True)]
         numbers = f"{medians[0]:5.3f}   {medians[1]:5.3f}     {medians[2]:5.2f}   {medians[3]:5.2f}"
@@ -230,9 +233,9 @@ async def differences(editor: Editor) -> list[str]:
         found = {(f.location.path, f.code, f.location.range.start.line, said(f)) for f in check(copy).findings}
     try:
         await asyncio.wait_for(editor.until(lambda: set(shown(editor)) == found), _PATIENCE)
-    except TimeoutError:
-        return [f"{side}: {row}" for side, rows in (("stale", set(shown(editor)) - found),
-                                                    ("lost", found - set(shown(editor)))) for row in sorted(rows)]  # fmt: skip
+    except asyncio.TimeoutError:
+        now = set(shown(editor))
+        return [*(f"stale: {row}" for row in sorted(now - found)), *(f"lost: {row}" for row in sorted(found - now))]
     return []
 
 

@@ -24,8 +24,8 @@ _SEVERITY = {
 
 
 class Document(NamedTuple):
-    """What an editor shows under one URI: a file, or a cell of a notebook. `encoding` is how it counts columns, `version`
-    the editor's number of this text, None for one that is not open."""
+    """What an editor shows under one URI: a file, or a cell of a notebook. `encoding` is how it counts columns,
+    `version` the editor's number of this text, None for one that is not open."""
 
     uri: str
     text: str
