@@ -4,7 +4,7 @@ diagnostics that answer it; and that nothing which is shown is stale or lost.
 
 A client starts the server as an editor does, and speaks with it over its standard streams. The project is generated: a
 library, and programs that use it. `edits` types into it, one kind of edit after the other in each round, and waits
-until the server rests. `session` edits, opens, closes, writes and removes files at random, without waiting, and compares
+until the server rests. `session` edits, opens, closes, writes and removes files at random, without waiting; it compares
 what is shown with what the command line finds. Exits 1 where a median is above the target, or anything differs.
 
     python benchmarks/editor.py edits --files 500 --rounds 15
