@@ -4,8 +4,8 @@ diagnostics that answer it; and that nothing which is shown is stale or lost.
 
 A client starts the server as an editor does, and speaks with it over its standard streams. The project is generated: a
 library, and programs that use it. `edits` types into it, one kind of edit after the other in each round, and waits
-until the server rests. `session` edits, opens, closes, writes and removes files at random, without waiting, and
-compares what is shown with what the command line finds. Exits 1 where a median is above the target or anything differs.
+until the server rests. `session` edits, opens, closes, writes and removes files at random, without waiting; it compares
+what is shown with what the command line finds. Exits 1 where a median is above the target, or anything differs.
 
     python benchmarks/editor.py edits --files 500 --rounds 15
     python benchmarks/editor.py session --files 60 --edits 1000 --compare 20
@@ -91,7 +91,7 @@ def main() -> int:
 # -- how long an edit takes -----------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Taken:
-    """Seconds from an edit to its file's diagnostics, and until the server rests; of each, how many were of CPU."""
+    """Seconds from an edit to its file's diagnostics, and until the server rests; each with its seconds of CPU."""
 
     wall: float
     cpu: float
@@ -233,9 +233,9 @@ async def differences(editor: Editor) -> list[str]:
         found = {(f.location.path, f.code, f.location.range.start.line, said(f)) for f in check(copy).findings}
     try:
         await asyncio.wait_for(editor.until(lambda: set(shown(editor)) == found), _PATIENCE)
-    except TimeoutError:
-        seen = set(shown(editor))
-        return [f"stale: {row}" for row in sorted(seen - found)] + [f"lost: {row}" for row in sorted(found - seen)]
+    except asyncio.TimeoutError:
+        now = set(shown(editor))
+        return [*(f"stale: {row}" for row in sorted(now - found)), *(f"lost: {row}" for row in sorted(found - now))]
     return []
 
 
