@@ -100,9 +100,7 @@ class Live:
         broken = validity.broken(bits(asked))
         tracker.reopen(question for question in tracker.questions(broken) if not _is_about(question, moved))
         for question, answer in ((order[number], answers[number]) for number in asked):
-            if (
-                question[0] in SEARCHES and question in tracker.answers
-            ):  # what it finds now, by which the next edit goes
+            if question[0] in SEARCHES and question in tracker.answers:  # the next edit goes by what it finds now
                 tracker.answers[question] = _plain(question, validity.renewed(question, answer))
         return broken
 

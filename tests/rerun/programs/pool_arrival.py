@@ -1,9 +1,9 @@
 # expect: CONCURRENT rule=TRP304
-import torch, time, os
+import torch, time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 torch.manual_seed(0)
 def load(n):
-    time.sleep(os.urandom(1)[0] / 10000)
+    time.sleep(time.monotonic_ns() // 1000 % 256 / 10000)  # as long as it happens to take
     return torch.full((8,), float(n)).sqrt() * 2
 weight = torch.nn.Parameter(torch.ones(8))
 optimizer = torch.optim.SGD([weight], lr=0.01)
