@@ -1,11 +1,11 @@
 # expect: CONCURRENT generator=numpy
-import torch, time, os
+import torch, time
 import numpy as np
 from concurrent.futures import ThreadPoolExecutor
 torch.manual_seed(0)
 np.random.seed(0)
 def load(n):
-    time.sleep(os.urandom(1)[0] / 10000)
+    time.sleep(time.monotonic_ns() % 251 / 10000)  # as long as it happens to take
     return n + torch.tensor(np.random.rand(8)).float()  # cause 1
 weight = torch.nn.Parameter(torch.ones(8))
 optimizer = torch.optim.SGD([weight], lr=0.01)
