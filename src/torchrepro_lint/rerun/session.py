@@ -21,6 +21,7 @@ from torchrepro_lint.rerun.results import Cause, Extent, Given, Kind, Outcome, V
 from torchrepro_lint.rerun.streams import Streams
 
 MAX_CAUSES = 8
+MAX_WINDOWS = 4  # of steps, tried one after the other until the runs part in one of them
 Tell = Callable[[str], None]
 
 
@@ -75,11 +76,14 @@ class Session:
         return found
 
     def traced(self, arm: _Arm, why: str) -> tuple[Pair, list[Parting]]:
-        """A traced pair, and where it parts; traced once more where that lies outside of the window."""
+        """A traced pair, and where it parts; traced again where that lies outside of the window. What comes in another
+        order each time parts at another step each time, so that the window grows over those that were met."""
         pair, found = self._until_it_parts(arm, why)
-        if found and arm.window and not arm.window[0] <= found[0].step <= arm.window[1]:
-            arm.window = around(found[0].step)
-            pair, found = self._until_it_parts(arm, f"{why}, at step {found[0].step}")
+        met: list[int] = []
+        while found and arm.window and len(met) < MAX_WINDOWS and not arm.window[0] <= found[0].step <= arm.window[1]:
+            met.append(found[0].step)
+            arm.window = (around(min(met))[0], max(met))
+            pair, found = self._until_it_parts(arm, f"{why}, at step {met[-1]}")
         return pair, found
 
     def _until_it_parts(self, arm: _Arm, why: str) -> tuple[Pair, list[Parting]]:
