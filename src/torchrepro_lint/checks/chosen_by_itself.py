@@ -20,6 +20,7 @@ from torchrepro_lint.dataflow.reachability import reached_by_default
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import Scope
 from torchrepro_lint.model import Edit
+from torchrepro_lint.project.declarations import attribute_of
 from torchrepro_lint.project.unknown import UNKNOWN
 from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.seed_options import SEED_NAME
@@ -59,7 +60,7 @@ def drawn_by_default(module: Module, program: Program) -> Iterator[Draft]:
     """Options for the seed whose default is drawn anew in each run."""
     for node, scope in module.facts.calls.get("add_argument", ()):
         flags = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
-        flag = next((f for f in flags if SEED_NAME.fullmatch(f.lstrip("-").replace("-", "_"))), None)
+        flag = next((f for f in flags if SEED_NAME.fullmatch(attribute_of(f))), None)
         default = next((k.value for k in node.keywords if k.arg == "default"), None)
         if flag is None or default is None:
             continue

@@ -85,6 +85,11 @@ def gives_text(name: str, facts: ModuleFacts) -> bool:
     return "add_argument" in facts.calls and not all(is_integer)
 
 
+def attribute_of(flag: str) -> str:
+    """The name under which a flag is kept: `learning_rate` for `--learning-rate`, `cache` for `--cache/--no-cache`."""
+    return flag.lstrip("-").partition("/")[0].replace("-", "_")
+
+
 def _flags(call: ast.Call) -> list[str]:
     return [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
 
@@ -100,7 +105,7 @@ def _declared_in_loop(call: ast.Call, scope: Scope) -> dict[str, Default]:
         keywords = _keywords_of(call, row)
         name, default = _in_row(flag, row), _declared_default(keywords)
         if isinstance(name, ast.Constant) and isinstance(name.value, str) and default is not UNKNOWN:
-            found[name.value.lstrip("-").replace("-", "_")] = Default(default, settable=True)
+            found[attribute_of(name.value)] = Default(default, settable=True)
     return found
 
 
@@ -224,7 +229,7 @@ def _destination(flags: list[str], dest: ast.expr | None) -> str | None:
     if isinstance(dest, ast.Constant):
         return str(dest.value)
     long = [f for f in flags if f.startswith("--")] or [f for f in flags if f.startswith("-")]
-    return long[0].lstrip("-").partition("/")[0].replace("-", "_") if long else None
+    return attribute_of(long[0]) if long else None
 
 
 def _declared_default(keywords: dict[str | None, ast.expr]) -> object | Opaque:

@@ -26,7 +26,7 @@ _SEEDS = re.compile(  # what a function is called that is given one
     r"(?:\w+_)?seed(?:_(?:all|everything|torch|rng|random|numpy|python|cuda))*|default_rng|Random(?:State)?"
     r"|(?:set|init|fix)_?random_?(?:seed|state)s?|SeedSequence|PRNGKey"
 )
-_KEY = re.compile(r"""["']\w*(?:seed|random_?state)\w*["']\s*:""", re.IGNORECASE)  # of a dict
+_KEY = re.compile(r"""["']\w{0,40}(?:seed|random_?state)\w{0,40}["']\s*:""", re.IGNORECASE)  # of a dict
 
 
 def usual_seed(facts: ModuleFacts, program: Program) -> int:

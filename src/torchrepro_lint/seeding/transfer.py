@@ -16,6 +16,7 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reads
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
+from torchrepro_lint.project.declarations import attribute_of
 from torchrepro_lint.project.versions import may_be
 from torchrepro_lint.rng import FAMILIES, states
 from torchrepro_lint.rng.draws import Draw, Seeder, draw_of, is_seeder, seeder_methods, seeder_of
@@ -415,13 +416,9 @@ def _seed_with_default(draw: Draw) -> str:
         case ast.keyword(arg="default") as default:
             declared = draw.scope.facts.parents[default]
             flags = [a.value for a in getattr(declared, "args", ()) if isinstance(a, ast.Constant)]
-            texts = (_written(flag) for flag in flags if isinstance(flag, str))
+            texts = (attribute_of(flag) for flag in flags if isinstance(flag, str))
             return next((text for text in texts if SEED_NAME.fullmatch(text) or _is_label(text)), "")
     return ""
-
-
-def _written(flag: str) -> str:
-    return flag.lstrip("-").replace("-", "_")
 
 
 def _is_label(name: str) -> bool:
