@@ -62,3 +62,37 @@ def test_what_ipython_draws_before_the_first_cell_is_not_the_notebooks(tmp_path:
         printed.append(re.findall(r"^drawn .*", done.tail(), re.M))
     assert printed[0] == printed[1]
     assert len(set(printed[0])) == 2
+
+
+WORKERS = """
+import multiprocessing
+
+import numpy as np
+
+
+def draw(_):
+    print("drawn", np.random.rand(), flush=True)
+
+
+if __name__ == "__main__":
+    import torch
+
+    for number in range(2):
+        process = multiprocessing.get_context("spawn").Process(target=draw, args=(number,))
+        process.start()
+        process.join()
+"""
+
+
+def test_spawned_workers_do_not_draw_alike_under_a_pin(tmp_path: Path) -> None:
+    """A program may fail where they do, and then nothing would be known of the pin."""
+    pytest.importorskip("torch")
+    (tmp_path / "train.py").write_text(WORKERS)
+    printed = []
+    for run in ("one", "other"):
+        settings = {"mode": "plain", "pins": ["numpy"]}
+        command = [sys.executable, "train.py"]
+        done = launching.run(command, tmp_path, tmp_path / run, settings, timeout=100)
+        printed.append(re.findall(r"drawn (\S+)", done.tail()))
+    assert printed[0] == printed[1]
+    assert len(set(printed[0])) == 2

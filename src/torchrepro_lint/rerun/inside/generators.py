@@ -2,7 +2,8 @@
 
 A state that differs between two runs matters only where something was drawn: a generator that nothing has touched
 since the process started has no state to tell. Draws are noted once per line and seed. Under a pin an unseeded
-generator starts from a constant, and a seed that was new in every run is replaced by its number.
+generator starts from a number that is the process's own in every run, and a seed that was new in every run is replaced
+by its number.
 """
 
 from __future__ import annotations
@@ -17,8 +18,17 @@ from typing import Any
 from torchrepro_lint.rerun.inside.imports import AfterImport
 from torchrepro_lint.rerun.inside.recorder import Recorder, wrap
 from torchrepro_lint.rerun.inside.sites import is_users
+from torchrepro_lint.rerun.inside.streams import rank_name
 
 DEVICES = ("cuda", "mps", "xpu")  # whose generators torch.manual_seed seeds too
+
+
+def pinned() -> int:
+    """What an unseeded generator starts from under a pin. Not the same in all processes: a program may rely on workers
+    that do not draw alike, and fail where they do. A spawned one knows its name before its number."""
+    processes = sys.modules.get("multiprocessing.process")
+    name = processes.current_process().name if processes is not None else "MainProcess"
+    return zlib.crc32(f"{rank_name()} {name}".encode())
 
 
 def install(recorder: Recorder, imports: AfterImport) -> None:
@@ -65,7 +75,7 @@ class Generators:
     def watch_torch(self, torch: ModuleType) -> None:
         self.watch_states(torch)
         if "torch" in self._pins:
-            torch.manual_seed(0)
+            torch.manual_seed(pinned())
             self._first["torch"] = ""
         known = torch.manual_seed
         for owner in (torch, torch.random):
@@ -92,7 +102,7 @@ class Generators:
     def watch_numpy(self, module: ModuleType) -> None:
         self._watch("numpy", lambda _: _numpy_state(module))
         if "numpy" in self._pins:
-            module.seed(0)
+            module.seed(pinned())
         if self._recorder.traced:
             owner = module.mtrand._rand
             for name in dir(module):
@@ -107,7 +117,7 @@ class Generators:
         owner = module._inst
         self._watch("python", lambda _: f"{hash(owner.getstate()[1]) & 0xFFFFFFFFFFFFFFFF:016x}")
         if "python" in self._pins:
-            module.seed(0)
+            module.seed(pinned())
         if self._recorder.traced:
             for name in dir(module):
                 function = getattr(module, name)

@@ -115,8 +115,7 @@ class Stream:
 
 def process_name(forks: int = 0) -> str:
     """`rank0`, `rank0.mp-1`: the same in every run of a program that starts its processes in the same order."""
-    rank = next((os.environ[name] for name in _RANKS if os.environ.get(name, "").isdecimal()), None)
-    parts = [f"rank{rank}" if rank is not None else "main"]
+    parts = [rank_name()]
     process = sys.modules.get("multiprocessing.process")
     identity = process.current_process()._identity if process is not None else ()
     if identity:
@@ -124,6 +123,12 @@ def process_name(forks: int = 0) -> str:
     elif forks:
         parts.append(f"fork{forks}")
     return ".".join(parts)
+
+
+def rank_name() -> str:
+    """`rank0` of a launcher's process; `main` where there is no launcher."""
+    rank = next((os.environ[name] for name in _RANKS if os.environ.get(name, "").isdecimal()), None)
+    return f"rank{rank}" if rank is not None else "main"
 
 
 def thread_name() -> str:

@@ -8,6 +8,7 @@ reads and what it leaves: memory that nobody has written yet, or that a collecti
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -98,7 +99,7 @@ class Tracer(TorchDispatchMode):
     def __init__(self, recorder: Recorder, storages: Storages) -> None:
         super().__init__()
         self._recorder, self._storages = recorder, storages
-        self._forwards: dict[int, int] = {}
+        self._forwards: dict[tuple[int, int | None], int] = {}  # by the number of the node, and its thread or the last
         self._keep = recorder.settings.get("keep")
 
     @classmethod
@@ -238,11 +239,15 @@ class Tracer(TorchDispatchMode):
         here = sites.of(frame)
         node = torch._C._current_autograd_node()
         if node is not None and not sites.is_users_since(frame, _ENGINE):
-            return self._forwards.get(node._sequence_nr(), here)
+            number, known = node._sequence_nr(), self._forwards
+            return known.get((number, threading.get_ident()), known.get((number, None), here))
         # The first operation after a node was made is the node's own; later ones may have no node at all.
         if len(self._forwards) > _SEQUENCES:
             self._forwards.clear()
-        self._forwards.setdefault(torch._C._autograd._get_sequence_nr() - 1, here)
+        number = torch._C._autograd._get_sequence_nr() - 1  # each thread counts for itself
+        own = (number, threading.get_ident())
+        if own not in self._forwards:
+            self._forwards[own] = self._forwards[number, None] = here
         return here
 
 
