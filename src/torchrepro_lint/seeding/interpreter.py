@@ -152,9 +152,12 @@ class _Interpreter:
         return after
 
     def _adds_nothing(self, run: Run, state: State) -> bool:
-        """Whether a function only draws, and only what this program is already known to draw in this state."""
-        known = self._summaries.only_draws(run)
-        return known is not None and self.effects.adds_nothing(self._summaries.draws_of(run), state)
+        """Whether a function only draws, and only what this program is already known to draw in this state, and imports
+        what has been imported."""
+        if self._summaries.only_draws(run) is None:
+            return False
+        effect = self._summaries.effect_of(run)
+        return self._imported.issuperset(effect.imports) and self.effects.adds_nothing(effect.draws, state)
 
     def _note(self, notes: Notes) -> None:
         """What is to be known of code that is not run."""

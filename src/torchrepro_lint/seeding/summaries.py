@@ -1,8 +1,8 @@
 """Summaries of what functions and modules do to the random generators, worked out once for all programs: their term,
 and what is to be known of the calls that were left out of it because nothing that they run has an effect.
 
-A call only draws where nothing that it can run seeds, ends the program, starts a process or imports a module that does:
-whatever its arguments and the tests on the way. Where it does not even draw, it has no effect.
+A call only draws where nothing that it can run seeds, ends the program or starts a process: whatever its arguments and
+the tests on the way. It may import modules, which run the first time only. Where it does neither, it has no effect.
 """
 
 from __future__ import annotations
@@ -29,14 +29,21 @@ MAX_DEPTH = 30  # calls within calls
 Draws: TypeAlias = "frozenset[tuple[str, str]]"  # families and kinds
 
 
+class Effect(NamedTuple):
+    """What code does that only draws: the families and kinds of what it draws, and the files that it imports."""
+
+    draws: Draws = frozenset()
+    imports: frozenset[str] = frozenset()
+
+
 class Notes(NamedTuple):
     """What is known of code that only draws: the names that it calls, the calls that cannot be followed, what it runs,
-    and the families and kinds of what it draws itself."""
+    and what it does itself."""
 
     called: frozenset[str] = frozenset()
     unfollowed: tuple[Step, ...] = ()
     runs: tuple[Run, ...] = ()
-    draws: Draws = frozenset()
+    effect: Effect = Effect()
 
 
 class Summary(NamedTuple):
@@ -71,7 +78,7 @@ class Summaries:
         self._known: dict[Run, Notes | None] = {}
         self._rests: dict[Run, int] = {}  # what is known rests on these questions
         self._new: list[Run] = []  # what has become known since the outermost function was begun
-        self._draws: Memo[Draws] = Memo(program.tracker)
+        self._effects: Memo[Effect] = Memo(program.tracker)
         self._open: dict[Run, int] = {}  # those looked into, and how deep
         self._supposed: dict[Run, Notes] = {}  # those that only draw if what is looked into does
         self._lowest = 0  # the outermost of those that something rests on
@@ -84,7 +91,7 @@ class Summaries:
 
     def _summary(self, run: Run) -> Summary:
         notes = self.only_draws(run) if run[0].kind != "module" else None
-        is_idle = notes is not None and not self.draws_of(run)
+        is_idle = notes is not None and not self.has_effect(run)
         return Summary(NOTHING, notes) if notes is not None and is_idle else self._build(run)
 
     def _build(self, run: Run) -> Summary:
@@ -98,7 +105,7 @@ class Summaries:
             if _is_guarded(call, scope):
                 return True  # it is to be noted only where it runs
             found = self._look_at(call, scope, frame)
-            if found is None or found.draws or any(self.draws_of(run) for run in found.runs):
+            if found is None or found.draws or any(map(self.has_effect, found.runs)):
                 return True
             called.add(last_name(call.func))
             if not found.is_followed:
@@ -108,7 +115,7 @@ class Summaries:
 
         def iterated(items: ast.expr, scope: Scope) -> tuple[Run, ...]:
             found = tuple(self.callees.iterated(items, scope))
-            if any(self.only_draws(inner) is None or self.draws_of(inner) for inner in found):
+            if any(self.only_draws(inner) is None or self.has_effect(inner) for inner in found):
                 return found
             runs.update(dict.fromkeys(found))
             return ()
@@ -116,29 +123,34 @@ class Summaries:
         term = TermBuilder(has_effect, iterated, self.imports.by).of(function)
         return Summary(term, Notes(frozenset(called), tuple(unfollowed), tuple(runs)))
 
-    def draws_of(self, run: Run) -> Draws:
-        """What a function that only draws can draw, with all that it runs."""
-        return self._draws.get(run, lambda: self._all_draws(run))
+    def has_effect(self, run: Run) -> bool:
+        """Whether a function that only draws does so, or imports, with all that it runs."""
+        return any(self.effect_of(run))
 
-    def _all_draws(self, run: Run) -> Draws:
-        found: set[tuple[str, str]] = set()
+    def effect_of(self, run: Run) -> Effect:
+        """What a function that only draws can do, with all that it runs."""
+        return self._effects.get(run, lambda: self._whole_effect(run))
+
+    def _whole_effect(self, run: Run) -> Effect:
+        found: list[Effect] = []
         seen, pending = {run}, [run]
         while pending:
             current = pending.pop()
-            if current in self._draws:
-                found |= self.draws_of(current)
+            if current in self._effects:
+                found.append(self.effect_of(current))
                 continue
             notes = self.only_draws(current)
             assert notes is not None
-            found |= notes.draws
+            found.append(notes.effect)
             new = [r for r in notes.runs if r not in seen]
             seen.update(new)
             pending += new
-        return frozenset(found)
+        draws, imports = zip(*found, strict=True)
+        return Effect(frozenset().union(*draws), frozenset().union(*imports))
 
     # -- code that only draws -------------------------------------------------------------------------------------
     def only_draws(self, run: Run) -> Notes | None:
-        """The notes of a function that does nothing to generators but draw; None for any other."""
+        """The notes of a function that does nothing to generators but draw and import; None for any other."""
         if run in self._known:
             self._program.tracker.current |= self._rests.get(run, 0)
             return self._known[run]
@@ -195,10 +207,10 @@ class Summaries:
         unfollowed: list[Step] = []
         runs: dict[Run, None] = {}
         draws: set[tuple[str, str]] = set()
+        imports: set[str] = set()
         for node, scope in function.runs:
             if isinstance(node, ast.Import | ast.ImportFrom):
-                if self.imports.by(node, scope):
-                    return None
+                imports.update(self.imports.by(node, scope))
                 continue
             if not isinstance(node, ast.Call):
                 assert isinstance(node, ast.For | ast.AsyncFor)
@@ -215,7 +227,7 @@ class Summaries:
                 unfollowed.append(Step(node, scope))
             runs.update(dict.fromkeys(found.runs))
             draws |= found.draws
-        return Notes(frozenset(called), tuple(unfollowed), tuple(runs), frozenset(draws))
+        return Notes(frozenset(called), tuple(unfollowed), tuple(runs), Effect(frozenset(draws), frozenset(imports)))
 
     def _look_at(self, call: ast.Call, scope: Scope, frame: Frame) -> _OnlyDraws | None:
         written = last_name(call.func)

@@ -252,9 +252,14 @@ class Effects:
         if now.level == UNSEEDED:
             is_sample = kind in ("sample", "order")
             tables = [self.found.unseeded, self.found.sampled] if is_sample else [self.found.unseeded]
-            if now.early is None or not now.early.sure:
+            if now.early is None or not (now.early.sure or self.doubts):
                 return False
-        return all(family in table and table[family].sure for table in tables)
+        named = [table[family] for table in tables if family in table]
+        return len(named) == len(tables) and all(w.sure or self._adds_no_doubtful(w) for w in named)
+
+    def _adds_no_doubtful(self, named: Witness) -> bool:
+        """Whether no draw could be named here in place of this one, since it is in doubt that the program comes by."""
+        return self.doubts > 0 and (named.is_telling or self.rare > 0)
 
     def _overwritten(self, chain: Iterable[Step]) -> bool:
         """Initial weights do not matter in a function that loads others over them and does not train."""
