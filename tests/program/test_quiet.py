@@ -145,3 +145,17 @@ def test_what_is_released_is_freed_at_once(monkeypatch: pytest.MonkeyPatch) -> N
     finally:
         gc.enable()
     assert len(alive) > 3 and max(alive) <= before
+
+
+@pytest.mark.parametrize(
+    ("body", "codes"), [("late()\n    draw()", []), ("draw()\n    late()\n    late()", ["TRP103"])]
+)
+def test_a_module_that_a_function_imports_seeds_when_the_function_first_runs(
+    tmp_path: Path, body: str, codes: list[str]
+) -> None:
+    (tmp_path / "seeds.py").write_text("import numpy as np\n\nnp.random.seed(0)\n")
+    functions = "def late():\n    import seeds\n\n\ndef draw():\n    np.random.shuffle([1, 2])\n\n\n"
+    main = f'import numpy as np\n\n\n{functions}if __name__ == "__main__":\n    {body}\n'
+    (tmp_path / "main.py").write_text(main)
+    resolver = SettingsResolver(cards.codes(), isolated=True, overrides={"select": ["TRP1"]})
+    assert [f.code for f in check(Request((tmp_path,), resolver)).findings] == codes
