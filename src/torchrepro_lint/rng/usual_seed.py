@@ -39,14 +39,14 @@ def usual_seed(facts: ModuleFacts, program: Program) -> int:
 @remembered
 def _usual(facts: ModuleFacts, program: Program) -> int:
     project, own = program.project, Path(facts.source.path)
-    speaking = {path for sign in _SIGNS for path in project.text.containing(sign) or ()} - {own}
-    for files in ({own}, speaking & project.reachable(own)):
-        counts = Counter(number for path in _first(files) for number in _spoken(path, program).numbers)
+    speaking, reachable = _speaking(program), program.project.reachable(own)
+    for files in ([own], [path for path in speaking.every if path in reachable and path != own]):
+        counts = Counter(number for path in files[:MAX_FILES] for number in _spoken(path, program).numbers)
         if counts:
             return _most_usual(counts, project.seed)
     for folder in own.parents:
-        inside = _first({path for path in speaking if folder in path.parents})
-        code = [path for path in inside if not _spoken(path, program).is_test]
+        inside = [path for path in speaking.within.get(folder, ()) if path != own]
+        code = [path for path in inside[:MAX_FILES] if not _spoken(path, program).is_test]
         spoken = [_spoken(path, program).numbers for path in code]
         choices = [_most_usual(Counter(numbers), project.seed) for numbers in spoken if numbers]
         number, files_with_it = next(iter(Counter(choices).most_common(1)), (project.seed, 0))
@@ -64,8 +64,21 @@ def _most_usual(counts: Counter[int], default: int) -> int:
     return default if counts[default] == times else number
 
 
-def _first(paths: set[Path]) -> list[Path]:
-    return sorted(paths)[:MAX_FILES]
+class _Speaking(NamedTuple):
+    """The files of a project that speak of seeds, sorted; and those of each folder, with the folders in it."""
+
+    every: list[Path]
+    within: dict[Path, list[Path]]
+
+
+@remembered
+def _speaking(program: Program) -> _Speaking:
+    text = program.project.text
+    found = _Speaking(sorted({path for sign in _SIGNS for path in text.containing(sign) or ()}), {})
+    for path in found.every:
+        for folder in path.parents:
+            found.within.setdefault(folder, []).append(path)
+    return found
 
 
 class _Spoken(NamedTuple):
