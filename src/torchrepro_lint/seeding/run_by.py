@@ -12,6 +12,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Display, Reference, Result
 from torchrepro_lint.dataflow.interfaces import interfaces
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope, last_name
 from torchrepro_lint.index.facts import dotted
 from torchrepro_lint.project.names import Variable
@@ -57,20 +58,25 @@ def commands(
 def chosen(function: ast.expr, scope: Scope, program: Program) -> tuple[Scope, ...]:
     """The functions that `args.run()` may run, where the options of commands were given them as
     `parser.set_defaults(run=train)`: in the same file, or in those that it imports."""
-    setting = program.project.text.containing(SETS_DEFAULTS)
-    if not isinstance(function, ast.Attribute) or not setting:
+    if not isinstance(function, ast.Attribute) or not program.project.text.containing(SETS_DEFAULTS):
         return ()
-    files: list[ModuleFacts | None] = [scope.facts]
-    if SETS_DEFAULTS not in scope.facts.calls:
-        reachable = program.project.reachable(scope.facts.source.path)
+    return _chosen(function.attr, scope.facts, program)
+
+
+@remembered
+def _chosen(attribute: str, facts: ModuleFacts, program: Program) -> tuple[Scope, ...]:
+    files: list[ModuleFacts | None] = [facts]
+    if SETS_DEFAULTS not in facts.calls:
+        reachable = program.project.reachable(facts.source.path)
+        setting = program.project.text.containing(SETS_DEFAULTS) or ()
         files = [program.load(str(path)) for path in setting if path in reachable]
     kept = (
         program.definition(keyword.value, where)
-        for facts in files
-        if facts is not None
-        for call, where in facts.calls.get(SETS_DEFAULTS, ())
+        for file in files
+        if file is not None
+        for call, where in file.calls.get(SETS_DEFAULTS, ())
         for keyword in call.keywords
-        if keyword.arg == function.attr
+        if keyword.arg == attribute
     )
     return tuple(dict.fromkeys(found for found in kept if found is not None))
 
