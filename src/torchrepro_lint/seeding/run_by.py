@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import TypeAlias
 
 from torchrepro_lint import catalogue
@@ -27,6 +28,7 @@ IMPORTS = "importlib.import_module"
 SETS_DEFAULTS = "set_defaults"  # of a parser: what it is given, the options have as attributes
 _FIRE = ("fire.Fire", "fire.core.Fire")
 _LOADER = "torch.utils.data.DataLoader"
+MAX_COMMANDS = 64  # that one call may run
 _FEW = 3  # statements of a function that only hands on: a docstring, a print
 _LIGHTNING = ("LightningModule", "LightningDataModule")
 _HOOKS = ("prepare_data", "setup", "configure_model", "train_dataloader", "configure_optimizers", "on_fit_start",
@@ -52,7 +54,8 @@ def commands(
             pass
         case _:
             return []
-    return [(function, None) for function, by in decorated(facts) if any(w.startswith(f"{name}.") for w in by)]
+    found = ((function, None) for function, by in decorated(facts) if any(w.startswith(f"{name}.") for w in by))
+    return list(islice(found, MAX_COMMANDS))
 
 
 def chosen(function: ast.expr, scope: Scope, program: Program) -> tuple[Scope, ...]:
@@ -181,9 +184,15 @@ def _experiments(call: ast.Call, scope: Scope, program: Program) -> Iterator[Run
         return
     if is_made_by(row, call.func.value, scope, program):
         for origin in program.origins(call.func.value, scope):
-            for function, by in decorated_in(origin.scope.facts) if isinstance(origin, Result) else ():
-                if any(written.rpartition(".")[2] in row["runs"] for written in by):
-                    yield function, None
+            if isinstance(origin, Result):
+                yield from _decorated_by(tuple(row["runs"]), origin.scope.facts, program)
+
+
+@remembered
+def _decorated_by(decorators: tuple[str, ...], facts: ModuleFacts, program: Program) -> list[Run]:  # noqa: ARG001
+    """The functions of a file with one of these decorators, whatever they are methods of: the first of them."""
+    last = [(function, [written.rpartition(".")[2] for written in by]) for function, by in decorated_in(facts)]
+    return [(function, None) for function, by in last if not set(by).isdisjoint(decorators)][:MAX_COMMANDS]
 
 
 def _fired(call: ast.Call, scope: Scope, program: Program) -> Iterator[Run]:
