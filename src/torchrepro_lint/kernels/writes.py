@@ -4,7 +4,6 @@ made to require a gradient. Judges nothing."""
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from itertools import islice
 
 from torchrepro_lint.dataflow.program import Program
@@ -13,7 +12,6 @@ from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Scope
 from torchrepro_lint.kernels.signatures import listed, requires_grad
-
 
 MAX_WRITES = 64  # into one variable: nobody writes more, and a gradient comes with one of the first
 

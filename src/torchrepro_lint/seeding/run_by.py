@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from itertools import islice
 from typing import TypeAlias
 
 from torchrepro_lint import catalogue
@@ -23,6 +22,8 @@ Run: TypeAlias = "tuple[Scope, Scope | None]"
 """A function, and the class of the object that it is a method of."""
 
 Decorated: TypeAlias = "tuple[Scope, list[str]]"
+Commands: TypeAlias = "dict[str, list[Scope]]"
+"""The functions of a file by what decorates them: those of `app` are decorated with `@app.command()`."""
 
 IMPORTS = "importlib.import_module"
 SETS_DEFAULTS = "set_defaults"  # of a parser: what it is given, the options have as attributes
@@ -38,9 +39,7 @@ _OF_TRAINER = {"train_dataset": "__getitem__", "eval_dataset": "__getitem__", "m
                "data_collator": "__call__"}  # fmt: skip
 
 
-def commands(
-    call: ast.Call, scope: Scope, program: Program, decorated: Callable[[ModuleFacts], list[Decorated]]
-) -> list[Run]:
+def commands(call: ast.Call, scope: Scope, program: Program, decorated: Callable[[ModuleFacts], Commands]) -> list[Run]:
     """The functions that `app()` may run: those decorated with `@app.command()`; or `globals()[task]()`: all others of
     its file."""
     if _is_dispatch(call, scope):
@@ -54,8 +53,7 @@ def commands(
             pass
         case _:
             return []
-    found = ((function, None) for function, by in decorated(facts) if any(w.startswith(f"{name}.") for w in by))
-    return list(islice(found, MAX_COMMANDS))
+    return [(function, None) for function in decorated(facts).get(name, ())]
 
 
 def chosen(function: ast.expr, scope: Scope, program: Program) -> tuple[Scope, ...]:
@@ -92,6 +90,17 @@ def decorated_in(facts: ModuleFacts) -> list[Decorated]:
         if isinstance(node, FunctionNode) and node.decorator_list:
             by = [dotted(d.func if isinstance(d, ast.Call) else d) or "" for d in node.decorator_list]
             found.append((function, by))
+    return found
+
+
+def commands_in(facts: ModuleFacts) -> Commands:
+    """The first functions at the top of a file by the names of the objects that their decorators are of."""
+    found: Commands = {}
+    for function, by in decorated_in(facts):
+        for name in dict.fromkeys(written.partition(".")[0] for written in by if "." in written):
+            known = found.setdefault(name, [])
+            if len(known) < MAX_COMMANDS:
+                known.append(function)
     return found
 
 

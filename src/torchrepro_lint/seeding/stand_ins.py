@@ -120,17 +120,17 @@ class _Uses:
             case ast.Attribute(ctx=ast.Load()):
                 return _attribute(use, parent)
             case ast.Assign(targets=targets):
-                return [step for target in targets for step in _into(target, parent, use, edges)]
+                return (step for target in targets for step in _into(target, parent, use, edges))
             case ast.For(target=target) | ast.AsyncFor(target=target):
-                return list(_into(_of_value(target, use), parent, use, edges))
+                return _into(_of_value(target, use), parent, use, edges)
             case ast.comprehension(target=target) if parent.iter is use.node:
                 owner = use.scope.facts.parents[parent]
                 inner = replace(use, scope=use.scope.children.get(owner, use.scope))
-                return list(_into(_of_value(target, use), owner, inner, edges))
+                return _into(_of_value(target, use), owner, inner, edges)
             case ast.Call() | ast.keyword() if use.call is not None:
                 return _passed(use, use.call, edges)
             case ast.AugAssign(target=target):
-                return list(_into(target, parent, use, edges))
+                return _into(target, parent, use, edges)
             case ast.Return() | ast.Yield() if not edges.callers(use.scope.function):
                 return (ESCAPED,)  # a framework calls it
             case ast.AnnAssign() | ast.NamedExpr() | ast.Return() | ast.Yield():
