@@ -95,10 +95,10 @@ def _started(call: Call) -> Iterator[Scope]:
             case Reference(target=Scope() as target):
                 yield target
             case Result(callee="functools.partial", node=ast.Call(args=[inner, *more]) as made, scope=scope):
-                target, lasting = call.program.resolve(inner, scope), RunConstant(call.program)
+                function, lasting = call.program.resolve(inner, scope), RunConstant(call.program)
                 added = (*more, *(k.value for k in made.keywords))
-                if isinstance(target, Scope) and all(lasting.keeps(p, scope) for p in added):
-                    yield target
+                if isinstance(function, Scope) and all(lasting.keeps(p, scope) for p in added):
+                    yield function
 
 
 def _starts_anew(call: Call) -> bool:

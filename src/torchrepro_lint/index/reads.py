@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from torchrepro_lint.index.parents import descendants
 
@@ -24,7 +25,7 @@ class Reads:
 
     def repeated(self) -> Iterator[ast.Name | ast.Attribute]:
         """The reads of what is read often, by name."""
-        for nodes in (*self._names.values(), *self._attributes.values()):
+        for nodes in chain[Sequence[ast.Name | ast.Attribute]](self._names.values(), self._attributes.values()):
             if len(nodes) > OFTEN:
                 yield from nodes
 

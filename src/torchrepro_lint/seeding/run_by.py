@@ -5,7 +5,7 @@ Lightning module, the data set of a trainer.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
 from torchrepro_lint import catalogue
@@ -198,7 +198,7 @@ def _experiments(call: ast.Call, scope: Scope, program: Program) -> Iterator[Run
 
 
 @remembered
-def _decorated_by(decorators: tuple[str, ...], facts: ModuleFacts, program: Program) -> list[Run]:  # noqa: ARG001
+def _decorated_by(decorators: tuple[str, ...], facts: ModuleFacts, program: Program) -> Sequence[Run]:  # noqa: ARG001
     """The functions of a file with one of these decorators, whatever they are methods of: the first of them."""
     last = [(function, [written.rpartition(".")[2] for written in by]) for function, by in decorated_in(facts)]
     return [(function, None) for function, by in last if not set(by).isdisjoint(decorators)][:MAX_COMMANDS]
