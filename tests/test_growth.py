@@ -228,7 +228,7 @@ SEARCHES = {
             + "parts, noise = {'a', 'b'}, {}\n"
             + "for part in parts:\n    noise[part] = random.gauss(0, 1)\n" * n
         ),
-        80,
+        300,
     ),
     "a checkpoint that is read again": (
         lambda n: (

@@ -75,7 +75,7 @@ def _is_named_so(draw: Draw, chain: Sequence[Call], program: Program) -> bool:
 def _is_tried(start: Steps, program: Program) -> bool:
     """Whether a draw as it is becomes the input that a model is traced, exported or measured with, and is not kept:
     who does that wants any input, whatever else is looked at."""
-    tried: Policy[None, bool] = Policy("what is tried out with a draw", _trial, _trial)
+    tried: Policy[None, bool] = Policy("what is tried out with a draw", _trial, _trial, bound=MAX_USES)
     return {*Follow(tried, program).found(start)} == {True}
 
 
