@@ -121,7 +121,8 @@ class Callers:
                 held = self._in_sight.value(call.func, scope)
                 targets = [origin.target for origin in held if isinstance(origin, Reference)]
             else:
-                targets = [self._project.names.resolve(call.func, scope)]
+                target = self._project.names.resolve(call.func, scope)
+                targets = [target] if isinstance(target, Scope) else []
             for target in targets:
                 if isinstance(target, Scope):
                     found.setdefault(target, {})[number] = None
