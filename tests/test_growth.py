@@ -302,7 +302,7 @@ SEARCHES = {
             + "    loader = DataLoader(ds, sampler=sampler)\n"
             + "    for epoch in range(epochs):\n        for b in loader: model(b)\n" * n
         ),
-        60,
+        160,
     ),
 }
 
