@@ -210,7 +210,7 @@ def _run_later(called: str) -> frozenset[str]:
 def is_parameter(name: ast.Name, scope: Scope, function: Scope) -> bool:
     """Whether a name is a parameter of `function`, and nothing else."""
     bindings = function.bindings.get(name.id, [])
-    return scope.binding_scope(name.id) is function and [b.kind for b in bindings] == ["parameter"]
+    return len(bindings) == 1 and bindings[0].kind == "parameter" and scope.binding_scope(name.id) is function
 
 
 def _is_self(node: ast.expr, frame: Frame) -> bool:

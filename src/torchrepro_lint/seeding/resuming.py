@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -282,7 +282,16 @@ def _counting(value: ast.expr) -> Iterator[str]:
 
 def _file_read_before(call: ast.Call, scope: Scope, program: Program) -> ast.Call | None:
     """The last `torch.load` above the call in its function."""
-    reads = [
-        c for c, s in scope.facts.calls.get("load", ()) if s.function is scope.function and c.lineno <= call.lineno
-    ]
-    return next((c for c in reversed(reads) if program.qualified(c.func, scope) == "torch.load"), None)
+    reads = _files_read(scope.facts, program).get(scope.function, ())
+    above = bisect_right(reads, call.lineno, key=lambda read: read.lineno)
+    return reads[above - 1] if above else None
+
+
+@remembered
+def _files_read(facts: ModuleFacts, program: Program) -> dict[Scope, list[ast.Call]]:
+    """The calls of `torch.load` by their functions, from top to bottom."""
+    found: dict[Scope, list[ast.Call]] = {}
+    for call, scope in facts.calls.get("load", ()):
+        if program.qualified(call.func, scope) == "torch.load":
+            found.setdefault(scope.function, []).append(call)
+    return found
