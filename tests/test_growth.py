@@ -275,6 +275,35 @@ SEARCHES = {
         ),
         80,
     ),
+    "programs of one name": (
+        lambda n: (
+            HEAD
+            + "def main():\n    net = torch.nn.Linear(8, 1)\n    torch.manual_seed(0)\n    net(torch.rand(4, 8))\nmain()\n"
+            * n
+        ),
+        80,
+    ),
+    "methods of one name": (
+        lambda n: (
+            HEAD
+            + "class A:\n    def __init__(self): self.load()\n    def load(self): return DataLoader(ds, shuffle=True)\n"
+            * n
+        ),
+        80,
+    ),
+    "loops that are left by themselves": (
+        lambda n: "import random\n" + HEAD + "while ready():\n    print(random.random())\n" * n,
+        150,
+    ),
+    "one function that is spawned": (
+        lambda n: (
+            "import torch.multiprocessing as mp\n"
+            + HEAD
+            + "def f(rank): torch.nn.Linear(4, 1)\n"
+            + "torch.manual_seed(0)\nmp.spawn(f, nprocs=2)\n" * n
+        ),
+        300,
+    ),
     "functions that start workers": (
         lambda n: (
             "import random\n"
