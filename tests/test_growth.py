@@ -278,7 +278,7 @@ SEARCHES = {
     "programs of one name": (
         lambda n: (
             HEAD
-            + "def main():\n    net = torch.nn.Linear(8, 1)\n    torch.manual_seed(0)\n    net(torch.rand(4, 8))\nmain()\n"
+            + "def main():\n    net = torch.nn.Linear(8, 1)\n    torch.manual_seed(0)\n    net(torch.rand(8))\nmain()\n"
             * n
         ),
         80,
