@@ -141,7 +141,7 @@ def _around(text: str, names: set[str]) -> list[str]:
 def sized(repeat: Repeat, size: int) -> str:
     """So many repetitions that the text has about that many characters."""
     each = (len(repeat(30)) - len(repeat(20))) / 10
-    return repeat(max(2, int((size - len(repeat(0))) / each)))
+    return repeat(max(2, int((size - len(repeat(0))) / each))) if each else repeat(1)
 
 
 def cost(folder: Path, text: str, limit: int, *, count: bool) -> float:

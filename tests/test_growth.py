@@ -201,6 +201,128 @@ SEARCHES = {
         ),
         60,
     ),
+    "assignments to places that may repeat": (
+        lambda n: (
+            HEAD
+            + "def f(memory: torch.Tensor, rows: torch.Tensor):\n"
+            + "    memory[torch.randint(0, len(memory), (len(rows),))] = rows\n" * n
+            + "    return memory.mean().backward()\n"
+        ),
+        150,
+    ),
+    "a sampler that is told a constant": (
+        lambda n: (
+            HEAD
+            + "from torch.utils.data.distributed import DistributedSampler\n"
+            + "def f(model, epochs):\n    sampler = DistributedSampler(ds)\n"
+            + "    loader = DataLoader(ds, sampler=sampler)\n    for epoch in range(epochs):\n"
+            + "        sampler.set_epoch(0)\n" * n
+            + "        for b in loader: model(b)\n"
+        ),
+        60,
+    ),
+    "draws that are put into one dict": (
+        lambda n: (
+            "import random\n"
+            + HEAD
+            + "parts, noise = {'a', 'b'}, {}\n"
+            + "for part in parts:\n    noise[part] = random.gauss(0, 1)\n" * n
+        ),
+        300,
+    ),
+    "a checkpoint that is read again": (
+        lambda n: (
+            HEAD
+            + "torch.manual_seed(0)\nnet = torch.nn.Linear(2, 2)\nadam = torch.optim.Adam(net.parameters())\n"
+            + (
+                "net.load_state_dict(torch.load('n'))\nadam.load_state_dict(torch.load('a'))\n"
+                "for _ in range(9):\n    net(torch.randn(2)).sum().backward()\n    torch.save(adam.state_dict(), 'a')\n"
+            )
+            * n
+        ),
+        60,
+    ),
+    "switches of a function that is told": (
+        lambda n: (
+            HEAD
+            + "def f(model, batch):\n"
+            + "    torch.backends.cudnn.deterministic = False\n" * n
+            + "    torch.backends.cudnn.deterministic = True\n"
+        ),
+        100,
+    ),
+    "experiments of one name": (
+        lambda n: (
+            HEAD
+            + "from sacred import Experiment\n"
+            + (
+                "ex = Experiment('a')\nmodel = torch.nn.Linear(2, 2)\n@ex.main\ndef main(rate):\n"
+                "    model(torch.ones(2)).sum().backward()\nex.run()\n"
+            )
+            * n
+        ),
+        100,
+    ),
+    "classes of one name": (
+        lambda n: (
+            "import random\nfrom torch.utils.data import Dataset\n"
+            + HEAD
+            + (
+                "class Clips(Dataset):\n    def __getitem__(self, i): return random.random()\n"
+                "def main():\n    for b in DataLoader(Clips(), num_workers=2): model(b).backward()\nmain()\n"
+            )
+            * n
+        ),
+        80,
+    ),
+    "programs of one name": (
+        lambda n: (
+            HEAD
+            + "def main():\n    net = torch.nn.Linear(8, 1)\n    torch.manual_seed(0)\n    net(torch.rand(8))\nmain()\n"
+            * n
+        ),
+        80,
+    ),
+    "methods of one name": (
+        lambda n: (
+            HEAD
+            + "class A:\n    def __init__(self): self.load()\n    def load(self): return DataLoader(ds, shuffle=True)\n"
+            * n
+        ),
+        80,
+    ),
+    "loops that are left by themselves": (
+        lambda n: "import random\n" + HEAD + "while ready():\n    print(random.random())\n" * n,
+        150,
+    ),
+    "one function that is spawned": (
+        lambda n: (
+            "import torch.multiprocessing as mp\n"
+            + HEAD
+            + "def f(rank): torch.nn.Linear(4, 1)\n"
+            + "torch.manual_seed(0)\nmp.spawn(f, nprocs=2)\n" * n
+        ),
+        300,
+    ),
+    "functions that start workers": (
+        lambda n: (
+            "import random\n"
+            + HEAD
+            + "".join(
+                f"def start{i}(worker): random.seed(worker)\nDataLoader(ds, num_workers=2, worker_init_fn=start{i})\n"
+                for i in range(n)
+            )
+        ),
+        60,
+    ),
+    "seeds from the clock that are shown": (
+        lambda n: (
+            "import time\n"
+            + HEAD
+            + "".join(f"now{i} = time.time()\ntorch.manual_seed(int(now{i}))\nprint(f'{{now{i}}}')\n" for i in range(n))
+        ),
+        60,
+    ),
     "epochs that are told a constant": (
         lambda n: (
             HEAD
@@ -209,7 +331,7 @@ SEARCHES = {
             + "    loader = DataLoader(ds, sampler=sampler)\n"
             + "    for epoch in range(epochs):\n        for b in loader: model(b)\n" * n
         ),
-        60,
+        160,
     ),
 }
 

@@ -227,12 +227,17 @@ class Checker:
             if facts is None:
                 return _without_fix(finding)
             there = here if facts is here.facts else self._suppressor_of(facts)
+            if not there.source.suppressions:
+                edits.append(edit)
+                continue
             if any(there.covers(finding.code, line) for line in there.touched(edit)):
                 return _without_fix(finding)
             beside = there.beside(edit)
             if beside is None:
                 return _without_fix(finding)
             edits.append(beside)
+        if tuple(edits) == finding.fix.edits:
+            return finding
         from dataclasses import replace
 
         return replace(finding, fix=replace(finding.fix, edits=tuple(edits)))

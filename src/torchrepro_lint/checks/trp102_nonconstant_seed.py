@@ -13,6 +13,7 @@ from torchrepro_lint.checks.nonconstant_seed_fix import is_worker_init, seed_edi
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.rng.chosen_seeds import Seeding, Source, seeds_anew, seeds_by_name
 from torchrepro_lint.rng.ranks import has_ranks
@@ -60,7 +61,7 @@ def _chosen(value: ast.expr, source: Source, seedings: list[Seeding], program: P
     return Draft(
         value,
         _values(seedings[0], source),
-        "shown" if not direct and _is_shown(facts, value) else None,
+        "shown" if not direct and _is_shown(facts, value, program) else None,
         related=() if direct else tuple(Place(s.scope.facts, s.call, "used as a seed here") for s in seedings),
         edits=edits,
         unsafe=not varies and (_is_per_process(source, program) or not all(runs_once(program, *p) for p in places)),
@@ -90,10 +91,15 @@ def _is_per_process(source: Source, program: Program) -> bool:
     return bool(row.get("per_process")) and has_ranks(source.scope.facts, program)
 
 
-def _is_shown(facts: ModuleFacts, value: ast.expr) -> bool:
+def _is_shown(facts: ModuleFacts, value: ast.expr, program: Program) -> bool:
     """Whether the variable that the seed is kept in is printed or logged."""
     statement = facts.statement(value)
     targets = [ast.unparse(t) for t in statement.targets] if isinstance(statement, ast.Assign) else []
+    return not _shown(facts, program).isdisjoint(targets)
+
+
+@remembered
+def _shown(facts: ModuleFacts, program: Program) -> frozenset[str]:  # noqa: ARG001
+    """The variables that a file prints or logs."""
     shown = (a for name in _SHOWS for call, _ in facts.calls.get(name, ()) for a in call.args)
-    return any(isinstance(n, ast.expr) and ast.unparse(n) in targets for a in shown for n in ast.walk(a)
-               if isinstance(n, ast.Name | ast.Attribute))  # fmt: skip
+    return frozenset(ast.unparse(n) for a in shown for n in ast.walk(a) if isinstance(n, ast.Name | ast.Attribute))

@@ -11,7 +11,8 @@ from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.run_constant import RunConstant
 from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.index import FunctionNode, Scope
+from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope
 from torchrepro_lint.loading.samplers import evaluates
 from torchrepro_lint.model import Edit
 from torchrepro_lint.project.unknown import UNKNOWN
@@ -63,30 +64,41 @@ def _loaders(function: Scope, program: Program) -> Iterator[Call]:
         others = [p for p in named if p in starting and p != function.facts.source.path]
         files += [f for p in others if (f := program.load(str(p))) is not None]
     for facts in files:
-        if not facts.source.matches("worker_init_fn"):
-            continue
-        for sites in facts.calls.values():
-            for node, scope in sites:
-                call = Call(node, scope, "", program)
-                if _starts_with(call, function) and _starts_anew(call) and not evaluates(call):
-                    yield call
+        for call in _starting(facts, program).get(function, ()):
+            if _starts_anew(call) and not evaluates(call):
+                yield call
 
 
-def _starts_with(call: Call, function: Scope) -> bool:
+@remembered
+def _starting(facts: ModuleFacts, program: Program) -> dict[Scope, list[Call]]:
+    """The calls of a file that start workers, by what they start each with."""
+    found: dict[Scope, list[Call]] = {}
+    sites = [site for sites in facts.calls.values() for site in sites] if facts.source.matches("worker_init_fn") else []
+    for node, scope in sites:
+        call = Call(node, scope, "", program)
+        for function in dict.fromkeys(_started(call)):
+            found.setdefault(function, []).append(call)
+    return found
+
+
+def _started(call: Call) -> Iterator[Scope]:
+    """The functions that workers are started with, with nothing but what stays the same in a run."""
     passed = call.argument("worker_init_fn") if call.node.keywords else None
     if not isinstance(passed, Site):
-        return False
+        return
     if isinstance(passed.node, ast.Lambda):
-        return passed.scope.children.get(passed.node) is function
+        started = passed.scope.children.get(passed.node)
+        yield from [started] if started is not None else ()
+        return
     for origin in call.program.origins(passed.node, passed.scope):
         match origin:
-            case Reference(target=target) if target is function:
-                return True
+            case Reference(target=Scope() as target):
+                yield target
             case Result(callee="functools.partial", node=ast.Call(args=[inner, *more]) as made, scope=scope):
-                if call.program.resolve(inner, scope) is function:
-                    lasting = RunConstant(call.program)
-                    return all(lasting.keeps(p, scope) for p in (*more, *(k.value for k in made.keywords)))
-    return False
+                function, lasting = call.program.resolve(inner, scope), RunConstant(call.program)
+                added = (*more, *(k.value for k in made.keywords))
+                if isinstance(function, Scope) and all(lasting.keeps(p, scope) for p in added):
+                    yield function
 
 
 def _starts_anew(call: Call) -> bool:

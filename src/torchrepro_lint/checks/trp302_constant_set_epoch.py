@@ -9,6 +9,7 @@ from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.epoch_edit import set_epoch
 from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Scope
 from torchrepro_lint.loading.epochs import EpochLoop, epoch_loop, passes
 from torchrepro_lint.loading.sampler_uses import SamplerUses, uses_of
@@ -26,8 +27,8 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         for sampler in made_by(program, site.func.value, scope):
             call = sampler.call
             uses = uses_of(call.node, call.scope, program)
-            loop = passes(program, uses)
-            if not uses.escaped and loop is not None and not _told_well(program, uses, loop):
+            loop = passes(uses, program)
+            if not uses.escaped and loop is not None and not _told_well(uses, loop, program):
                 yield _draft(program, site, scope, call, uses, loop)
                 break
 
@@ -37,7 +38,8 @@ def _number(site: ast.Call) -> ast.expr | None:
     return site.args[0] if site.args else keyword
 
 
-def _told_well(program: Program, uses: SamplerUses, loop: EpochLoop) -> bool:
+@remembered
+def _told_well(uses: SamplerUses, loop: EpochLoop, program: Program) -> bool:
     """Whether some `set_epoch` gets a number that changes, in an epoch loop, or is called from an
     unknown place."""
     for attribute, scope in uses.attributes.get("set_epoch", ()):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from torchrepro_lint.dataflow.abstract_values import Display, Reference, Result
 from torchrepro_lint.dataflow.evaluate import Values
@@ -24,6 +24,7 @@ MAX_FILES = 12
 MAX_IMPORTERS = 60
 _RUN_BY_KEYWORD = {"Process": "target", "Thread": "target", "Timer": "function"}
 _RUN_BY_PLACE = ("spawn", "start_processes", "submit", "apply_async")
+_Called: TypeAlias = "dict[Scope, dict[int, None]]"  # the calls of each function, by their places among all
 _NUMBERED = ("spawn", "start_processes")  # the function gets the number of its process first
 
 
@@ -46,6 +47,8 @@ class Callers:
         self._in_sight = Values(project, lambda function: None)  # else callers would be asked for callers
         self._known: Memo[list[CallSite] | None] = Memo(project.tracker)
         self._handed: Memo[list[CallSite]] = Memo(project.tracker)
+        self._named: Memo[_Called] = Memo(project.tracker)
+        self._of_objects: Memo[_Called] = Memo(project.tracker)
         self._starts: Memo[dict[Scope, list[_Start]]] = Memo(project.tracker)
 
     def forget(self) -> None:
@@ -53,6 +56,8 @@ class Callers:
         self._in_sight.forget()
         self._known.clear()
         self._handed.clear()
+        self._named.clear()
+        self._of_objects.clear()
         self._starts.clear()
 
     def of(self, function: Scope) -> list[CallSite] | None:
@@ -92,24 +97,48 @@ class Callers:
             site
             for facts in files
             for spelled in (name, *sorted(facts.aliases.get(name, ())), ITEM)
-            for site in facts.calls.get(spelled, ())
-            if self._calls(site, function)
+            for site in self._spelled(facts, spelled, function)
         ]
 
-    def _calls(self, site: CallSite, function: Scope) -> bool:
-        call, scope = site
-        if isinstance(call.func, ast.Subscript):  # `trainers[name](...)`
-            return Reference(function) in self._in_sight.value(call.func, scope)
-        target = self._project.names.resolve(call.func, scope)
-        if target is function or (isinstance(target, Scope) and target is function.parent):
-            return True
+    def _spelled(self, facts: ModuleFacts, spelled: str, function: Scope) -> Iterator[CallSite]:
+        """The calls in a file that are written so and call the function, or its class, in source order."""
         owner = function.parent
-        if target is not None or owner is None or owner.kind != "class" or not isinstance(call.func, ast.Attribute):
-            return False
+        named = self._named.get((facts, spelled), partial(self._find_named, facts, spelled))
+        numbered = named.get(function, {})
+        if owner is not None and spelled != ITEM:
+            numbered = numbered | named.get(owner, {})
+        if owner is not None and owner.kind == "class":
+            of_objects = self._of_objects.get((facts, spelled), partial(self._find_of_objects, facts, spelled))
+            numbered = numbered | of_objects.get(function, {})
+        sites = facts.calls.get(spelled, ())
+        yield from (sites[number] for number in sorted(numbered))
+
+    def _find_named(self, facts: ModuleFacts, spelled: str) -> _Called:
+        """The calls that are written so, by the function or class that is named, or taken out of a table."""
+        found: _Called = {}
+        for number, (call, scope) in enumerate(facts.calls.get(spelled, ())):
+            if isinstance(call.func, ast.Subscript):  # `trainers[name](...)`
+                held = self._in_sight.value(call.func, scope)
+                targets = [origin.target for origin in held if isinstance(origin, Reference)]
+            else:
+                target = self._project.names.resolve(call.func, scope)
+                targets = [target] if isinstance(target, Scope) else []
+            for target in targets:
+                if isinstance(target, Scope):
+                    found.setdefault(target, {})[number] = None
+        return found
+
+    def _find_of_objects(self, facts: ModuleFacts, spelled: str) -> _Called:
+        """The calls that are written so of methods of `self`, or of an object that is made in sight, by the method."""
+        found: _Called = {}
         names = self._project.names
-        return any(
-            names.class_member(made, call.func.attr) is function for made in self._classes(call.func.value, scope)
-        )
+        for number, (call, scope) in enumerate(facts.calls.get(spelled, ())):
+            if isinstance(call.func, ast.Attribute) and names.resolve(call.func, scope) is None:
+                for made in self._classes(call.func.value, scope):
+                    method = names.class_member(made, call.func.attr)
+                    if isinstance(method, Scope):
+                        found.setdefault(method, {})[number] = None
+        return found
 
     def _classes(self, receiver: ast.expr, scope: Scope) -> Iterator[Scope]:
         """The class of `self`, or of an object that is made in sight."""

@@ -21,6 +21,7 @@ from torchrepro_lint.dataflow.reaching_definitions import reaching
 from torchrepro_lint.index import Binding, ModuleFacts, Scope
 
 MAX_CALLERS = 2  # how far up the calls a test is looked for
+MAX_BEFORE = 64  # statements of one block that may have left, the nearest: nobody writes more tests one after the other
 _OPPOSITES = {ast.Eq: "!=", ast.NotEq: "==", ast.Is: "is not", ast.IsNot: "is", ast.In: "not in", ast.NotIn: "in"}
 _UNBROKEN = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.Constant, ast.UnaryOp)  # need no parentheses
 
@@ -263,7 +264,7 @@ def _blocks_of(holder: ast.AST) -> Iterator[tuple[ast.AST, tuple[str, tuple[Cond
         for statement in block if isinstance(block, list) else ():
             yield statement, (name, before)
             if isinstance(statement, ast.stmt):
-                before = (*_after(statement, False), *before)
+                before = (*_after(statement, False), *before)[:MAX_BEFORE]
 
 
 def _before(items: Iterable[Node], child: ast.AST) -> list[Node]:

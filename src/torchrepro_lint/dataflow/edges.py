@@ -18,7 +18,7 @@ from torchrepro_lint.dataflow.references import (
     attribute_reads,
     class_of_self,
     imported_reads,
-    reads_of_target,
+    reads_following,
     self_reads,
 )
 from torchrepro_lint.dataflow.sites import CallSite, Site
@@ -78,10 +78,11 @@ class Edges:
 
     def _reads(self, target: ast.Name, node: ast.AST, owner: Scope, use: Use[Any]) -> Iterator[Step]:
         """Where a variable is read. One that is a container may be filled after others have got hold of it."""
-        if not self._is_complete:
-            yield from map(use.site, reads_of_target(target, node, use.scope, self.program))
-            return
         is_filled = isinstance(target.ctx, ast.Load)
+        if not self._is_complete:
+            found = reads_following(target, node, use.scope) if is_filled else reads_of_binding(target.id, owner, node)
+            yield from map(use.site, found)
+            return
         found = reads_of_object(target, use.scope) if is_filled else reads_of_binding(target.id, owner, node)
         yield from map(use.site, found)
         if owner.kind == "module":

@@ -32,7 +32,7 @@ from torchrepro_lint.dataflow.abstract_values import (
 )
 from torchrepro_lint.dataflow.binding import argument_for, is_super
 from torchrepro_lint.dataflow.domain import Domain
-from torchrepro_lint.dataflow.reaching_definitions import definitions, reaching
+from torchrepro_lint.dataflow.reaching_definitions import MAX_BINDINGS, definitions, reaching
 from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.dataflow.store import Store
 from torchrepro_lint.index import Binding, Scope
@@ -215,6 +215,9 @@ class Evaluation(Generic[V]):
 
     def _bound(self, key: tuple[object, Scope], bindings: Sequence[tuple[Binding, Scope]]) -> V:
         """What bindings give; so far, where one of them asks for the same again."""
+        if len(bindings) > MAX_BINDINGS:
+            self._is_cut = True
+            return self._unknown(bindings[0][0].node, bindings[0][1])
         found = self._so_far[key] = []
         for binding, scope in bindings:
             found.append(self._binding(binding, scope))

@@ -222,8 +222,18 @@ def _handed_to(function: Scope, program: Program) -> set[str]:
     paths = program.project.text.mentioning(name) or (function.facts.source.path,)
     for path in paths[:MAX_FILES]:
         facts = program.load(str(path))
-        passed = _passed(facts, program).get(name, ()) if facts is not None else ()
-        found.update(spelled for spelled, a, scope in passed if program.names.resolve(a, scope) is function)
+        found |= _handed(facts, name, program).get(function, set()) if facts is not None else set()
+    return found
+
+
+@remembered
+def _handed(facts: ModuleFacts, name: str, program: Program) -> dict[Scope, set[str]]:
+    """The last names of what a file calls with functions of one name, by the function."""
+    found: dict[Scope, set[str]] = {}
+    for spelled, value, scope in _passed(facts, program).get(name, ()):
+        function = program.names.resolve(value, scope)
+        if isinstance(function, Scope):
+            found.setdefault(function, set()).add(spelled)
     return found
 
 
@@ -261,8 +271,18 @@ def _calling(function: Scope, program: Program) -> Iterator[Scope]:
         return
     family = [owner, *(base for base in program.names.bases(owner) if isinstance(base, Scope))]
     for facts in {member.facts for member in family}:
-        for call, where in facts.calls.get(name, ()):
-            receiver = call.func.value if isinstance(call.func, ast.Attribute) else None
-            through_self = isinstance(receiver, ast.Name) and receiver.id == where.function.self_name
-            if through_self and where.function.method_class in family:
-                yield where
+        calling = _through_self(facts, name, program)
+        numbered = {number: where for member in family for number, where in calling.get(member, ())}
+        yield from (numbered[number] for number in sorted(numbered))
+
+
+@remembered
+def _through_self(facts: ModuleFacts, name: str, program: Program) -> dict[Scope, list[tuple[int, Scope]]]:  # noqa: ARG001
+    """Where methods call one of this name of their own object, numbered, by their class."""
+    found: dict[Scope, list[tuple[int, Scope]]] = {}
+    for number, (call, where) in enumerate(facts.calls.get(name, ())):
+        receiver = call.func.value if isinstance(call.func, ast.Attribute) else None
+        owner = where.function.method_class
+        if isinstance(receiver, ast.Name) and receiver.id == where.function.self_name and owner is not None:
+            found.setdefault(owner, []).append((number, where))
+    return found

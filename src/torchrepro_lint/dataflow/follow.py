@@ -12,11 +12,14 @@ from typing import Generic
 
 from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.references import most_reads
 from torchrepro_lint.dataflow.use import Argument, Escape, Found, Path, Sink, State, Step, Steps, Use
 from torchrepro_lint.index import ModuleFacts, Scope
 
 MAX_PATH = 6  # containers within one another; a loop that packs its own result would never end
 AGAIN = 4  # times as many places as steps are come by: most searches come round to few of them
+FEW = 16  # steps, which any search may take
+MANY = 64  # reads of one variable
 LARGE = 200_000  # characters: hardly any file that people write has more
 
 
@@ -40,11 +43,13 @@ class Policy(Generic[State, Found]):
     is_complete: bool = False
     bound: int = 600
 
-    def bound_in(self, facts: ModuleFacts) -> int:
-        """How many steps a search takes at most that starts in a file. In larger ones, as generated code is, it takes
-        fewer, so that all searches together take no longer for their characters."""
-        size = len(facts.source.text)
-        return self.bound if size <= LARGE else self.bound * LARGE // size
+    def bound_in(self, facts: ModuleFacts, program: Program) -> int:
+        """How many steps a search takes at most that starts in a file. In large ones, and where one variable is read
+        over and over, as generated code is, it takes fewer, so that all searches together take no longer for their
+        characters."""
+        size, reads = len(facts.source.text), most_reads(facts, program)
+        bound = self.bound if size <= LARGE else self.bound * LARGE // size
+        return bound if reads <= MANY else bound * MANY // reads
 
 
 class Follow(Generic[State, Found]):
@@ -58,6 +63,7 @@ class Follow(Generic[State, Found]):
         self.edges = Edges(program, policy.passed, is_complete=policy.is_complete)
         self._seen: set[tuple[object, State, Path]] = set()
         self._bound = policy.bound
+        self._start: ModuleFacts | None = None
         self._tried = 0
         self._is_cut = False
 
@@ -80,6 +86,8 @@ class Follow(Generic[State, Found]):
         """Whether this is seen for the first time; the search ends where it comes round, and after many steps."""
         key = (node, state, path)
         self._tried += 1
+        if self._tried == FEW and self._start is not None:
+            self._bound = self.policy.bound_in(self._start, self.program)
         is_known = key in self._seen
         if self._tried > AGAIN * self._bound or (len(self._seen) >= self._bound and not is_known):
             self.escaped = self._is_cut = True
@@ -91,8 +99,8 @@ class Follow(Generic[State, Found]):
         return False
 
     def _is_new(self, use: Use[State]) -> bool:
-        if not self._seen:
-            self._bound = self.policy.bound_in(use.scope.facts)
+        if self._start is None:
+            self._start = use.scope.facts
         if not self.is_new(use.node, use.state, use.path):
             if self._is_cut:
                 place = (use.scope.facts.source.rel, use.node.lineno, use.node.col_offset)

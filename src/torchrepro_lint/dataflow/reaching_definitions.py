@@ -33,28 +33,48 @@ def reaching(bindings: Sequence[Binding], read: ast.AST, owner: Scope, scope: Sc
     return known.in_order(known.seen_by(read) or ()) or list(bindings)
 
 
+class Sites(list[Site]):
+    """Reads of one name, in source order."""
+
+    def __init__(self, sites: Iterable[Site] = ()) -> None:
+        super().__init__(sites)
+        self._inside: dict[Scope, list[Site]] = {}
+
+    def inside(self, function: Scope) -> list[Site]:
+        """Those in functions that stand inside a function or module."""
+        if function not in self._inside:
+            self._inside[function] = [s for s in self._among(function.node) if s.scope.function is not function]
+        return self._inside[function]
+
+    def _among(self, node: ast.AST) -> Sequence[Site]:
+        if isinstance(node, ast.Module):
+            return self
+        begin, end = (bisect_left(self, line, key=lambda s: s.node.lineno) for line in _lines(node))
+        return self[begin:end]
+
+
 def reads(name: str, owner: Scope) -> Sequence[Site]:
     """Where `name`, bound in `owner`, is read in the same file, in source order."""
     return definitions(owner).reads_of(name, owner).every
 
 
-def reads_of_binding(name: str, owner: Scope, node: ast.AST) -> list[Site]:
+def reads_of_binding(name: str, owner: Scope, node: ast.AST) -> Sites:
     """Where the value that `node` (a statement, a parameter, a comprehension) binds to `name` of `owner` may be read:
     what `x += y` leaves of it included."""
     uses = definitions(owner).reads_of(name, owner)
     bound = uses.bound_by(node) if len(owner.bindings[name]) > 1 else ()
-    return uses.seeing(bound) if bound else list(uses.every)
+    return uses.seeing(bound) if bound else uses.every
 
 
-def reads_of_object(held: ast.Name, scope: Scope) -> list[Site]:
+def reads_of_object(held: ast.Name, scope: Scope) -> Sites:
     """Where the object that `held` names may be read by the same name, earlier or later."""
     owner = scope.binding_scope(held.id)
     if owner is None:
-        return []
+        return Sites()
     known = definitions(owner)
     seen = known.seen_by(held) if scope.function is owner.function else None
     uses = known.reads_of(held.id, owner)
-    return list(uses.every) if seen is None else uses.seeing(seen)
+    return uses.every if seen is None else uses.seeing(seen)
 
 
 def definitions(scope: Scope) -> Definitions:
@@ -117,7 +137,7 @@ class _Reads:
     ) -> None:
         facts = owner.facts
         found = ((node, facts.scope_of(node)) for node in facts.reads(owner.node).of_name(name))
-        self.every = [Site(node, scope) for node, scope in found if scope.binding_scope(name) is owner]
+        self.every = Sites(Site(node, scope) for node, scope in found if scope.binding_scope(name) is owner)
         self._loose = [s for s in self.every if s.scope.function is not owner.function or seen.get(s.node) is None]
         self._sites = {site.node: site for site in self.every}
         self._by_node: dict[ast.AST, list[Binding]] = {}
@@ -125,20 +145,20 @@ class _Reads:
             self._by_node.setdefault(binding.node, []).append(binding)
         self._readers = readers
         self._facts = facts
-        self._seeing: dict[frozenset[Binding], list[Site]] = {}
+        self._seeing: dict[frozenset[Binding], Sites] = {}
 
     def bound_by(self, node: ast.AST) -> Sequence[Binding]:
         """The bindings of the name that one statement, parameter or comprehension makes."""
         return self._by_node.get(node, ())
 
-    def seeing(self, bindings: Iterable[Binding]) -> list[Site]:
+    def seeing(self, bindings: Iterable[Binding]) -> Sites:
         """Those that may see one of these bindings, in source order."""
         asked = frozenset(bindings)
         if asked not in self._seeing:
             self._seeing[asked] = self._find_seeing(asked)
         return self._seeing[asked]
 
-    def _find_seeing(self, bindings: frozenset[Binding]) -> list[Site]:
+    def _find_seeing(self, bindings: frozenset[Binding]) -> Sites:
         found = {site.node: site for site in self._loose}
         pending = list(bindings)
         done = set(pending)
@@ -150,7 +170,7 @@ class _Reads:
                 more = [b for b in self.bound_by(self._facts.parents[node]) if b not in done]  # `x += y`
                 done.update(more)
                 pending += more
-        return sorted(found.values(), key=lambda site: (site.node.lineno, site.node.col_offset))
+        return Sites(sorted(found.values(), key=lambda site: (site.node.lineno, site.node.col_offset)))
 
 
 class _State:
@@ -393,6 +413,11 @@ def _run_here(function: Scope) -> Iterator[Scope]:
     for child in function.children.values():
         if child.kind == "class":
             yield from _run_here(child)
+
+
+def _lines(node: ast.AST) -> tuple[int, int]:
+    """The first line, and the one after the last."""
+    return node.lineno, node.end_lineno + 1  # type: ignore[attr-defined]
 
 
 def _line(node: ast.AST) -> int:

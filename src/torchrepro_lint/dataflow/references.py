@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import ast
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import takewhile
 from pathlib import Path
 
 from torchrepro_lint.dataflow.enclosing import ancestors
@@ -22,13 +24,14 @@ from torchrepro_lint.project.names import Variable
 
 MAX_FILES = 24
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_CODE = frozenset({"import", "function", "class"})
 
 
 def reads_of_target(target: ast.expr, node: ast.AST, scope: Scope, program: Program) -> Sequence[Site]:
     """Where what `node` (mostly a statement) puts into `target`, or into the container that `target` is, is read."""
     match target:
-        case ast.Name(id=name, ctx=ast.Load()):
-            return _following(reads_of_object(target, scope), node, scope)
+        case ast.Name(ctx=ast.Load()):
+            return list(reads_following(target, node, scope))
         case ast.Name(id=name):
             owner = scope.binding_scope(name)
             return reads_of_binding(name, owner, node) if owner is not None else ()
@@ -46,14 +49,21 @@ def class_of_self(target: ast.expr, scope: Scope) -> Scope | None:
     return None
 
 
-def _following(reads: Sequence[Site], node: ast.AST, scope: Scope) -> list[Site]:
-    """The reads that may run after `node`: they stand below, in another function, or in the same loop."""
-    function, begin = scope.function, _end(node)
+def reads_following(held: ast.Name, node: ast.AST, scope: Scope) -> Iterator[Site]:
+    """Where the object that `held` names may be read after `node`: below, in another function, or in the same loop.
+    They may be many, of which a search may need the first."""
+    reads, function, begin = reads_of_object(held, scope), scope.function, _end(node)
     for around in ancestors(node, scope):
         if isinstance(around, _LOOPS):
             begin = _start(around)  # of the outermost
-    at = bisect_left(reads, begin, key=lambda site: _start(site.node))
-    return [*(s for s in reads[:at] if s.scope.function is not function), *reads[at:]]
+    first = 0 if isinstance(function.node, ast.Module) else bisect_left(reads, _start(function.node), key=_place)
+    yield from map(reads.__getitem__, range(first))
+    yield from takewhile(lambda site: _place(site) < begin, reads.inside(function))
+    yield from map(reads.__getitem__, range(bisect_left(reads, begin, key=_place), len(reads)))
+
+
+def _place(site: Site) -> tuple[int, int]:
+    return _start(site.node)
 
 
 def _start(node: ast.AST) -> tuple[int, int]:
@@ -104,6 +114,19 @@ def _reads_by_class(facts: ModuleFacts, attr: str, program: Program) -> dict[Sco
             if isinstance(owner, Scope):
                 found.setdefault(owner, []).append((number, Site(node, scope)))
     return found
+
+
+@remembered
+def most_reads(facts: ModuleFacts, program: Program) -> int:  # noqa: ARG001
+    """How often the variable, or the attribute of `self`, of a file is read that is read most often."""
+    counted: Counter[object] = Counter()
+    for node in facts.reads(facts.tree).repeated():
+        scope = facts.scope_of(node)
+        if isinstance(node, ast.Attribute):
+            counted[scope.method_class if scope.is_self(node.value) else node, node.attr] += 1
+        elif (owner := scope.binding_scope(node.id)) is not None and owner.bindings[node.id][0].kind not in _CODE:
+            counted[owner, node.id] += 1
+    return max(counted.values(), default=0)
 
 
 # -- in all files -------------------------------------------------------------------------------------------------

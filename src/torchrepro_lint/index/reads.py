@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from torchrepro_lint.index.parents import descendants
+
+OFTEN = 64  # reads of one name
 
 
 class Reads:
@@ -18,6 +22,12 @@ class Reads:
                 self._names.setdefault(node.id, []).append(node)
             elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
                 self._attributes.setdefault(node.attr, []).append(node)
+
+    def repeated(self) -> Iterator[ast.Name | ast.Attribute]:
+        """The reads of what is read often, by name."""
+        for nodes in chain[Sequence[ast.Name | ast.Attribute]](self._names.values(), self._attributes.values()):
+            if len(nodes) > OFTEN:
+                yield from nodes
 
     def of_name(self, name: str) -> list[ast.Name]:
         """The reads of a name, in source order."""

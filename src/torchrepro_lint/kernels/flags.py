@@ -235,9 +235,11 @@ def _is_taken_back(first: Setting, setting: Setting) -> bool:
     before = conditions(first.node, first.scope)
     own = [c for c in conditions(setting.node, setting.scope) if c not in before]
     calls = any(isinstance(n, ast.Call) for c in own for n in ast.walk(c.test))
-    parameters = {a.arg for a in ast.walk(setting.scope.function.node) if isinstance(a, ast.arg)}
     read = {n.id for c in own for n in ast.walk(c.test) if isinstance(n, ast.Name)}
-    return first.place < setting.place and not calls and not parameters.isdisjoint(read)
+    if first.place >= setting.place or calls or not read:
+        return False
+    bound = (s.bindings.get(name, ()) for s in setting.scope.function.descend() for name in read)
+    return any(isinstance(binding.node, ast.arg) for bindings in bound for binding in bindings)
 
 
 def _at_once(program: Program, first: Setting, second: Setting) -> bool:

@@ -4,38 +4,37 @@ made to require a gradient. Judges nothing."""
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from itertools import islice
 
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.reaching_definitions import reads
 from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Scope
 from torchrepro_lint.kernels.signatures import listed, requires_grad
 
-
-def written_into(name: str, owner: Scope) -> Iterator[Site]:
-    """The values that are written into a variable of `owner`, in source order."""
-    for read, scope in _reads(name, owner):
-        yield from (Site(value, scope) for value in _written(owner.facts.parents[read], read, scope))
+MAX_WRITES = 64  # into one variable: nobody writes more, and a gradient comes with one of the first
 
 
-def is_made_to_require_gradient(name: str, owner: Scope) -> bool:
+@remembered
+def written_into(name: str, owner: Scope, program: Program) -> list[Site]:  # noqa: ARG001
+    """The values that are written into a variable of `owner`, in source order: the first of them."""
+    parents = owner.facts.parents
+    found = (Site(v, scope) for read, scope in reads(name, owner) for v in _written(parents[read], read, scope))
+    return list(islice(found, MAX_WRITES))
+
+
+@remembered
+def is_made_to_require_gradient(name: str, owner: Scope, program: Program) -> bool:  # noqa: ARG001
     """Whether a variable of `owner` is, for certain: `image.requires_grad = True`, `image.requires_grad_()`."""
     parents = owner.facts.parents
-    for read, _ in _reads(name, owner):
+    for read, _ in reads(name, owner):
         match parents[read], parents.get(parents[read]):
             case ast.Attribute(attr="requires_grad", ctx=ast.Store()), ast.Assign(value=ast.Constant(value=True)):
                 return True
             case ast.Attribute(attr="requires_grad_"), ast.Call() as call if requires_grad(call, otherwise=True):
                 return True
     return False
-
-
-def _reads(name: str, owner: Scope) -> Iterator[tuple[ast.expr, Scope]]:
-    """Where a variable of `owner` is read, in source order."""
-    facts = owner.facts
-    for read in facts.reads(owner.node).of_name(name):
-        scope = facts.scope_of(read)
-        if scope.binding_scope(name) is owner:
-            yield read, scope
 
 
 def _written(holder: ast.AST, read: ast.expr, scope: Scope) -> list[ast.expr]:

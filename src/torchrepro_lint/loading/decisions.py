@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from itertools import islice
 from typing import Literal, NamedTuple, TypeAlias
 
 from torchrepro_lint import catalogue
@@ -14,6 +15,8 @@ from torchrepro_lint.index import ModuleFacts, Scope
 # What shows the order of the items: a list or iterator, a dict whose keys are in that order, or a text.
 Shown: TypeAlias = Literal["sequence", "mapping", "text"]
 
+
+MAX_READS = 256  # of one variable: with more, it is not known whether one of them sorts it
 
 SAVED = "is saved"
 NUMBERED = "decides the number of each item"
@@ -41,8 +44,8 @@ def stored(target: ast.expr, node: ast.AST, use: Use[Shown], edges: Edges) -> St
         return STOP if is_alone else decided(use, node, "decides which item gets which name")
     if isinstance(target, ast.Subscript) and use.state == "mapping":
         return STOP  # `results[key][i] = x`: each round may have a dict of its own
-    steps = list(edges.into(target, node, use))
-    return STOP if any(map(_is_sorted, steps)) else steps
+    steps = list(islice(edges.into(target, node, use), MAX_READS + 1))
+    return STOP if len(steps) > MAX_READS or any(map(_is_sorted, steps)) else steps
 
 
 def saves(call: ast.Call, scope: Scope, program: Program) -> bool:

@@ -86,9 +86,13 @@ def _loops_around(facts: ModuleFacts, node: ast.AST) -> Iterator[ast.For | ast.A
     for parent in facts.ancestors(node):
         if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
             return
-        if isinstance(parent, ast.For | ast.AsyncFor | ast.While) and child in parent.body:
+        if isinstance(parent, ast.For | ast.AsyncFor | ast.While) and _is_in_body(child, parent):
             yield parent
         child = parent
+
+
+def _is_in_body(child: ast.AST, loop: ast.For | ast.AsyncFor | ast.While) -> bool:
+    return isinstance(child, ast.stmt) and child not in loop.orelse  # which is short, where the body may be long
 
 
 @remembered
@@ -171,13 +175,14 @@ def repeated_order(program: Program, call: Call) -> tuple[EpochLoop, SamplerUses
     uses = uses_of(call.node, call.scope, program)
     if uses.escaped or "set_epoch" in uses.attributes or "epoch" in uses.attributes:
         return None
-    loop = passes(program, uses)
+    loop = passes(uses, program)
     if loop is None or may_be_told_elsewhere(program, call, uses):
         return None
     return loop, uses
 
 
-def passes(program: Program, uses: SamplerUses) -> EpochLoop | None:
+@remembered
+def passes(uses: SamplerUses, program: Program) -> EpochLoop | None:
     """The epoch loop around a place that iterates the sampler or what holds it; one that is surely so
     first."""
     found = [epoch_loop(program, node, scope, uses) for node, scope in uses.iterated]

@@ -17,6 +17,7 @@ from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.follow import Follow, Policy
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import CallSite, Site
+from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.dataflow.use import STOP, Argument, Sink, Step, Steps, Use
 from torchrepro_lint.index import Scope
 
@@ -59,6 +60,7 @@ class SamplerUses:
         return self.entered.get(function) or program.callers_of(function) or ()
 
 
+@remembered
 def uses_of(node: ast.expr, scope: Scope, program: Program) -> SamplerUses:
     """Everything that is done with the sampler that `node` makes."""
     search = Follow(_POLICY, program)

@@ -37,12 +37,10 @@ def entries(facts: ModuleFacts, project: Project) -> list[Entry]:
     if commands:
         functions = [s for s in facts.scope.children.values() if s.kind == "function" and s.name in commands]
         return [Entry(facts, f.node, False, f) for f in functions]  # type: ignore[arg-type]
-    active = [n for n in facts.tree.body if not isinstance(n, _HARMLESS)]
-    if facts.source.kind == "notebook":
-        return [Entry(facts, active[0], is_guarded=False)] if active else []
-    if facts.source.kind == "stub" or not any(_runs_something(n) for n in active) or _is_imported(facts, project):
+    active = next((n for n in facts.tree.body if not isinstance(n, _HARMLESS)), None)
+    if active is None or (facts.source.kind != "notebook" and not _is_script(facts, project)):
         return []
-    return [Entry(facts, active[0], is_guarded=False)]
+    return [Entry(facts, active, is_guarded=False)]
 
 
 def files_of_programs(facts: ModuleFacts, project: Project) -> set[Path]:
@@ -76,6 +74,12 @@ def _is_evaluation(facts: ModuleFacts) -> bool:
     if "ArgumentParser" in facts.calls or "parse_args" in facts.calls:
         return True
     return not any(s.name.startswith(("test_", "Test")) for s in facts.scope.children.values())
+
+
+def _is_script(facts: ModuleFacts, project: Project) -> bool:
+    if facts.source.kind == "stub" or not any(map(_runs_something, facts.tree.body)):
+        return False
+    return not _is_imported(facts, project)
 
 
 def _runs_something(node: ast.stmt) -> bool:

@@ -58,6 +58,7 @@ def is_rank(node: ast.expr) -> bool:
     return False
 
 
+@remembered
 def has_ranks(facts: ModuleFacts, program: Program) -> bool:
     """Whether any file of the project joins a group of processes; of a program, one that it may run."""
     signs = {row["written"] for row in catalogue.names("distributed", "groups").values()}

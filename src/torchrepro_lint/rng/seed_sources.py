@@ -16,6 +16,7 @@ from torchrepro_lint.dataflow.evaluate import Values
 from torchrepro_lint.dataflow.grafts import written_entries
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import CallSite
+from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, Scope, last_name
 from torchrepro_lint.index.parents import descendants
 from torchrepro_lint.project.declarations import declarations, declared_options
@@ -240,7 +241,7 @@ def _option(name: Name) -> OwnSeed | None:
         return None
     home = calls[0][1].facts if calls else name.owner.facts
     declaring = _declaring(home, program)
-    options = {seed_option(facts) for facts in declaring} - {None}
+    options = {_declared(facts, program) for facts in declaring} - {None}
     option = options.pop() if len(options) == 1 else None
     if option is None:
         return None
@@ -249,6 +250,11 @@ def _option(name: Name) -> OwnSeed | None:
         return None
     read = f"[{_quoted(option.name, name.owner.facts)}]" if is_items else f".{option.name}"
     return OwnSeed(name.text + read, name, option, is_parsed=True)
+
+
+@remembered
+def _declared(facts: ModuleFacts, program: Program) -> SeedOption | None:  # noqa: ARG001
+    return seed_option(facts)
 
 
 def _parsed(value: ast.expr, scope: Scope, program: Program, depth: int = 0) -> tuple[list[CallSite], bool]:

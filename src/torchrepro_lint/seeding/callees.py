@@ -17,11 +17,11 @@ from torchrepro_lint.loading.worker_draws import worker_draws
 from torchrepro_lint.seeding.run_by import (
     IMPORTS,
     SETS_DEFAULTS,
-    Decorated,
+    Commands,
     Run,
     chosen,
     commands,
-    decorated_in,
+    commands_in,
     may_run,
     run_by,
 )
@@ -47,7 +47,7 @@ class Callees:
         self._program = program
         self._drawn: Memo[list[tuple[str, ast.Call, Scope]]] = Memo(program.tracker)
         self._commands: Memo[list[Run]] = Memo(program.tracker)
-        self._decorated: Memo[list[Decorated]] = Memo(program.tracker)
+        self._decorated: Memo[Commands] = Memo(program.tracker)
         self._run_by: Memo[list[Run]] = Memo(program.tracker)
 
     def of(self, call: ast.Call, scope: Scope, frame: Frame) -> tuple[str | Scope, ...]:
@@ -162,8 +162,8 @@ class Callees:
         """The commands of a command line that a call may run."""
         return self._commands.get((call, scope), lambda: commands(call, scope, self._program, self._decorated_in))
 
-    def _decorated_in(self, facts: ModuleFacts) -> list[Decorated]:
-        return self._decorated.get(facts, lambda: decorated_in(facts))
+    def _decorated_in(self, facts: ModuleFacts) -> Commands:
+        return self._decorated.get(facts, lambda: commands_in(facts))
 
     def run_by(self, name: str | None, call: ast.Call, scope: Scope) -> list[Run]:
         """The project's functions that a framework runs when the external `name` is called."""
@@ -210,7 +210,7 @@ def _run_later(called: str) -> frozenset[str]:
 def is_parameter(name: ast.Name, scope: Scope, function: Scope) -> bool:
     """Whether a name is a parameter of `function`, and nothing else."""
     bindings = function.bindings.get(name.id, [])
-    return scope.binding_scope(name.id) is function and [b.kind for b in bindings] == ["parameter"]
+    return len(bindings) == 1 and bindings[0].kind == "parameter" and scope.binding_scope(name.id) is function
 
 
 def _is_self(node: ast.expr, frame: Frame) -> bool:

@@ -7,7 +7,7 @@ that state is told by `transfer`; what needs not be run is left out by `summarie
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.binding import argument_for
@@ -306,8 +306,20 @@ class _Interpreter:
                 state = either([self._enter(callee, call, state, scope, frame) for callee in callees])
         return self._run_all(self._callees.commands(call, scope), call, state, scope, frame)
 
-    def _run_all(self, runs: Iterable[Run], call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
+    def _run_all(self, runs: Sequence[Run], call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
         """Functions of the project that a framework runs for this call."""
+        if not runs or state is None:
+            return state
+        signature = (tuple(runs), self._signature(runs[0][0], None, frame, state))
+        if signature in self._memo:
+            return replayed(self._memo[signature], state)
+        depending = self.effects.depending, self.options.of_objects
+        after = self._run_each(runs, call, state, scope, frame)
+        if depending == (self.effects.depending, self.options.of_objects):
+            self._memo[signature] = after
+        return after
+
+    def _run_each(self, runs: Sequence[Run], call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
         for function, owner in runs:
             self._chain.append(Step(call, scope))
             state = self._function(function, None, frame, state, owner)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import ast
 import re
+from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,6 +17,7 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index.parents import descendants
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.rng.states import PUT, TAKEN
 
@@ -109,26 +112,33 @@ def _lines_on_states(facts: ModuleFacts, _: Program) -> Mapping[int, str]:
     code = [line.partition("#")[0] for line in facts.source.whole.split("\n")]  # a comment changes no answer
     lines = {n: line for n, line in enumerate(code, 1) if re.search(_RNG_STATE, line)}
     functions = (s.node for s in facts.scope.descend() if s.kind == "function")
-    speaking = [f for f in functions if any(f.lineno <= n <= (f.end_lineno or 0) for n in lines)]  # type: ignore[attr-defined]
+    numbers = list(lines)
+    speaking = [f for f in functions if _is_one_inside(numbers, f)]
     for number in {line for function in speaking for line in _set_aside(function)}:
         lines.pop(number, None)
     return lines
 
 
+def _is_one_inside(numbers: Sequence[int], function: ast.AST) -> bool:
+    """Whether one of these lines, which are in order, is one of the function's."""
+    at = bisect_left(numbers, function.lineno)  # type: ignore[attr-defined]
+    return at < len(numbers) and numbers[at] <= (function.end_lineno or 0)  # type: ignore[attr-defined]
+
+
 def _set_aside(function: ast.AST) -> Iterator[int]:
     """The lines of `state = np.random.get_state()` and `np.random.set_state(state)`, where nothing else reads it."""
     taken: dict[str, int] = {}
-    reads: list[str] = []
+    reads: Counter[str] = Counter()
     for node in ast.walk(function):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=getter)):
                 if re.search(_RNG_STATE, f"{ast.unparse(getter)}("):
                     taken[name] = node.lineno
             case ast.Name(id=name, ctx=ast.Load()):
-                reads.append(name)
+                reads[name] += 1
     for node in ast.walk(function):
         match node:
-            case ast.Call(func=setter, args=[ast.Name(id=name)]) if name in taken and reads.count(name) == 1:
+            case ast.Call(func=setter, args=[ast.Name(id=name)]) if name in taken and reads[name] == 1:
                 if re.search(_RNG_STATE, f"{ast.unparse(setter)}("):
                     yield from (taken[name], node.lineno)
 
@@ -219,53 +229,69 @@ def _put_back(facts: ModuleFacts, program: Program) -> Iterator[tuple[ast.AST, S
     for call, scope in facts.calls.get("load", ()):
         if program.qualified(call.func, scope) != "torch.load":
             continue
-        if _goes_on_from(call, scope) or _becomes_attributes(call, scope):
+        names = _assigned(call, scope)
+        attributes = _become_attributes(scope.function, program)
+        counted = _counted(scope.function, program)
+        if call in attributes or not names.isdisjoint(attributes) or not names.isdisjoint(counted):
             yield call, scope
 
 
-def _goes_on_from(read: ast.Call, scope: Scope) -> bool:
-    """`checkpoint = torch.load(...)` and `start_epoch = checkpoint["epoch"]`, in one function."""
+def _assigned(read: ast.Call, scope: Scope) -> set[str]:
     statement = scope.facts.statement(read)
-    names = {t.id for t in getattr(statement, "targets", ()) if isinstance(t, ast.Name)}
-    return bool(names) and any(
-        isinstance(node, ast.Assign)
-        and re.search(_COUNTED, ast.unparse(node.targets[0]))
-        and _counts(node.value, names)
-        for node in ast.walk(scope.function.node)
+    return {t.id for t in getattr(statement, "targets", ()) if isinstance(t, ast.Name)}
+
+
+@remembered
+def _counted(function: Scope, program: Program) -> frozenset[str]:  # noqa: ARG001
+    """The names of what training goes on from: `checkpoint` of `start_epoch = checkpoint["epoch"]`."""
+    return frozenset(
+        name
+        for node in ast.walk(function.node)
+        if isinstance(node, ast.Assign) and re.search(_COUNTED, ast.unparse(node.targets[0]))
+        for name in _counting(node.value)
     )
 
 
-def _becomes_attributes(read: ast.Call, scope: Scope) -> bool:
-    """`for name, value in torch.load(path).items(): self.__dict__[name] = value`, in one function."""
-    statement = scope.facts.statement(read)
-    names = {t.id for t in getattr(statement, "targets", ()) if isinstance(t, ast.Name)}
-    for loop in (n for n in ast.walk(scope.function.node) if isinstance(n, ast.For)):
-        if not any(n is read or (isinstance(n, ast.Name) and n.id in names) for n in ast.walk(loop.iter)):
-            continue
-        for node in ast.walk(loop):
-            match node:
-                case ast.Call(func=ast.Name(id="setattr")):
-                    return True
-                case ast.Subscript(value=ast.Attribute(attr="__dict__"), ctx=ast.Store()):
-                    return True
+@remembered
+def _become_attributes(function: Scope, program: Program) -> frozenset[object]:  # noqa: ARG001
+    """The calls, and the names, of what becomes attributes: `for name, value in torch.load(path).items():
+    self.__dict__[name] = value`."""
+    loops = (n for n in descendants(function.node) if isinstance(n, ast.For) and _sets_attributes(n))
+    read = (n for loop in loops for n in ast.walk(loop.iter))
+    return frozenset(n.id if isinstance(n, ast.Name) else n for n in read if isinstance(n, ast.Name | ast.Call))
+
+
+def _sets_attributes(loop: ast.For) -> bool:
+    for node in ast.walk(loop):
+        match node:
+            case ast.Call(func=ast.Name(id="setattr")):
+                return True
+            case ast.Subscript(value=ast.Attribute(attr="__dict__"), ctx=ast.Store()):
+                return True
     return False
 
 
-def _counts(value: ast.expr, names: set[str]) -> bool:
-    """Whether a value is made from `checkpoint["epoch"]`."""
-    return any(
-        isinstance(node, ast.Subscript)
-        and isinstance(node.value, ast.Name)
-        and node.value.id in names
-        and isinstance(node.slice, ast.Constant)
-        and bool(re.search(_COUNTED, str(node.slice.value)))
-        for node in ast.walk(value)
-    )
+def _counting(value: ast.expr) -> Iterator[str]:
+    """The names in a value whose entry counts: `checkpoint["epoch"]`."""
+    for node in ast.walk(value):
+        match node:
+            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=key)):
+                if re.search(_COUNTED, str(key)):
+                    yield name
 
 
 def _file_read_before(call: ast.Call, scope: Scope, program: Program) -> ast.Call | None:
     """The last `torch.load` above the call in its function."""
-    reads = [
-        c for c, s in scope.facts.calls.get("load", ()) if s.function is scope.function and c.lineno <= call.lineno
-    ]
-    return next((c for c in reversed(reads) if program.qualified(c.func, scope) == "torch.load"), None)
+    reads = _files_read(scope.facts, program).get(scope.function, ())
+    above = bisect_right(reads, call.lineno, key=lambda read: read.lineno)
+    return reads[above - 1] if above else None
+
+
+@remembered
+def _files_read(facts: ModuleFacts, program: Program) -> dict[Scope, list[ast.Call]]:
+    """The calls of `torch.load` by their functions, from top to bottom."""
+    found: dict[Scope, list[ast.Call]] = {}
+    for call, scope in facts.calls.get("load", ()):
+        if program.qualified(call.func, scope) == "torch.load":
+            found.setdefault(scope.function, []).append(call)
+    return found

@@ -5,13 +5,14 @@ Lightning module, the data set of a trainer.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Display, Reference, Result
 from torchrepro_lint.dataflow.interfaces import interfaces
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope, last_name
 from torchrepro_lint.index.facts import dotted
 from torchrepro_lint.project.names import Variable
@@ -21,11 +22,14 @@ Run: TypeAlias = "tuple[Scope, Scope | None]"
 """A function, and the class of the object that it is a method of."""
 
 Decorated: TypeAlias = "tuple[Scope, list[str]]"
+Commands: TypeAlias = "dict[str, list[Scope]]"
+"""The functions of a file by what decorates them: those of `app` are decorated with `@app.command()`."""
 
 IMPORTS = "importlib.import_module"
 SETS_DEFAULTS = "set_defaults"  # of a parser: what it is given, the options have as attributes
 _FIRE = ("fire.Fire", "fire.core.Fire")
 _LOADER = "torch.utils.data.DataLoader"
+MAX_COMMANDS = 64  # that one call may run
 _FEW = 3  # statements of a function that only hands on: a docstring, a print
 _LIGHTNING = ("LightningModule", "LightningDataModule")
 _HOOKS = ("prepare_data", "setup", "configure_model", "train_dataloader", "configure_optimizers", "on_fit_start",
@@ -35,9 +39,7 @@ _OF_TRAINER = {"train_dataset": "__getitem__", "eval_dataset": "__getitem__", "m
                "data_collator": "__call__"}  # fmt: skip
 
 
-def commands(
-    call: ast.Call, scope: Scope, program: Program, decorated: Callable[[ModuleFacts], list[Decorated]]
-) -> list[Run]:
+def commands(call: ast.Call, scope: Scope, program: Program, decorated: Callable[[ModuleFacts], Commands]) -> list[Run]:
     """The functions that `app()` may run: those decorated with `@app.command()`; or `globals()[task]()`: all others of
     its file."""
     if _is_dispatch(call, scope):
@@ -51,26 +53,31 @@ def commands(
             pass
         case _:
             return []
-    return [(function, None) for function, by in decorated(facts) if any(w.startswith(f"{name}.") for w in by)]
+    return [(function, None) for function in decorated(facts).get(name, ())]
 
 
 def chosen(function: ast.expr, scope: Scope, program: Program) -> tuple[Scope, ...]:
     """The functions that `args.run()` may run, where the options of commands were given them as
     `parser.set_defaults(run=train)`: in the same file, or in those that it imports."""
-    setting = program.project.text.containing(SETS_DEFAULTS)
-    if not isinstance(function, ast.Attribute) or not setting:
+    if not isinstance(function, ast.Attribute) or not program.project.text.containing(SETS_DEFAULTS):
         return ()
-    files: list[ModuleFacts | None] = [scope.facts]
-    if SETS_DEFAULTS not in scope.facts.calls:
-        reachable = program.project.reachable(scope.facts.source.path)
+    return _chosen(function.attr, scope.facts, program)
+
+
+@remembered
+def _chosen(attribute: str, facts: ModuleFacts, program: Program) -> tuple[Scope, ...]:
+    files: list[ModuleFacts | None] = [facts]
+    if SETS_DEFAULTS not in facts.calls:
+        reachable = program.project.reachable(facts.source.path)
+        setting = program.project.text.containing(SETS_DEFAULTS) or ()
         files = [program.load(str(path)) for path in setting if path in reachable]
     kept = (
         program.definition(keyword.value, where)
-        for facts in files
-        if facts is not None
-        for call, where in facts.calls.get(SETS_DEFAULTS, ())
+        for file in files
+        if file is not None
+        for call, where in file.calls.get(SETS_DEFAULTS, ())
         for keyword in call.keywords
-        if keyword.arg == function.attr
+        if keyword.arg == attribute
     )
     return tuple(dict.fromkeys(found for found in kept if found is not None))
 
@@ -83,6 +90,17 @@ def decorated_in(facts: ModuleFacts) -> list[Decorated]:
         if isinstance(node, FunctionNode) and node.decorator_list:
             by = [dotted(d.func if isinstance(d, ast.Call) else d) or "" for d in node.decorator_list]
             found.append((function, by))
+    return found
+
+
+def commands_in(facts: ModuleFacts) -> Commands:
+    """The first functions at the top of a file by the names of the objects that their decorators are of."""
+    found: Commands = {}
+    for function, by in decorated_in(facts):
+        for name in dict.fromkeys(written.partition(".")[0] for written in by if "." in written):
+            known = found.setdefault(name, [])
+            if len(known) < MAX_COMMANDS:
+                known.append(function)
     return found
 
 
@@ -175,9 +193,15 @@ def _experiments(call: ast.Call, scope: Scope, program: Program) -> Iterator[Run
         return
     if is_made_by(row, call.func.value, scope, program):
         for origin in program.origins(call.func.value, scope):
-            for function, by in decorated_in(origin.scope.facts) if isinstance(origin, Result) else ():
-                if any(written.rpartition(".")[2] in row["runs"] for written in by):
-                    yield function, None
+            if isinstance(origin, Result):
+                yield from _decorated_by(tuple(row["runs"]), origin.scope.facts, program)
+
+
+@remembered
+def _decorated_by(decorators: tuple[str, ...], facts: ModuleFacts, program: Program) -> Sequence[Run]:  # noqa: ARG001
+    """The functions of a file with one of these decorators, whatever they are methods of: the first of them."""
+    last = [(function, [written.rpartition(".")[2] for written in by]) for function, by in decorated_in(facts)]
+    return [(function, None) for function, by in last if not set(by).isdisjoint(decorators)][:MAX_COMMANDS]
 
 
 def _fired(call: ast.Call, scope: Scope, program: Program) -> Iterator[Run]:

@@ -75,7 +75,7 @@ def _is_named_so(draw: Draw, chain: Sequence[Call], program: Program) -> bool:
 def _is_tried(start: Steps, program: Program) -> bool:
     """Whether a draw as it is becomes the input that a model is traced, exported or measured with, and is not kept:
     who does that wants any input, whatever else is looked at."""
-    tried: Policy[None, bool] = Policy("what is tried out with a draw", _trial, _trial)
+    tried: Policy[None, bool] = Policy("what is tried out with a draw", _trial, _trial, bound=MAX_USES)
     return {*Follow(tried, program).found(start)} == {True}
 
 
@@ -120,17 +120,17 @@ class _Uses:
             case ast.Attribute(ctx=ast.Load()):
                 return _attribute(use, parent)
             case ast.Assign(targets=targets):
-                return [step for target in targets for step in _into(target, parent, use, edges)]
+                return (step for target in targets for step in _into(target, parent, use, edges))
             case ast.For(target=target) | ast.AsyncFor(target=target):
-                return list(_into(_of_value(target, use), parent, use, edges))
+                return _into(_of_value(target, use), parent, use, edges)
             case ast.comprehension(target=target) if parent.iter is use.node:
                 owner = use.scope.facts.parents[parent]
                 inner = replace(use, scope=use.scope.children.get(owner, use.scope))
-                return list(_into(_of_value(target, use), owner, inner, edges))
+                return _into(_of_value(target, use), owner, inner, edges)
             case ast.Call() | ast.keyword() if use.call is not None:
                 return _passed(use, use.call, edges)
             case ast.AugAssign(target=target):
-                return list(_into(target, parent, use, edges))
+                return _into(target, parent, use, edges)
             case ast.Return() | ast.Yield() if not edges.callers(use.scope.function):
                 return (ESCAPED,)  # a framework calls it
             case ast.AnnAssign() | ast.NamedExpr() | ast.Return() | ast.Yield():

@@ -55,6 +55,7 @@ class Effects:
         self.cases = 0  # how many of them choose by a setting's value
         self.rare = 0  # how many of them are not passed by default
         self.draws = 0  # so far
+        self.seeded_at_import: set[str] = set()  # the families that a process seeds which imports the same modules
         self.drawn_in_workers = 0  # by other generators than torch's
         self.in_use = False  # inside code that runs when an object is used, which is only made here
         self.deferred: tuple[Witness, ...] = ()  # draws of objects that were made, with the seeds set since
@@ -65,14 +66,11 @@ class Effects:
     @contextmanager
     def process_of(self, function: Scope) -> Iterator[State]:
         """A spawned process starts afresh and runs the top level of modules only: seeds there do reach it."""
-        levels = dict.fromkeys(FAMILIES, UNSEEDED)
-        for seeder in self.found.seeders:
-            if seeder.scope.kind == "module" and not _is_guarded(seeder):
-                levels.update(dict.fromkeys(seeder.families, SEEDED))
+        levels = [SEEDED if family in self.seeded_at_import else UNSEEDED for family in FAMILIES]
         outer, self.process = self.process, function
         made, self.deferred = self.deferred, ()
         arm, self.arm = self.arm, 0
-        yield tuple(Family(level) for level in levels.values())
+        yield tuple(map(Family, levels))
         self.finish()
         self.process, self.deferred, self.arm = outer, made, arm
 
@@ -131,6 +129,8 @@ class Effects:
         self._meet(seeder.node, seeder.scope, seeder, level)
         if level > UNSEEDED and self.child is None:
             self.found.seeders.append(seeder)
+            if seeder.scope.kind == "module" and not _is_guarded(seeder):
+                self.seeded_at_import.update(seeder.families)
         families = list(state)
         for name in seeder.families:
             i = FAMILIES.index(name)
