@@ -318,6 +318,8 @@ def _sounds_like_a_seed(name: str | None, written: str) -> bool:
 def _is_asserted(seed: ast.expr, seeder: Seeder) -> bool:
     """Whether the program fails before it seeds with None: `assert seed is not None`."""
     asserted = [c.test for c in conditions(seeder.node, seeder.scope) if isinstance(c.owner, ast.Assert)]
+    if not asserted:
+        return False
     texts = {f"{ast.unparse(seed)}{test}" for test in ("", " is not None")}
     return any(ast.unparse(test) in texts for test in asserted)
 

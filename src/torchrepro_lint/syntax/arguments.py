@@ -63,8 +63,10 @@ def _plainly(facts: ModuleFacts, call: ast.Call, text: str, name: str, value: st
     """The text of a call with the argument added; None for one with comments, or whose callee is split."""
     arguments, begin = _arguments(facts, call), facts.source.offset(facts.range(call).start)
     callee = facts.source.offset(facts.range(call.func).end) - begin
-    if not arguments or _INTRICATE.search(text) or "\n" in text[:callee] or facts.source.newline != "\n":
+    if _INTRICATE.search(text) or "\n" in text[:callee] or facts.source.newline != "\n":
         return None
+    if not arguments:
+        return f"{text[:callee]}({name}={value})" if text[callee:] == "()" else None
     if any(isinstance(argument, ast.GeneratorExp) for argument in arguments):
         return None
     starts = [facts.source.offset(facts.range(argument).start) - begin for argument in arguments]
