@@ -230,6 +230,10 @@ class Run:
             project=lambda: self.program.project,
         )
 
+    def _close_cache(self) -> None:
+        self.cache = None
+        self.tracker.forget_earlier_run()
+
     def content(self, path: str) -> bytes | None:
         """The bytes of a file, None where they are not read."""
         if Path(path) not in self._asked and not self.folders.reach.includes(path):
@@ -255,7 +259,7 @@ class Run:
             self.overlay.pop(path, None)
         else:
             self.overlay[path] = text
-        self.cache = None  # which knows files as they are on the disk
+        self._close_cache()  # which knows files as they are on the disk
         self.checker.change(path, text)
 
     def check_file(self, path: Path) -> list[Finding]:
@@ -291,7 +295,7 @@ class Run:
                     if kept is not None:
                         found[path] = kept
         except TimeLimitError:  # a cache that nobody of us wrote
-            self.cache = None
+            self._close_cache()
         return found
 
     def _kept(self, path: Path, cache: Cache) -> list[Finding] | None:

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.project.kinds import CODE, MATCHES, OUTLINE, SEARCH_PATH, TEXT
-from torchrepro_lint.project.outlines import Outline, outline_of
-from torchrepro_lint.project.search_path import SearchPath, may_set_path, search_path_of
+from torchrepro_lint.project.outlines import Outline, outline_from, outline_of
+from torchrepro_lint.project.search_path import SearchPath, may_set_path, search_path_from, search_path_of
 from torchrepro_lint.tracking import Tracker, Untracked
 
 # More trees than these are made compact, which takes longer, in a project of more code than this.
@@ -95,26 +95,35 @@ class Files:
         """What importing a file runs, in short; None for one that cannot be read."""
         if path not in self._outlines:
             outer = self._tracker.begin()
-            is_new = path not in self._held
-            facts = self.load(path)
-            self._outlines[path] = outline_of(facts) if facts is not None else None
-            if is_new and self._lines > self._bounds.held:
-                self._search_paths[path] = search_path_of(facts) if facts is not None else SearchPath()
-                self._used.pop(path)
-                self._free(path)
+            known = self._tracker.recalled((OUTLINE, path), outline_from)
+            self._outlines[path] = known[0] if known is not None else self._find_outline(path)
             self._tracker.forget(outer)
         self._tracker.note((OUTLINE, path), self._outlines[path])
         return self._outlines[path]
+
+    def _find_outline(self, path: str) -> Outline | None:
+        is_new = path not in self._held
+        facts = self.load(path)
+        found = outline_of(facts) if facts is not None else None
+        if is_new and self._lines > self._bounds.held:
+            self._search_paths[path] = search_path_of(facts) if facts is not None else SearchPath()
+            self._used.pop(path)
+            self._free(path)
+        return found
 
     def search_path(self, path: str) -> SearchPath:
         """What a file adds to `sys.path`."""
         if path not in self._search_paths:
             outer = self._tracker.begin()
-            facts = self.load(path) if path in self._held or self._may_set_path(path) else None
-            self._search_paths[path] = search_path_of(facts) if facts is not None else SearchPath()
+            known = self._tracker.recalled((SEARCH_PATH, path), search_path_from)
+            self._search_paths[path] = known[0] if known is not None else self._find_search_path(path)
             self._tracker.forget(outer)
         self._tracker.note((SEARCH_PATH, path), self._search_paths[path])
         return self._search_paths[path]
+
+    def _find_search_path(self, path: str) -> SearchPath:
+        facts = self.load(path) if path in self._held or self._may_set_path(path) else None
+        return search_path_of(facts) if facts is not None else SearchPath()
 
     def _may_set_path(self, path: str) -> bool:
         try:
