@@ -16,7 +16,7 @@ from torchrepro_lint.cache import storage
 from torchrepro_lint.cache.states import State, States
 from torchrepro_lint.cache.validity import SEARCHES, Listing, Validity, plain
 from torchrepro_lint.project.folders import Folders
-from torchrepro_lint.project.kinds import CODE, IMPORTS, OF_A_FILE, OUTLINE, SEARCH_PATH, TEXT
+from torchrepro_lint.project.kinds import CODE, IMPORTS, OF_A_FILE, OUTLINE, SAYS, SEARCH_PATH, TEXT
 from torchrepro_lint.project.text import TOO_LARGE
 from torchrepro_lint.records import NamedTuple
 from torchrepro_lint.tracking import Question, Tracker, numbers
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from torchrepro_lint.project.project import Project
 
 FORMAT = 1
-_RECALLED = (OUTLINE, SEARCH_PATH, IMPORTS)  # what is asked of many files that are read for nothing else
+_RECALLED = (OUTLINE, SEARCH_PATH, IMPORTS, SAYS)  # what is asked of many files that are read for nothing else
 _IDLE = 3  # times as many questions as are of use: then the others are left out
 
 

@@ -9,14 +9,15 @@ import os
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from torchrepro_lint.index import ModuleFacts
-from torchrepro_lint.project.kinds import CODE, MATCHES, OUTLINE, SEARCH_PATH, TEXT
+from torchrepro_lint.project.kinds import CODE, MATCHES, OUTLINE, SAYS, SEARCH_PATH, TEXT
 from torchrepro_lint.project.outlines import Outline, outline_from, outline_of
 from torchrepro_lint.project.search_path import SearchPath, may_set_path, search_path_from, search_path_of
 from torchrepro_lint.tracking import Tracker, Untracked
 
+V = TypeVar("V")
 # More trees than these are made compact, which takes longer, in a project of more code than this.
 PLAIN_LINES = 20_000  # about 28 MB of syntax trees
 PLAIN_BYTES = 3_500_000  # about 85,000 lines, so 120 MB of trees
@@ -57,6 +58,7 @@ class Files:
         self._lines = 0
         self._outlines: dict[str, Outline | None] = {}
         self._search_paths: dict[str, SearchPath] = {}
+        self._said: dict[str, dict[tuple[str, ...], Any]] = {}
 
     @property
     def are_many(self) -> bool:
@@ -79,6 +81,35 @@ class Files:
         self._used[path] = None
         self._tracker.knows((CODE, path))
         return self._held[path]
+
+    def says(self, path: str, question: Callable[..., V], *about: str) -> V | None:
+        """What a file's code says in answer to a question of `contents`; None for one that cannot be read. Whoever asks
+        rests on the answer, not on the code."""
+        found = self._said_by(path, question, about)
+        self._tracker.note((SAYS, path, question.__name__, *about), found)
+        return found
+
+    def load_if(self, path: str, may: Callable[..., bool], *about: str) -> ModuleFacts | None:
+        """The facts of a file of which the code says that it may matter; else None, on which alone the asker rests."""
+        if self._said_by(path, may, about):
+            return self.load(path)
+        self.says(path, may, *about)
+        return None
+
+    def _said_by(self, path: str, question: Callable[..., V], about: tuple[str, ...]) -> V | None:
+        said = self._said.setdefault(path, {})
+        key = (question.__name__, *about)
+        if key not in said:
+            known = self._tracker.recalled((SAYS, path, *key), _as_said)
+            said[key] = known[0] if known is not None else self._find_said(path, question, about)
+        found: V | None = said[key]
+        return found
+
+    def _find_said(self, path: str, question: Callable[..., V], about: tuple[str, ...]) -> V | None:
+        outer = self._tracker.begin()
+        facts = self.load(path)
+        self._tracker.forget(outer)
+        return question(facts, *about) if facts is not None else None
 
     def _track(self, path: str, facts: ModuleFacts | None) -> None:
         """Note the file's code, and its whole text when that is read."""
@@ -155,6 +186,11 @@ class Files:
         self._used.pop(path, None)
         self._outlines.pop(path, None)
         self._search_paths.pop(path, None)
+        self._said.pop(path, None)
+
+
+def _as_said(row: Any) -> Any:
+    return tuple(map(_as_said, row)) if isinstance(row, list) else row
 
 
 def _lines(facts: ModuleFacts | None) -> int:

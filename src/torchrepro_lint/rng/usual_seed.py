@@ -14,8 +14,8 @@ from typing import NamedTuple
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.project.declarations import declared_options
-from torchrepro_lint.project.entries import is_test
 from torchrepro_lint.rng.seed_options import SEED_NAME, is_seed
 from torchrepro_lint.tracking import Memo
 
