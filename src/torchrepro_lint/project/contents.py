@@ -60,6 +60,15 @@ def reads_attribute(facts: ModuleFacts, name: str) -> bool:
 
 
 @asked_of_a_file
+def may_read(facts: ModuleFacts, name: str) -> bool:
+    """Whether a variable of this name of another file may be read."""
+    reads = facts.reads(facts.tree)
+    spelled = (name, *facts.aliases.get(name, ()))
+    nodes = (node for each in spelled for node in (*reads.of_name(each), *reads.of_attribute(each)))
+    return any(_may_be_others(node, facts.scope_of(node)) for node in nodes)
+
+
+@asked_of_a_file
 def called_in(facts: ModuleFacts, name: str) -> tuple[str, ...]:
     """The names that functions called `name` call, in a file that is no test."""
     if is_test(facts):
