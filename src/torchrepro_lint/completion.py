@@ -16,7 +16,7 @@ from torchrepro_lint.checks import Draft, Place
 from torchrepro_lint.checks.listed import listed
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.model import Certainty, Edit, Finding, Fix, Level, Location, Position, Range, Related, Safety
-from torchrepro_lint.project.entries import is_test
+from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.source import SourceFile
 from torchrepro_lint.suppression import Unused, removal
 

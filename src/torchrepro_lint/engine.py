@@ -21,7 +21,7 @@ from torchrepro_lint import selection
 from torchrepro_lint.discover import discover, named_from, project_root, python_files
 from torchrepro_lint.elements import Level, Safety
 from torchrepro_lint.project.folders import Folders
-from torchrepro_lint.project.kinds import COUNTED
+from torchrepro_lint.project.kinds import COUNTED, UNTOLD
 from torchrepro_lint.project.text import MAX_BYTES
 from torchrepro_lint.reading import CONFIGURATIONS, PLOTS, Reach, read_regular
 from torchrepro_lint.records import NamedTuple
@@ -230,6 +230,10 @@ class Run:
             project=lambda: self.program.project,
         )
 
+    def _close_cache(self) -> None:
+        self.cache = None
+        self.tracker.forget_earlier_run()
+
     def content(self, path: str) -> bytes | None:
         """The bytes of a file, None where they are not read."""
         if Path(path) not in self._asked and not self.folders.reach.includes(path):
@@ -255,7 +259,7 @@ class Run:
             self.overlay.pop(path, None)
         else:
             self.overlay[path] = text
-        self.cache = None  # which knows files as they are on the disk
+        self._close_cache()  # which knows files as they are on the disk
         self.checker.change(path, text)
 
     def check_file(self, path: Path) -> list[Finding]:
@@ -291,7 +295,7 @@ class Run:
                     if kept is not None:
                         found[path] = kept
         except TimeLimitError:  # a cache that nobody of us wrote
-            self.cache = None
+            self._close_cache()
         return found
 
     def _kept(self, path: Path, cache: Cache) -> list[Finding] | None:
@@ -381,10 +385,12 @@ class Run:
     def counted(self) -> dict[str, int]:
         """How often a bound kept a question from being answered, by what was given up, and how often a name alone
         decided something, by what."""
-        if not self.tracker.is_on:
-            return self.program.counted()
-        asked = self.tracker.questions(self.tracker.current)
-        return dict(sorted(Counter(COUNTED[q[0]].format(q[1]) for q in asked if q[0] in COUNTED).items()))
+        if self.tracker.is_on:
+            asked = self.tracker.questions(self.tracker.current)
+            found = dict(sorted(Counter(COUNTED[q[0]].format(q[1]) for q in asked if q[0] in COUNTED).items()))
+        else:
+            found = self.program.counted()
+        return {what: number for what, number in found.items() if what != UNTOLD}
 
     def narrowed(self, findings: Sequence[Finding]) -> tuple[Sequence[Finding], dict[str, tuple[Finding, ...]]]:
         """Of sorted findings those to report, and the others by the reason why they are not."""

@@ -29,6 +29,7 @@ class Tracker:
         self._asked: dict[Question, int] = {}  # which bit each has: the bit itself may take kilobytes
         self._numbered: dict[Question, int] = {}  # those that have a bit before they are asked
         self._sets: dict[int, int] = {}  # so that equal sets are kept once
+        self.recall: Callable[[Question], list[Any] | None] = _nothing  # what an earlier run was answered, in a list
 
     def note(self, question: Question, answer: Any) -> None:
         """Take down that the work at hand has asked this, which has one answer as long as no file changes."""
@@ -37,6 +38,18 @@ class Tracker:
             self.answers[question] = answer  # first, since a time limit may end the work at any point
             number = self._asked[question] = self._number(question)
         self.current |= 1 << number
+
+    def recalled(self, question: Question, form: Callable[[Any], V]) -> list[V] | None:
+        """The answer of an earlier run, if it is known to be the same now; in a list."""
+        found = self.recall(question)
+        try:
+            return None if found is None else [form(found[0])]
+        except (TypeError, ValueError):  # nobody of us wrote it
+            return None
+
+    def forget_earlier_run(self) -> None:
+        """Files are no more what they were on the disk."""
+        self.recall = _nothing
 
     def learn(self, question: Question, answer: Any) -> int:
         """Take down what was asked elsewhere, on which the work at hand does not rest; the number of its bit."""
@@ -96,6 +109,10 @@ class Tracker:
     def questions(self, rests: int) -> list[Question]:
         """The questions in a set."""
         return [self.order[number] for number in numbers(rests)]
+
+
+def _nothing(_: Question) -> None:
+    return None
 
 
 def numbers(rests: int) -> Iterator[int]:

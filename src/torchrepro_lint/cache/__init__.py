@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,8 @@ from torchrepro_lint.cache import storage
 from torchrepro_lint.cache.states import State, States
 from torchrepro_lint.cache.validity import SEARCHES, Listing, Validity, plain
 from torchrepro_lint.project.folders import Folders
-from torchrepro_lint.project.kinds import CODE, OF_A_FILE, TEXT
+from torchrepro_lint.project.kinds import CODE, IMPORTS, OF_A_FILE, OUTLINE, SAYS, SEARCH_PATH, TEXT
+from torchrepro_lint.project.text import TOO_LARGE
 from torchrepro_lint.records import NamedTuple
 from torchrepro_lint.tracking import Question, Tracker, numbers
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from torchrepro_lint.project.project import Project
 
 FORMAT = 1
+_RECALLED = (OUTLINE, SEARCH_PATH, IMPORTS, SAYS)  # what is asked of many files that are read for nothing else
 _IDLE = 3  # times as many questions as are of use: then the others are left out
 
 
@@ -62,6 +65,7 @@ class Cache:
         self._listing = Listing(map(str, listing()), self._kept.listing, self._states)
         self._validity = Validity(self._kept.questions, self._kept.answers, self._listing, folders, project)
         tracker.expect(self._kept.questions)
+        tracker.recall = self.recall
         for path in self._listing.now:  # before anything is read: what changes from now on shows
             self._states.of(path)
 
@@ -81,6 +85,30 @@ class Cache:
                 pass
         self.misses += 1
         return None
+
+    def recall(self, question: Question) -> list[Any] | None:
+        """The answer that a question had, in a list, where that is known to be the same now without working it out:
+        of a file that has not changed, and of a search, which is asked again of the files that have."""
+        number = self._numbers.get(question)
+        if number is None:
+            return None
+        answer = self._kept.answers[number]
+        if question[0] == TOO_LARGE:
+            return [self._listing.is_too_large]
+        if question[0] in SEARCHES:
+            return [self._validity.renewed(question, answer)] if self._is_searched else None
+        is_same = question[0] in _RECALLED and not self._states.changed(question[1:2])
+        return [answer] if is_same and (question[0] != IMPORTS or self._is_searched) else None
+
+    @cached_property
+    def _is_searched(self) -> bool:
+        """Whether the project's text was and is small enough to be searched."""
+        before = self._numbers.get((TOO_LARGE,))
+        return before is not None and self._kept.answers[before] is False and not self._listing.is_too_large
+
+    @cached_property
+    def _numbers(self) -> dict[Question, int]:
+        return {question: number for number, question in enumerate(self._kept.questions)}
 
     def keep(self, key: str, rests: int, answer: Any) -> None:
         """Keep an answer, which JSON can hold."""

@@ -16,7 +16,18 @@ from torchrepro_lint.cache.states import States
 from torchrepro_lint.project import disk, text
 from torchrepro_lint.project.folders import CHILD, FILLED, PACKAGE, Folders
 from torchrepro_lint.project.importers import modules_in
-from torchrepro_lint.project.kinds import CODE, COUNTED, IMPORTS, LISTED, MATCHES, NATIVE, OUTLINE, SEARCH_PATH, TEXT
+from torchrepro_lint.project.kinds import (
+    CODE,
+    COUNTED,
+    IMPORTS,
+    LISTED,
+    MATCHES,
+    NATIVE,
+    OUTLINE,
+    SAYS,
+    SEARCH_PATH,
+    TEXT,
+)
 from torchrepro_lint.reading import digest
 from torchrepro_lint.tracking import Question, numbers
 
@@ -96,6 +107,8 @@ class Validity:
             return bool(self._listing.states.of(about[0]).digest == answer)
         if kind in (CODE, OUTLINE, SEARCH_PATH):
             return not self._listing.states.changed(about[:1]) or self._of_file(kind, about[0]) == answer
+        if kind == SAYS:
+            return not self._listing.states.changed(about[:1]) or plain(self._said(*about)) == answer
         if kind == MATCHES:
             return not self._listing.states.changed(about[:1]) or self._matches(*about) is answer
         if kind in (IMPORTS, text.HAS):
@@ -136,6 +149,16 @@ class Validity:
                 files.search_path(path)
         tracker.forget(outer)
         return plain(tracker.answers.get((kind, path)))
+
+    def _said(self, path: str, question: str, *about: str) -> Any:
+        """What a file's code says now."""
+        from torchrepro_lint.project.contents import QUESTIONS  # a run in which nothing has changed asks nothing
+
+        project = self._project()
+        outer = project.tracker.begin()
+        found = project.files.says(path, QUESTIONS[question], *about)
+        project.tracker.forget(outer)
+        return found
 
     def _matches(self, path: str, pattern: str) -> bool | None:
         """What a search of a file's text finds now; None where there is none."""

@@ -27,7 +27,8 @@ from torchrepro_lint.loading.same_order import (
     number_beside,
 )
 from torchrepro_lint.model import Edit
-from torchrepro_lint.project.entries import is_test, is_tried_out
+from torchrepro_lint.project.contents import is_test
+from torchrepro_lint.project.entries import is_tried_out
 from torchrepro_lint.project.versions import allowed_in
 from torchrepro_lint.rng.own_seed import generator_seed
 from torchrepro_lint.rng.seed_options import SEED_NAME

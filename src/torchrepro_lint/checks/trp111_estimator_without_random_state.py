@@ -10,7 +10,7 @@ from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.model import Edit
-from torchrepro_lint.project.entries import is_test
+from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.rng.estimators import SEED, seed_argument, unseeded
 from torchrepro_lint.rng.own_seed import seed_text
 from torchrepro_lint.seeding.numpy_seed import is_reported, may_be_seeded

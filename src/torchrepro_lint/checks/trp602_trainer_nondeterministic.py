@@ -11,7 +11,7 @@ from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.project.entries import is_test
+from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.rng.predicates import is_unrequested
 from torchrepro_lint.seeding.frameworks import asks_for_determinism, program_files, seeds_torch
 

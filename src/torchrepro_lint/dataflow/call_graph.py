@@ -8,14 +8,16 @@ files mention (`forward`, `get`) have callers that nobody can list.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from torchrepro_lint.dataflow.abstract_values import Display, Reference, Result
 from torchrepro_lint.dataflow.evaluate import Values
 from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.index import ITEM, ModuleFacts, Scope
+from torchrepro_lint.project.contents import calls_any, may_call
 from torchrepro_lint.project.importers import importers
 from torchrepro_lint.project.project import Project
 from torchrepro_lint.tracking import Memo
@@ -24,6 +26,7 @@ MAX_FILES = 12
 MAX_IMPORTERS = 60
 _RUN_BY_KEYWORD = {"Process": "target", "Thread": "target", "Timer": "function"}
 _RUN_BY_PLACE = ("spawn", "start_processes", "submit", "apply_async")
+_RUNNERS = (*_RUN_BY_KEYWORD, *_RUN_BY_PLACE)
 _Called: TypeAlias = "dict[Scope, dict[int, None]]"  # the calls of each function, by their places among all
 _NUMBERED = ("spawn", "start_processes")  # the function gets the number of its process first
 
@@ -72,7 +75,7 @@ class Callers:
         return calls + self._handed.get(function, lambda: list(self._handed_to(function)))
 
     # -- files --------------------------------------------------------------------------------------------------
-    def _files(self, function: Scope, name: str) -> list[ModuleFacts] | None:
+    def _paths(self, function: Scope, name: str) -> list[Path] | None:
         own = function.facts.source.path
         paths = self._project.text.mentioning(name)
         if paths is not None and len(paths) > MAX_FILES and function.self_name is None and name != "main":
@@ -81,8 +84,17 @@ class Callers:
             paths = [p for p in near if p in users or p == own] or None
         if paths is None or len(paths) > MAX_FILES:
             return None
-        loaded = [function.facts if p == own else self._project.load(str(p)) for p in paths or [own]]
-        return [facts for facts in loaded if facts is not None]
+        return paths or [own]
+
+    def _loaded(
+        self, paths: Iterable[Path], function: Scope, may: Callable[..., bool], *about: str
+    ) -> Iterator[ModuleFacts]:
+        """The function's own file, and those that may matter."""
+        own = function.facts
+        for path in paths:
+            facts = own if path == own.source.path else self._project.load_if(str(path), may, *about)
+            if facts is not None:
+                yield facts
 
     # -- calls --------------------------------------------------------------------------------------------------
     def _find(self, function: Scope) -> list[CallSite] | None:
@@ -90,12 +102,13 @@ class Callers:
         owner = function.parent
         if name == "__init__" and owner is not None:
             name = owner.name.rpartition(".")[2]
-        files = self._files(function, name)
-        if files is None:
+        paths = self._paths(function, name)
+        if paths is None:
             return None
+        kind = owner.kind if owner is not None else ""
         return [
             site
-            for facts in files
+            for facts in self._loaded(paths, function, may_call, name, kind)
             for spelled in (name, *sorted(facts.aliases.get(name, ())), ITEM)
             for site in self._spelled(facts, spelled, function)
         ]
@@ -158,7 +171,7 @@ class Callers:
         name = function.name.rpartition(".")[2]
         if function.kind != "function" or function.self_name is not None:
             return
-        for facts in self._files(function, name) or ():
+        for facts in self._loaded(self._paths(function, name) or (), function, calls_any, *_RUNNERS):
             for started in self._starts.get(facts, partial(self._find_starts, facts)).get(function, ()):
                 made = self._amounts_to(started)
                 if made is not None:
@@ -167,7 +180,7 @@ class Callers:
     def _find_starts(self, facts: ModuleFacts) -> dict[Scope, list[_Start]]:
         """The calls in a file that have a function run, by that function."""
         found: dict[Scope, list[_Start]] = {}
-        for runner in (*_RUN_BY_KEYWORD, *_RUN_BY_PLACE):
+        for runner in _RUNNERS:
             for call, scope in facts.calls.get(runner, ()):
                 named = {k.arg: k.value for k in call.keywords if k.arg}
                 target = named.get(_RUN_BY_KEYWORD.get(runner, "fn"))

@@ -19,7 +19,7 @@ from torchrepro_lint.dataflow.hydra import composed
 from torchrepro_lint.dataflow.paths import Paths
 from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, Scope
-from torchrepro_lint.project.entries import is_test
+from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.project.project import Project
 
 SUFFIXES = (".yaml", ".yml")

@@ -16,6 +16,7 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
+from torchrepro_lint.project.contents import calls_any, may_pass
 
 Times: TypeAlias = "Literal['once', 'unknown', 'often']"
 _ONCE = frozenset({"main", "main_worker", "train", "run", "setup", "setup_training"})
@@ -186,7 +187,7 @@ def _may_be_called_in_a_loop(method: Scope, program: Program) -> bool:
     `clients[i].train(model, optimizer)`."""
     name = _last_name(method)
     paths = program.project.text.mentioning(name) or ()
-    files = (program.load(str(path)) for path in paths[:MAX_FILES])
+    files = (program.project.load_if(str(path), calls_any, name) for path in paths[:MAX_FILES])
     calls = (site for facts in files if facts is not None for site in facts.calls.get(name, ()))
     return any(
         _fits(call, method)
@@ -219,9 +220,10 @@ def _handed_to(function: Scope, program: Program) -> set[str]:
     if function.kind != "function":
         return set()
     found: set[str] = set()
-    paths = program.project.text.mentioning(name) or (function.facts.source.path,)
+    own = function.facts
+    paths = program.project.text.mentioning(name) or (own.source.path,)
     for path in paths[:MAX_FILES]:
-        facts = program.load(str(path))
+        facts = own if path == own.source.path else program.project.load_if(str(path), may_pass, name)
         found |= _handed(facts, name, program).get(function, set()) if facts is not None else set()
     return found
 

@@ -20,6 +20,7 @@ from torchrepro_lint.dataflow.reaching_definitions import reads_of_binding, read
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.project.contents import may_read, reads_attribute
 from torchrepro_lint.project.names import Variable
 
 MAX_FILES = 24
@@ -133,7 +134,7 @@ def most_reads(facts: ModuleFacts, program: Program) -> int:  # noqa: ARG001
 @remembered
 def imported_reads(name: str, owner: Scope, program: Program) -> list[Site] | None:
     """The reads of a module's variable in other files."""
-    files = _files_with(program, name, owner)
+    files = _files_with(program, name, owner, may_read)
     if files is None:
         return None
     return [site for facts in files if facts is not owner.facts for site in _imported(program, name, owner, facts)]
@@ -153,7 +154,7 @@ def _imported(program: Program, name: str, owner: Scope, facts: ModuleFacts) -> 
 def attribute_reads(owner: Scope, name: str, program: Program) -> list[Site] | None:
     """The reads of `self.name` in a class and its relatives, and of `obj.name` where `obj` is known to be
     one."""
-    files = _files_with(program, name, owner)
+    files = _files_with(program, name, owner, reads_attribute)
     if files is None:
         return None
     found = []
@@ -167,9 +168,9 @@ def _related(program: Program, one: Scope, other: Scope) -> bool:
     return one is other or other in program.names.bases(one) or one in program.names.bases(other)
 
 
-def _files_with(program: Program, word: str, owner: Scope) -> list[ModuleFacts] | None:
-    """The files that mention `word`, which is defined in `owner`; where those are many, only the ones that
-    also mention the class that it belongs to, or import the module."""
+def _files_with(program: Program, word: str, owner: Scope, may: Callable[..., bool]) -> list[ModuleFacts] | None:
+    """The files that mention `word`, which is defined in `owner`, and may read it; where those are many, only
+    the ones that also mention the class that it belongs to, or import the module."""
     own = owner.facts
     here = Path(own.source.path)
     paths = program.project.text.mentioning(word)
@@ -178,7 +179,7 @@ def _files_with(program: Program, word: str, owner: Scope) -> list[ModuleFacts] 
         paths = [path for path in paths if path == here or knowing(path)]
     if paths is None or len(paths) > MAX_FILES:
         return None
-    loaded = [own if p == here else program.load(str(p)) for p in paths] or [own]
+    loaded = [own if p == here else program.project.load_if(str(p), may, word) for p in paths] or [own]
     return [facts for facts in loaded if facts is not None]
 
 

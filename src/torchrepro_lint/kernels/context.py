@@ -20,7 +20,7 @@ from torchrepro_lint.kernels.layers import CALLED_UNSEEN, Layers
 from torchrepro_lint.kernels.module_calls import module_calls
 from torchrepro_lint.kernels.signatures import listed
 from torchrepro_lint.project import roles
-from torchrepro_lint.project.entries import is_test
+from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.project.roles import Role
 from torchrepro_lint.rng import predicates
 

@@ -19,7 +19,8 @@ from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.kernels.determinism import turned_on
 from torchrepro_lint.kernels.flags import Setting
-from torchrepro_lint.project.entries import files_of_programs, is_test
+from torchrepro_lint.project.contents import is_test
+from torchrepro_lint.project.entries import files_of_programs
 from torchrepro_lint.project.unknown import UNKNOWN
 
 Flag = Literal["strict", "lenient"]

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
+from torchrepro_lint.project.contents import active, start_of
 from torchrepro_lint.project.disk import exists
 from torchrepro_lint.project.project import Project
 
 # What starts the work of a program, by its name.
 _STARTS = re.compile(r"_*(?:main|run|train|fit|test|eval|evaluate|validate|launch|experiment|save)(?:_|$)")
-_TESTING = ("unittest", "pytest")
-_HARMLESS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Pass)
 
 
 class Entry(NamedTuple):
@@ -29,26 +28,37 @@ class Entry(NamedTuple):
 
 def entries(facts: ModuleFacts, project: Project) -> list[Entry]:
     """The programs that a file starts; tests are not programs."""
-    if is_test(facts):
+    start, own = start_of(facts), facts.source.path
+    if start == "test":
         return []
     if facts.guard is not None:
         return [Entry(facts, facts.guard, is_guarded=True)]
-    commands = project.console_scripts.get(str(facts.source.path), ())
+    commands = project.console_scripts.get(str(own), ())
     if commands:
         functions = [s for s in facts.scope.children.values() if s.kind == "function" and s.name in commands]
         return [Entry(facts, f.node, False, f) for f in functions]  # type: ignore[arg-type]
-    active = next((n for n in facts.tree.body if not isinstance(n, _HARMLESS)), None)
-    if active is None or (facts.source.kind != "notebook" and not _is_script(facts, project)):
-        return []
-    return [Entry(facts, active, is_guarded=False)]
+    return [Entry(facts, next(active(facts)), is_guarded=False)] if _starts(start, own, project) else []
+
+
+def _starts(start: str | None, path: Path, project: Project) -> bool:
+    """Whether a file that starts so is a program without a guard or a command."""
+    return start == "notebook" or (start == "script" and not _is_imported(path, project))
 
 
 def files_of_programs(facts: ModuleFacts, project: Project) -> set[Path]:
     """The files of the programs that run the code of a file: all that they import. Empty where none in sight does."""
     own = facts.source.path
-    loaded = {path: project.load(str(path)) for path in (own, *project.users([own]))}
-    starts = [path for path, f in loaded.items() if f is not None and entries(f, project)]
+    starts = [path for path in (own, *project.users([own])) if _is_program(path, project)]
     return {path for start in starts for path in project.reachable(start)}
+
+
+def _is_program(path: Path, project: Project) -> bool:
+    """Whether a file starts a program."""
+    if project.console_scripts.get(str(path)):
+        facts = project.load(str(path))
+        return facts is not None and bool(entries(facts, project))
+    start = project.files.says(str(path), start_of)
+    return start == "guard" or _starts(start, path, project)
 
 
 def is_tried_out(facts: ModuleFacts, project: Project) -> bool:
@@ -58,46 +68,11 @@ def is_tried_out(facts: ModuleFacts, project: Project) -> bool:
     return not any(_STARTS.match(last_name(n.func)) for n in ast.walk(facts.guard) if isinstance(n, ast.Call))
 
 
-def is_test(facts: ModuleFacts) -> bool:
-    """Files of unit tests, by what they import, where they lie, and the names that test runners look for."""
-    stem = facts.source.path.stem
-    folders = facts.source.rel.split("/")[:-1]
-    if stem in ("conftest", "setup") or "tests" in folders or "test_utils" in folders:
-        return True
-    if not facts.packages.isdisjoint(_TESTING):
-        return True
-    return (stem.startswith("test_") or stem.endswith("_test")) and not _is_evaluation(facts)
-
-
-def _is_evaluation(facts: ModuleFacts) -> bool:
-    """Whether a file that is named as one of tests is a program: it has options, or nothing that a runner finds."""
-    if "ArgumentParser" in facts.calls or "parse_args" in facts.calls:
-        return True
-    return not any(s.name.startswith(("test_", "Test")) for s in facts.scope.children.values())
-
-
-def _is_script(facts: ModuleFacts, project: Project) -> bool:
-    if facts.source.kind == "stub" or not any(map(_runs_something, facts.tree.body)):
-        return False
-    return not _is_imported(facts, project)
-
-
-def _runs_something(node: ast.stmt) -> bool:
-    """Loops, branches and calls do; constants, aliases and docstrings do not."""
-    if isinstance(node, ast.Expr):
-        return isinstance(node.value, ast.Call)
-    if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
-        return any(isinstance(n, ast.Call) for n in ast.walk(node))
-    return isinstance(node, ast.For | ast.While | ast.With | ast.If | ast.Try)
-
-
-def _is_imported(facts: ModuleFacts, project: Project) -> bool:
+def _is_imported(own: Path, project: Project) -> bool:
     """Whether another file of the project imports this one: then it is a library module."""
-    stem = facts.source.path.stem
-    if stem in ("__init__", "__main__"):
-        return stem == "__init__"
-    if project.disk(exists, str(facts.source.path.parent / "__init__.py")) or any(b.level for b in facts.imports):
-        return True  # part of a package: a script there has a guard, and without one it cannot import relatively
-    own = facts.source.path
-    others = (path for path in project.text.mentioning(stem) or () if path != own)
+    if own.stem in ("__init__", "__main__"):
+        return own.stem == "__init__"
+    if project.disk(exists, str(own.parent / "__init__.py")):
+        return True  # part of a package: a script there has a guard
+    others = (path for path in project.text.mentioning(own.stem) or () if path != own)
     return any(str(own) in project.imported(path) for path in others)

@@ -9,14 +9,15 @@ import os
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from torchrepro_lint.index import ModuleFacts
-from torchrepro_lint.project.kinds import CODE, MATCHES, OUTLINE, SEARCH_PATH, TEXT
-from torchrepro_lint.project.outlines import Outline, outline_of
-from torchrepro_lint.project.search_path import SearchPath, may_set_path, search_path_of
+from torchrepro_lint.project.kinds import CODE, MATCHES, OUTLINE, SAYS, SEARCH_PATH, TEXT
+from torchrepro_lint.project.outlines import Outline, outline_from, outline_of
+from torchrepro_lint.project.search_path import SearchPath, may_set_path, search_path_from, search_path_of
 from torchrepro_lint.tracking import Tracker, Untracked
 
+V = TypeVar("V")
 # More trees than these are made compact, which takes longer, in a project of more code than this.
 PLAIN_LINES = 20_000  # about 28 MB of syntax trees
 PLAIN_BYTES = 3_500_000  # about 85,000 lines, so 120 MB of trees
@@ -57,6 +58,7 @@ class Files:
         self._lines = 0
         self._outlines: dict[str, Outline | None] = {}
         self._search_paths: dict[str, SearchPath] = {}
+        self._said: dict[str, dict[tuple[str, ...], Any]] = {}
 
     @property
     def are_many(self) -> bool:
@@ -80,6 +82,35 @@ class Files:
         self._tracker.knows((CODE, path))
         return self._held[path]
 
+    def says(self, path: str, question: Callable[..., V], *about: str) -> V | None:
+        """What a file's code says in answer to a question of `contents`; None for one that cannot be read. Whoever asks
+        rests on the answer, not on the code."""
+        found = self._said_by(path, question, about)
+        self._tracker.note((SAYS, path, question.__name__, *about), found)
+        return found
+
+    def load_if(self, path: str, may: Callable[..., bool], *about: str) -> ModuleFacts | None:
+        """The facts of a file of which the code says that it may matter; else None, on which alone the asker rests."""
+        if self._said_by(path, may, about):
+            return self.load(path)
+        self.says(path, may, *about)
+        return None
+
+    def _said_by(self, path: str, question: Callable[..., V], about: tuple[str, ...]) -> V | None:
+        said = self._said.setdefault(path, {})
+        key = (question.__name__, *about)
+        if key not in said:
+            known = self._tracker.recalled((SAYS, path, *key), _as_said)
+            said[key] = known[0] if known is not None else self._find_said(path, question, about)
+        found: V | None = said[key]
+        return found
+
+    def _find_said(self, path: str, question: Callable[..., V], about: tuple[str, ...]) -> V | None:
+        outer = self._tracker.begin()
+        facts = self.load(path)
+        self._tracker.forget(outer)
+        return question(facts, *about) if facts is not None else None
+
     def _track(self, path: str, facts: ModuleFacts | None) -> None:
         """Note the file's code, and its whole text when that is read."""
         outer = self._tracker.begin()
@@ -95,26 +126,35 @@ class Files:
         """What importing a file runs, in short; None for one that cannot be read."""
         if path not in self._outlines:
             outer = self._tracker.begin()
-            is_new = path not in self._held
-            facts = self.load(path)
-            self._outlines[path] = outline_of(facts) if facts is not None else None
-            if is_new and self._lines > self._bounds.held:
-                self._search_paths[path] = search_path_of(facts) if facts is not None else SearchPath()
-                self._used.pop(path)
-                self._free(path)
+            known = self._tracker.recalled((OUTLINE, path), outline_from)
+            self._outlines[path] = known[0] if known is not None else self._find_outline(path)
             self._tracker.forget(outer)
         self._tracker.note((OUTLINE, path), self._outlines[path])
         return self._outlines[path]
+
+    def _find_outline(self, path: str) -> Outline | None:
+        is_new = path not in self._held
+        facts = self.load(path)
+        found = outline_of(facts) if facts is not None else None
+        if is_new and self._lines > self._bounds.held:
+            self._search_paths[path] = search_path_of(facts) if facts is not None else SearchPath()
+            self._used.pop(path)
+            self._free(path)
+        return found
 
     def search_path(self, path: str) -> SearchPath:
         """What a file adds to `sys.path`."""
         if path not in self._search_paths:
             outer = self._tracker.begin()
-            facts = self.load(path) if path in self._held or self._may_set_path(path) else None
-            self._search_paths[path] = search_path_of(facts) if facts is not None else SearchPath()
+            known = self._tracker.recalled((SEARCH_PATH, path), search_path_from)
+            self._search_paths[path] = known[0] if known is not None else self._find_search_path(path)
             self._tracker.forget(outer)
         self._tracker.note((SEARCH_PATH, path), self._search_paths[path])
         return self._search_paths[path]
+
+    def _find_search_path(self, path: str) -> SearchPath:
+        facts = self.load(path) if path in self._held or self._may_set_path(path) else None
+        return search_path_of(facts) if facts is not None else SearchPath()
 
     def _may_set_path(self, path: str) -> bool:
         try:
@@ -146,6 +186,11 @@ class Files:
         self._used.pop(path, None)
         self._outlines.pop(path, None)
         self._search_paths.pop(path, None)
+        self._said.pop(path, None)
+
+
+def _as_said(row: Any) -> Any:
+    return tuple(map(_as_said, row)) if isinstance(row, list) else row
 
 
 def _lines(facts: ModuleFacts | None) -> int:

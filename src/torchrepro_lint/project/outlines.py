@@ -6,7 +6,7 @@ Most files of a library only define things. To know that is enough for the seedi
 from __future__ import annotations
 
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import ModuleFacts, Scope
@@ -28,6 +28,14 @@ def outline_of(facts: ModuleFacts) -> Outline:
     text = facts.source.text.lower()
     active = any(word in text for word in _CONFIGURES) or _runs_something(facts)
     return Outline(imports, active)
+
+
+def outline_from(row: Any) -> Outline | None:
+    """The same as JSON gives it back."""
+    if row is None:
+        return None
+    imports, active = row
+    return Outline(tuple((str(name), int(level)) for name, level in imports), bool(active))
 
 
 def _runs_something(facts: ModuleFacts) -> bool:

@@ -119,6 +119,10 @@ class Project:
         """The facts of a file, code or configuration; None for a folder and a file that cannot be read."""
         return self.files.load(path)
 
+    def load_if(self, path: str, may: Callable[..., bool], *about: str) -> ModuleFacts | None:
+        """The facts of a file, if its code says that it may matter."""
+        return self.files.load_if(path, may, *about)
+
     def _is_own(self, module: str, path: str) -> bool:
         """Whether a file would import a module of the project by this name."""
         return self.finder.find(module, 0, path) is not None

@@ -10,7 +10,7 @@ import ast
 import os
 import re
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.index.facts import dotted
@@ -66,6 +66,13 @@ def search_path_of(facts: ModuleFacts) -> SearchPath:
         into = last if call.func.attr == "append" else first
         into += [f for f in _folders(call.args[-1], scope, facts) if f not in into]
     return SearchPath(tuple(first), tuple(last), tuple(s for s in setters if s[0] not in ("os.path", "pathlib")))
+
+
+def search_path_from(row: Any) -> SearchPath:
+    """The same as JSON gives it back."""
+    first, last, setters = row
+    named = tuple((str(name), int(level)) for name, level in setters)
+    return SearchPath(tuple(map(str, first)), tuple(map(str, last)), named)
 
 
 def _folders(expr: ast.expr, scope: Scope, facts: ModuleFacts) -> Iterator[str]:

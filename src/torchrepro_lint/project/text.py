@@ -6,12 +6,12 @@ Knows bytes alone. When many words were asked for, it is read once more for all 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
 from torchrepro_lint.reading import digest
-from torchrepro_lint.tracking import Memo, Tracker, Untracked
+from torchrepro_lint.tracking import Memo, Question, Tracker, Untracked
 
 # The kinds under which questions are noted.
 TOO_LARGE, MENTIONING, CONTAINING, DEFINES, MATCH = "too large", "mentioning", "containing", "defines", "match"
@@ -38,12 +38,11 @@ class ProjectText:
         self._read = read
         self._tracker = tracker or Untracked()
         self._changed: dict[Path, bytes] = {}
-        self._mentions: dict[str, list[Path]] = {}
-        self._containing: dict[str, list[Path]] = {}
+        self._found: dict[Question, list[Path]] = {}
+        self._searches = 0
         self._words: dict[bytes, list[Path]] | None = None
         self._defined: dict[bytes, list[Path]] | None = None
         self._derived: dict[bytes, list[Path]] | None = None
-        self._matches: dict[re.Pattern[bytes], list[Path]] = {}
         self.changes = 0  # how often a file was changed: what is kept of the text holds for one number
         # The files that a file imports, as far as `importers` was asked.
         self.imports: Memo[frozenset[str]] = Memo(self._tracker)
@@ -51,9 +50,36 @@ class ProjectText:
 
     @property
     def _contents(self) -> dict[Path, bytes] | None:
-        found = self._read_contents
-        self._tracker.note((TOO_LARGE,), found is None)
+        return None if self._is_too_large else self._read_contents
+
+    @property
+    def _is_too_large(self) -> bool:
+        known = self._tracker.recalled((TOO_LARGE,), bool)
+        found = known[0] if known is not None else self._read_contents is None
+        self._tracker.note((TOO_LARGE,), found)
         return found
+
+    def _ask(self, question: Question, work: Callable[[], list[Path]]) -> list[Path]:
+        """The files that a search finds, in order of path: those that an earlier run found, where they are known."""
+        found = self._found.get(question)
+        _ = self._is_too_large  # on which every search rests
+        if found is None:
+            known = self._tracker.recalled(question, self._in_order)
+            found = self._found[question] = known[0] if known is not None else work()
+        self._tracker.note(question, found)
+        return found
+
+    def _in_order(self, names: Collection[str]) -> list[Path]:
+        numbers = sorted(self._places[name] for name in names if name in self._places)
+        return [self._listed[number] for number in numbers]
+
+    @cached_property
+    def _listed(self) -> Sequence[Path]:
+        return tuple(self._files())
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {str(path): number for number, path in enumerate(self._listed)}
 
     @cached_property
     def _read_contents(self) -> dict[Path, bytes] | None:
@@ -76,9 +102,9 @@ class ProjectText:
 
     def fronts(self, packages: Collection[str]) -> list[Path]:
         """The `__init__.py` of the packages of these names, in order; none where the project is too large."""
-        found = [path for path in self._contents or () if is_front(path, packages)]
-        self._tracker.note((FRONTS, *sorted(packages)), found)
-        return found
+        return self._ask(
+            (FRONTS, *sorted(packages)), lambda: [path for path in self._contents or () if is_front(path, packages)]
+        )
 
     def of(self, path: Path) -> str:
         """The text of one file, empty where it cannot be read or the project is too large."""
@@ -89,9 +115,7 @@ class ProjectText:
     def change(self, path: Path, text: str | None) -> None:
         """Let `text` stand in for the file from now on; None for what is on disk."""
         self.changes += 1
-        self._mentions.clear()
-        self._containing.clear()
-        self._matches.clear()
+        self._found.clear()
         self.imports.clear()
         self.reachable.clear()
         if text is None:
@@ -111,9 +135,12 @@ class ProjectText:
 
     def derived(self, kind: str, path: Path, work: Callable[[str], tuple[str, ...]]) -> tuple[str, ...]:
         """What `work` takes from the text of one file, which is empty where the project is too large."""
-        found = work((self._contents or {}).get(path, b"").decode(errors="replace"))
-        self._tracker.note((kind, str(path)), found)
-        return found
+        question = (kind, str(path))
+        known = None if self._is_too_large else self._tracker.recalled(question, _strings)
+        if known is None:
+            known = [work((self._contents or {}).get(path, b"").decode(errors="replace"))]
+        self._tracker.note(question, known[0])
+        return known[0]
 
     def has(self, path: Path, pattern: re.Pattern[bytes]) -> bool:
         """Whether the text of one file matches."""
@@ -124,57 +151,46 @@ class ProjectText:
     def any_match(self, pattern: re.Pattern[bytes], signs: Sequence[bytes] = ()) -> bool | None:
         """Whether any file's text matches, of which one of `signs` is part, if any are given, in any case; None when
         the project is too large."""
-        contents = self._contents
-        if contents is None:
+        if self._is_too_large:
             return None
-        if pattern not in self._matches:
-            self._matches[pattern] = [path for path, text in contents.items() if matches(pattern, text, signs)]
-        if self._tracker.is_on:
-            words = (sign.decode() for sign in signs)
-            self._tracker.note((MATCH, pattern.pattern.decode(), str(pattern.flags), *words), self._matches[pattern])
-        return bool(self._matches[pattern])
+
+        def find() -> list[Path]:
+            return [path for path, text in (self._contents or {}).items() if matches(pattern, text, signs)]
+
+        words = (sign.decode() for sign in signs)
+        return bool(self._ask((MATCH, pattern.pattern.decode(), str(pattern.flags), *words), find))
 
     def containing(self, part: str) -> list[Path] | None:
         """The files whose text contains `part`, in order of path; None when the project is too large."""
-        if self._contents is None:
+        if self._is_too_large:
             return None
-        if part not in self._containing:
-            self._containing[part] = self._search(part.encode(errors="surrogateescape"))
-        self._tracker.note((CONTAINING, part), self._containing[part])
-        return self._containing[part]
+        return self._ask((CONTAINING, part), lambda: self._search(part.encode(errors="surrogateescape")))
 
     def mentioning(self, word: str) -> list[Path] | None:
         """The files in whose text the identifier `word` stands by itself, not within a longer one, in order of path;
         None when the project is too large."""
-        if self._contents is None or not word.isidentifier():  # a script may be called `train-resnet`
+        if self._is_too_large or not word.isidentifier():  # a script may be called `train-resnet`
             return self.containing(word)
-        if word not in self._mentions:
-            self._mentions[word] = self._find(word.encode(errors="surrogateescape"))
-        self._tracker.note((MENTIONING, word), self._mentions[word])
-        return self._mentions[word]
+        return self._ask((MENTIONING, word), lambda: self._find(word.encode(errors="surrogateescape")))
 
     def defines_function(self, name: str) -> bool:
         """Whether any file has a function or class of this name; True when the project is too large to tell."""
-        found = self._definitions_of(name)
-        self._tracker.note((DEFINES, name), found)
-        return self._contents is None or bool(found)
+        return self._is_too_large or bool(self._ask((DEFINES, name), lambda: self._definitions_of(name)))
 
     def defining(self, name: str) -> list[Path]:
         """The files that have a function or class of this name, in order of path; none when the project is too large to
         tell."""
-        found = self._definitions_of(name)
-        self._tracker.note((DEFINING, name), found)
-        return found
+        return self._ask((DEFINING, name), lambda: self._definitions_of(name))
 
     def derives(self, name: str) -> bool:
         """Whether any file has a class that is derived from one of this name; True when the project is too large to
         tell."""
-        contents = self._contents
+        return self._is_too_large or bool(self._ask((DERIVING, name), lambda: self._derived_from(name)))
+
+    def _derived_from(self, name: str) -> list[Path]:
         if self._derived is None:
-            self._derived = _by_word(contents or {}, bases)
-        found = self._derived.get(name.encode(errors="surrogateescape"), [])
-        self._tracker.note((DERIVING, name), found)
-        return contents is None or bool(found)
+            self._derived = _by_word(self._contents or {}, bases)
+        return self._derived.get(name.encode(errors="surrogateescape"), [])
 
     def _definitions_of(self, name: str) -> list[Path]:
         if self._defined is None:
@@ -185,7 +201,8 @@ class ProjectText:
         return [path for path, content in (self._contents or {}).items() if needle in content]
 
     def _find(self, word: bytes) -> list[Path]:
-        if self._words is None and len(self._mentions) < MAX_SEARCHES:
+        self._searches += 1
+        if self._words is None and self._searches <= MAX_SEARCHES:
             by_itself = re.compile(rb"%b(?<![\w\x80-\xff]%b)(?![\w\x80-\xff])" % (word, word))  # a plain start is quick
             return [path for path in self._search(word) if by_itself.search((self._contents or {})[path])]
         if self._words is None:
@@ -230,6 +247,10 @@ def bases(content: bytes) -> set[bytes]:
 def words(content: bytes) -> set[bytes]:
     """The identifiers in a text."""
     return set(content.translate(_ONLY_WORDS).split())
+
+
+def _strings(row: Iterable[object]) -> tuple[str, ...]:
+    return tuple(map(str, row))
 
 
 def _by_word(contents: Mapping[Path, bytes], of: Callable[[bytes], set[bytes]]) -> dict[bytes, list[Path]]:

@@ -14,10 +14,9 @@ from typing import NamedTuple
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.project.contents import asked_of_a_file, is_test
 from torchrepro_lint.project.declarations import declared_options
-from torchrepro_lint.project.entries import is_test
 from torchrepro_lint.rng.seed_options import SEED_NAME, is_seed
-from torchrepro_lint.tracking import Memo
 
 MAX_FILES = 40  # of a project that speak of seeds, which are read to find the usual one
 _SIGNS = ("seed", "Seed", "SEED", "random_state", "RandomState", "default_rng", "Random(")
@@ -84,17 +83,18 @@ def _speaking(program: Program) -> _Speaking:
 class _Spoken(NamedTuple):
     """What a file says of seeds: the numbers that its code calls seeds, or seeds with, in the order of the lines."""
 
-    numbers: tuple[int, ...]
-    is_test: bool
+    numbers: tuple[int, ...] = ()
+    is_test: bool = True
 
 
 def _spoken(path: Path, program: Program) -> _Spoken:
-    def read() -> _Spoken:
-        facts = program.load(str(path))
-        return _Spoken((), is_test=True) if facts is None else _Spoken(tuple(_numbers_of(facts)), is_test(facts))
+    return _Spoken(*program.project.files.says(str(path), seeds_spoken_of) or ())
 
-    known: Memo[_Spoken] = program.store.text_table(_spoken)
-    return known.get(path, read)
+
+@asked_of_a_file
+def seeds_spoken_of(facts: ModuleFacts) -> tuple[tuple[int, ...], bool]:
+    """The numbers that a file calls seeds, and whether it is a test."""
+    return tuple(_numbers_of(facts)), is_test(facts)
 
 
 def _numbers_of(facts: ModuleFacts) -> Iterator[int]:

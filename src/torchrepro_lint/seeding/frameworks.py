@@ -13,7 +13,7 @@ from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import ModuleFacts
-from torchrepro_lint.project.entries import is_test
+from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.project.unknown import UNKNOWN
 from torchrepro_lint.seeding.seedings import seedings
 

@@ -15,7 +15,7 @@ from torchrepro_lint.dataflow.abstract_values import Constant, Display, Result
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
-from torchrepro_lint.project.entries import is_test
+from torchrepro_lint.project.contents import called_in, is_test
 from torchrepro_lint.seeding.seeding import TRAINS, Seeding, Step
 from torchrepro_lint.seeding.transfer import seeds
 
@@ -203,11 +203,5 @@ def _trains_by_name(names: Iterable[str], program: Program) -> bool:
 @remembered
 def _called_in(name: str, program: Program) -> set[str]:
     """The names that functions of the project called `name` call."""
-    files = (program.load(str(path)) for path in program.project.text.defining(name))
-    return {
-        called
-        for facts in files
-        if facts is not None and not is_test(facts)
-        for called, sites in facts.calls.items()
-        if any(scope.function.name.rpartition(".")[2] == name for _, scope in sites)
-    }
+    says, paths = program.project.files.says, program.project.text.defining(name)
+    return {called for path in paths for called in says(str(path), called_in, name) or ()}

@@ -1,0 +1,149 @@
+"""What the code of one file says by itself, in short: a search rests on that, where it would else rest on all of the
+code of each file that it looks into. Such an answer is plain data, and is the same for the same text.
+
+Knows no other file: where another one could decide, the answer is that it may be.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Literal, TypeVar
+
+from torchrepro_lint.index import ITEM, ModuleFacts, Scope, last_name
+
+_TESTING = ("unittest", "pytest")
+_HARMLESS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Pass)
+Asked = TypeVar("Asked", bound=Callable[..., Any])
+QUESTIONS: dict[str, Callable[..., Any]] = {}
+"""By their names, under which they are noted."""
+
+
+def asked_of_a_file(question: Asked) -> Asked:
+    """Make a function of a file's facts, and of strings, such a question."""
+    QUESTIONS[question.__name__] = question
+    return question
+
+
+@asked_of_a_file
+def may_call(facts: ModuleFacts, name: str, owner: str) -> bool:
+    """Whether a call may be one of a function `name` of another file, which is a method where its `owner` is a class;
+    or of a class of this name."""
+    calls = facts.calls
+    sites = (site for spelled in (name, *facts.aliases.get(name, ())) for site in calls.get(spelled, ()))
+    return bool(calls.get(ITEM)) or any(
+        _may_be_of_object(call.func, owner) or _may_be_others(call.func, scope) for call, scope in sites
+    )
+
+
+@asked_of_a_file
+def may_pass(facts: ModuleFacts, name: str) -> bool:
+    """Whether a call may be given a function `name` of another file."""
+    return any(
+        last_name(value) == name and _may_be_others(value, scope)
+        for sites in facts.calls.values()
+        for call, scope in sites
+        for value in (*call.args, *(keyword.value for keyword in call.keywords))
+    )
+
+
+@asked_of_a_file
+def calls_any(facts: ModuleFacts, *names: str) -> bool:
+    """Whether anything of these names is called."""
+    return not facts.calls.keys().isdisjoint(names)
+
+
+@asked_of_a_file
+def reads_attribute(facts: ModuleFacts, name: str) -> bool:
+    """Whether an attribute of this name is read."""
+    return bool(facts.reads(facts.tree).of_attribute(name))
+
+
+@asked_of_a_file
+def may_read(facts: ModuleFacts, name: str) -> bool:
+    """Whether a variable of this name of another file may be read."""
+    reads = facts.reads(facts.tree)
+    spelled = (name, *facts.aliases.get(name, ()))
+    nodes = (node for each in spelled for node in (*reads.of_name(each), *reads.of_attribute(each)))
+    return any(_may_be_others(node, facts.scope_of(node)) for node in nodes)
+
+
+@asked_of_a_file
+def called_in(facts: ModuleFacts, name: str) -> tuple[str, ...]:
+    """The names that functions called `name` call, in a file that is no test."""
+    if is_test(facts):
+        return ()
+    return tuple(
+        called
+        for called, sites in facts.calls.items()
+        if any(scope.function.name.rpartition(".")[2] == name for _, scope in sites)
+    )
+
+
+@asked_of_a_file
+def start_of(facts: ModuleFacts) -> Literal["", "test", "guard", "notebook", "script"]:
+    """How a program starts in a file, if it is none that others import."""
+    if is_test(facts):
+        return "test"
+    if facts.guard is not None:
+        return "guard"
+    if facts.source.kind == "notebook":
+        return "notebook" if any(active(facts)) else ""
+    if facts.source.kind == "stub" or not any(map(_runs_something, active(facts))):
+        return ""
+    # Without a guard, a script cannot import relatively.
+    return "script" if facts.source.path.stem == "__main__" or not any(b.level for b in facts.imports) else ""
+
+
+def active(facts: ModuleFacts) -> Iterator[ast.stmt]:
+    """The statements at the top of a file that are no definitions and imports."""
+    return (n for n in facts.tree.body if not isinstance(n, _HARMLESS))
+
+
+def is_test(facts: ModuleFacts) -> bool:
+    """Files of unit tests, by what they import, where they lie, and the names that test runners look for."""
+    stem = facts.source.path.stem
+    folders = facts.source.rel.split("/")[:-1]
+    if stem in ("conftest", "setup") or "tests" in folders or "test_utils" in folders:
+        return True
+    if not facts.packages.isdisjoint(_TESTING):
+        return True
+    return (stem.startswith("test_") or stem.endswith("_test")) and not _is_evaluation(facts)
+
+
+def _is_evaluation(facts: ModuleFacts) -> bool:
+    """Whether a file that is named as one of tests is a program: it has options, or nothing that a runner finds."""
+    if "ArgumentParser" in facts.calls or "parse_args" in facts.calls:
+        return True
+    return not any(s.name.startswith(("test_", "Test")) for s in facts.scope.children.values())
+
+
+def _runs_something(node: ast.stmt) -> bool:
+    """Loops, branches and calls do; constants, aliases and docstrings do not."""
+    if isinstance(node, ast.Expr):
+        return isinstance(node.value, ast.Call)
+    if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
+        return any(isinstance(n, ast.Call) for n in ast.walk(node))
+    return isinstance(node, ast.For | ast.While | ast.With | ast.If | ast.Try)
+
+
+def _may_be_of_object(callee: ast.expr, owner: str) -> bool:
+    """Whether a callee is a method of something that has a name."""
+    return owner == "class" and isinstance(callee, ast.Attribute) and isinstance(callee.value, ast.Name)
+
+
+def _may_be_others(written: ast.expr, scope: Scope) -> bool:
+    """Whether a name, or a chain of attributes, may mean a function or class of another file."""
+    root = written
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    if not isinstance(root, ast.Name):
+        return False
+    owner = scope.binding_scope(root.id)
+    if owner is None:
+        return bool(scope.facts.star_imports)
+    kinds: Iterable[str] = ("import",) if root is written else ("import", "class")  # which may have it from a base
+    return any(
+        b.kind in kinds or (b.kind == "assign" and isinstance(b.value, ast.Name | ast.Attribute))
+        for b in owner.bindings[root.id]
+    )
