@@ -92,8 +92,14 @@ def _is_imported(facts: ModuleFacts, project: Project) -> bool:
     stem = facts.source.path.stem
     if stem in ("__init__", "__main__"):
         return stem == "__init__"
-    if project.disk(exists, str(facts.source.path.parent / "__init__.py")) or any(b.level for b in facts.imports):
-        return True  # part of a package: a script there has a guard, and without one it cannot import relatively
+    in_package = project.disk(exists, str(facts.source.path.parent / "__init__.py")) and not _reads_options(facts)
+    if in_package or any(b.level for b in facts.imports):
+        return True  # a script there has a guard or options, and without one it cannot import relatively
     own = facts.source.path
     others = (path for path in project.text.mentioning(stem) or () if path != own)
     return any(str(own) in project.imported(path) for path in others)
+
+
+def _reads_options(facts: ModuleFacts) -> bool:
+    """Whether a file parses the command line when it is imported, as no library does."""
+    return any(scope.kind == "module" for _, scope in facts.calls.get("parse_args", ()))

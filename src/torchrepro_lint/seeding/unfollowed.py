@@ -16,6 +16,7 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.project.entries import is_test
+from torchrepro_lint.rng.updates import is_on_optimizer
 from torchrepro_lint.seeding.seeding import TRAINS, Seeding, Step
 from torchrepro_lint.seeding.transfer import seeds
 
@@ -134,8 +135,10 @@ def _is_inherited(name: str, owner: Scope, program: Program) -> bool:
 @remembered
 def may_train(seeding: Seeding, program: Program) -> bool:
     """Whether a program updates the weights of a model, for all that is known: it steps an optimizer of a model's
-    parameters or calls a framework's fit, or something chosen at run time has methods that do."""
+    parameters, calls a framework's fit or resumes an optimizer, or something chosen at run time has methods that do."""
     if _steps_a_model(seeding) or any(_fits(call, scope, program) for call, scope in seeding.calls("fit")):
+        return True
+    if _resumes_an_optimizer(seeding, program):
         return True
     return _chooses(seeding, program) and _trains_by_name({_last(s) for s in unfollowed(seeding, program)}, program)
 
@@ -158,6 +161,12 @@ def may_use_tensors(seeding: Seeding, program: Program) -> bool:
 def _steps_a_model(seeding: Seeding) -> bool:
     wanted = (("backward", "manual_backward"), ("step",), ("parameters", "named_parameters", "param_groups"))
     return all(any(True for name in names for _ in seeding.calls(name)) for names in wanted)
+
+
+def _resumes_an_optimizer(seeding: Seeding, program: Program) -> bool:
+    """Whether an optimizer's state is kept and put back, as `algorithm.optimizer` of a library that steps it."""
+    halves = (seeding.calls("state_dict"), seeding.calls("load_state_dict"))
+    return all(any(is_on_optimizer(*site, program) for site in half) for half in halves)
 
 
 def _fits(call: ast.Call, scope: Scope, program: Program) -> bool:
