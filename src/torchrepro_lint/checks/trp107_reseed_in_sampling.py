@@ -63,7 +63,7 @@ def _is_undone(function: Scope) -> bool:
 
 
 def _is_always_reached(node: ast.AST, scope: Scope, program: Program) -> bool:
-    """Whether only tests about a seed or a worker, and those that leave evaluation out, decide if the call is reached."""
+    """Whether only tests about a seed or a worker, and those that leave evaluation out, decide about the call."""
     deciding = [c for c in conditions(node, scope) if not _leaves_evaluation_out(c)]
     words = [list(_words(c.test, scope, program)) for c in deciding]
     return all(any(map(_TESTED.search, names)) for names in words)
