@@ -8,11 +8,12 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Constant, Display, Result
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.project.entries import is_test
@@ -165,8 +166,15 @@ def _steps_a_model(seeding: Seeding) -> bool:
 
 def _resumes_an_optimizer(seeding: Seeding, program: Program) -> bool:
     """Whether an optimizer's state is kept and put back, as `algorithm.optimizer` of a library that steps it."""
-    halves = (seeding.calls("state_dict"), seeding.calls("load_state_dict"))
-    return all(any(is_on_optimizer(*site, program) for site in half) for half in halves)
+    halves = ("state_dict", "load_state_dict")
+    return all(any(is_on_optimizer(*site, program) for site in _certain_calls(name, seeding)) for name in halves)
+
+
+def _certain_calls(name: str, seeding: Seeding) -> Iterator[CallSite]:
+    """The calls in functions that are known to run, not only by their names."""
+    for call, scope in seeding.calls(name):
+        if scope.function.kind == "module" or scope.function in seeding.entered:
+            yield call, scope
 
 
 def _fits(call: ast.Call, scope: Scope, program: Program) -> bool:
