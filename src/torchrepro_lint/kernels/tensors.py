@@ -19,6 +19,7 @@ from torchrepro_lint.index import Binding, Scope
 from torchrepro_lint.kernels import hints
 from torchrepro_lint.kernels.annotations import annotated, literal_text
 from torchrepro_lint.kernels.context import context
+from torchrepro_lint.kernels.evaluated import imports_by_name
 from torchrepro_lint.kernels.layers import CALLED_UNSEEN, Layers
 from torchrepro_lint.kernels.module_calls import module_calls
 from torchrepro_lint.kernels.signatures import indexed, listed
@@ -191,9 +192,10 @@ class Tensors(Domain[Traits]):
         return replace(found, gradient=False) if is_data else found
 
     def _without_gradient(self, passed: Sequence[Passed[Traits]], complete: bool) -> bool:
-        """Whether no call that may train passes anything but data."""
+        """Whether no call that may train passes anything but data. Objects made by name may be called unseen."""
         wanted = [t.gradient for t, call, scope in passed if t.gradient is False or not self._is_idle(call, scope)]
-        return complete and bool(wanted) and all(gradient is False for gradient in wanted)
+        is_data = complete and bool(wanted) and all(gradient is False for gradient in wanted)
+        return is_data and not imports_by_name(self.program)
 
     def given(self, binding: Binding, function: Scope, passed: Sequence[Passed[Traits]]) -> Traits:
         assert isinstance(binding.node, ast.arg)
