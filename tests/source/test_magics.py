@@ -34,6 +34,7 @@ from torchrepro_lint.source.magics import replace_magics
         ("y = %time f(x)", "y =       f(x)"),
         ("%time !ls", "pass"),
         ("pip install torch\nls data", "pass\npass"),
+        ("cd 'My Notebooks'\ncd \"data\"\ncd drive/My\\ Drive\nls $HOME", "pass\npass\npass\npass"),
         ("%%time\nx = 1\n%ls", "\nx = 1\n_"),
         ("%%capture out\n%%time\nx = 1", "\n\nx = 1"),
         ("\n%%bash\nls\n", "\n\n\n"),

@@ -9,15 +9,17 @@ from collections.abc import Iterator
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.calls import Module
-from torchrepro_lint.dataflow.conditions import conditions
+from torchrepro_lint.dataflow.conditions import Condition, conditions
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.run_constant import RunConstant
 from torchrepro_lint.index import Scope, last_name
+from torchrepro_lint.rng.predicates import flag
 from torchrepro_lint.rng.reseeds import SeedCall, seed_calls
 from torchrepro_lint.seeding.repeated import repeated_by
 
 _RESTORES = ("setstate", "set_state", "set_rng_state", "set_rng_state_all", "fork_rng", "isolate_rng")
 _SEED = re.compile(r"seed", re.IGNORECASE)
+_EVALUATES = re.compile(r"(?:^|_)(?:test|testing|eval|evaluate|evaluation|val|valid|validate|validation)(?:$|_)")
 _TESTED = re.compile(r"seed|worker", re.IGNORECASE)
 
 
@@ -61,9 +63,16 @@ def _is_undone(function: Scope) -> bool:
 
 
 def _is_always_reached(node: ast.AST, scope: Scope, program: Program) -> bool:
-    """Whether only tests about a seed or a worker decide if the call is reached."""
-    words = [list(_words(c.test, scope, program)) for c in conditions(node, scope)]
+    """Whether only tests about a seed or a worker, and those that leave evaluation out, decide about the call."""
+    deciding = [c for c in conditions(node, scope) if not _leaves_evaluation_out(c)]
+    words = [list(_words(c.test, scope, program)) for c in deciding]
     return all(any(map(_TESTED.search, names)) for names in words)
+
+
+def _leaves_evaluation_out(condition: Condition) -> bool:
+    """`if self.is_test: return`"""
+    found = flag(condition.test)
+    return found is not None and found.on is (not condition.holds) and _EVALUATES.search(found.name) is not None
 
 
 def _words(test: ast.expr, scope: Scope, program: Program) -> Iterator[str]:

@@ -32,6 +32,7 @@ from torchrepro_lint.project.versions import may_be
 FAMILIES: tuple[Literal["numpy", "python"], ...] = ("numpy", "python")
 _WRITTEN = {"numpy": "numpy", "python": "`random`"}
 _SAME_STATE = "the global torch generator is in the same state when the workers start"
+_EVALUATES = "the data set draws for a loader that does not shuffle, too"
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
@@ -71,6 +72,8 @@ def _draft(call: Call, draws: WorkerDraws, first: Call, program: Program) -> Dra
         return Draft(call.node, values, "own", related=_place(own))
     if numpy is not None and not _is_seeded("numpy", program):
         edits = seeded_workers(call, first, program, lambda other: _first_unseeded(other, program))
+        if _is_in_order(call):
+            return Draft(call.node, values, "old", depends=(_EVALUATES,), related=_place(numpy), edits=edits)
         return Draft(call.node, values, "old", certainty=Certainty.CERTAIN, related=_place(numpy), edits=edits)
     if not draws.found or not lacks_generator(call):
         return None

@@ -22,10 +22,15 @@ def only_evaluated(path: Path, program: Program) -> bool:
     return path in program.store.text_table(only_evaluated).get("files", lambda: _only_evaluated(program))
 
 
+def imports_by_name(program: Program) -> bool:
+    """Whether the project may import modules, or make objects, by names that only exist at run time."""
+    return any(program.project.text.containing(word) for word in _BY_NAME)
+
+
 def _only_evaluated(program: Program) -> frozenset[Path]:
     """The files that evaluating programs import, without those that a training one reaches, too."""
     starts = program.project.text.containing("__main__") or ()
-    if len(starts) > MAX_PROGRAMS or any(program.project.text.containing(word) for word in _BY_NAME):
+    if len(starts) > MAX_PROGRAMS or imports_by_name(program):
         return frozenset()
     evaluated: set[Path] = set()
     trained: set[Path] = set()

@@ -14,11 +14,12 @@ from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.domain import Domain, Of, Passed, Written
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import shape_names
-from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.index import Binding, Scope
 from torchrepro_lint.kernels import hints
 from torchrepro_lint.kernels.annotations import annotated, literal_text
 from torchrepro_lint.kernels.context import context
+from torchrepro_lint.kernels.evaluated import imports_by_name
 from torchrepro_lint.kernels.layers import CALLED_UNSEEN, Layers
 from torchrepro_lint.kernels.module_calls import module_calls
 from torchrepro_lint.kernels.signatures import indexed, listed
@@ -174,13 +175,27 @@ class Tensors(Domain[Traits]):
         return _NOTHING
 
     def parameter(self, binding: Binding, function: Scope, of: Of[Traits]) -> Traits:
-        """Of a module's `forward` by the calls of its objects, where what it is given is all that it works on."""
+        """Of a module's `forward` by the calls of its objects: all that is known of it, if the module works on nothing
+        else; otherwise whether it is data, as what the outermost model is given."""
         owner = function.parent
-        is_plain = self._is_forward(function) and owner is not None and not self.layers.has_parameters(owner)
-        calls = module_calls(owner, self.program) if is_plain and owner is not None else None
-        given = [(argument_for(call, function, binding.node.arg), call, scope) for call, scope in calls or ()]  # type: ignore[attr-defined]
+        calls = module_calls(owner, self.program) if self._is_forward(function) and owner is not None else None
+        if calls is None or owner is None:
+            return self.given(binding, function, [])
+        is_plain = not self.layers.has_parameters(owner)
+        calls = calls if is_plain else (*calls, *_calls_of_itself(owner))
+        given = [(argument_for(call, function, binding.node.arg), call, scope) for call, scope in calls]  # type: ignore[attr-defined]
         passed = [(of(value, scope), call, scope) for value, call, scope in given if isinstance(value, ast.expr)]
-        return self.given(binding, function, passed)
+        if is_plain:
+            return self.given(binding, function, passed)
+        found = self.given(binding, function, [])
+        is_data = bool(passed) and self._without_gradient(passed, len(passed) == len(calls))
+        return replace(found, gradient=False) if is_data else found
+
+    def _without_gradient(self, passed: Sequence[Passed[Traits]], complete: bool) -> bool:
+        """Whether no call that may train passes anything but data. Objects made by name may be called unseen."""
+        wanted = [t.gradient for t, call, scope in passed if t.gradient is False or not self._is_idle(call, scope)]
+        is_data = complete and bool(wanted) and all(gradient is False for gradient in wanted)
+        return is_data and not imports_by_name(self.program)
 
     def given(self, binding: Binding, function: Scope, passed: Sequence[Passed[Traits]]) -> Traits:
         assert isinstance(binding.node, ast.arg)
@@ -256,6 +271,17 @@ class Tensors(Domain[Traits]):
             return WHOLE_NUMBERS
         untrained = whole.tensor is None and (hints.is_batch(container) or whole.gradient is False)
         return Traits(gradient=False) if untrained else UNKNOWN_TRAITS
+
+
+def _calls_of_itself(owner: Scope) -> list[CallSite]:
+    """`self(x)` and `self.forward(x)` in the methods of a module's class."""
+    return [
+        (call, scope)
+        for name in ("self", "forward")
+        for call, scope in owner.facts.calls.get(name, ())
+        if scope.method_class is owner
+        and scope.is_self(call.func.value if isinstance(call.func, ast.Attribute) else call.func)
+    ]
 
 
 def _item_of(value: ast.expr, path: tuple[int, ...], scope: Scope) -> Site | None:

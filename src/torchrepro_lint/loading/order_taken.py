@@ -139,10 +139,20 @@ def passed(use: Use[Shown], call: ast.Call, asked: ast.expr, edges: Edges) -> St
             return _zipped(use, call, asked, edges.program)
         if name in table["decides"]:
             return _shown_by(name, use, call)
+        if name in table["places"] and (taken := _taken_from_sorted(call, use.scope)) is not None:
+            return decided(use, taken, TAKEN)
         if isinstance(call.func, ast.Attribute) and not name:
             found = _passed_to_method(use, call, call.func, edges)
             if found is not None:
                 return found
+    return None
+
+
+def _taken_from_sorted(place: ast.Call, scope: Scope) -> ast.Subscript | None:
+    """`sorted(names)[np.argmax(steps)]`: a place among items in one order, taken from those in another."""
+    match scope.facts.parents[place]:
+        case ast.Subscript(value=ast.Call() as items, slice=index) as taken if index is place and sorts(items):
+            return taken
     return None
 
 

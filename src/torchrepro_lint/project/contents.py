@@ -81,18 +81,23 @@ def called_in(facts: ModuleFacts, name: str) -> tuple[str, ...]:
 
 
 @asked_of_a_file
-def start_of(facts: ModuleFacts) -> Literal["", "test", "guard", "notebook", "script"]:
-    """How a program starts in a file, if it is none that others import."""
+def start_of(facts: ModuleFacts) -> Literal["", "test", "guard", "main", "options", "script"]:
+    """How a program starts in a file: for certain by a `guard` or as a `main` file, which nothing imports; if nothing
+    else imports it, as a `script`, or one that reads `options`, as no library does."""
     if is_test(facts):
         return "test"
     if facts.guard is not None:
         return "guard"
-    if facts.source.kind == "notebook":
-        return "notebook" if any(active(facts)) else ""
-    if facts.source.kind == "stub" or not any(map(_runs_something, active(facts))):
+    stem, kind = facts.source.path.stem, facts.source.kind
+    if kind == "notebook":
+        return "main" if any(active(facts)) else ""
+    if kind == "stub" or stem == "__init__" or not any(map(_runs_something, active(facts))):
         return ""
-    # Without a guard, a script cannot import relatively.
-    return "script" if facts.source.path.stem == "__main__" or not any(b.level for b in facts.imports) else ""
+    if stem == "__main__":
+        return "main"
+    if any(b.level for b in facts.imports):
+        return ""  # without a guard, a script cannot import relatively
+    return "options" if any(scope.kind == "module" for _, scope in facts.calls.get("parse_args", ())) else "script"
 
 
 def active(facts: ModuleFacts) -> Iterator[ast.stmt]:

@@ -42,7 +42,9 @@ def entries(facts: ModuleFacts, project: Project) -> list[Entry]:
 
 def _starts(start: str | None, path: Path, project: Project) -> bool:
     """Whether a file that starts so is a program without a guard or a command."""
-    return start == "notebook" or (start == "script" and not _is_imported(path, project))
+    if start == "script" and project.disk(exists, str(path.parent / "__init__.py")):
+        return False  # part of a package: a script there has a guard or options
+    return start == "main" or (start in ("script", "options") and not _is_imported(path, project))
 
 
 def files_of_programs(facts: ModuleFacts, project: Project) -> set[Path]:
@@ -70,9 +72,10 @@ def is_tried_out(facts: ModuleFacts, project: Project) -> bool:
 
 def _is_imported(own: Path, project: Project) -> bool:
     """Whether another file of the project imports this one: then it is a library module."""
-    if own.stem in ("__init__", "__main__"):
-        return own.stem == "__init__"
-    if project.disk(exists, str(own.parent / "__init__.py")):
-        return True  # part of a package: a script there has a guard
     others = (path for path in project.text.mentioning(own.stem) or () if path != own)
     return any(str(own) in project.imported(path) for path in others)
+
+
+def _reads_options(facts: ModuleFacts) -> bool:
+    """Whether a file parses the command line when it is imported, as no library does."""
+    return any(scope.kind == "module" for _, scope in facts.calls.get("parse_args", ()))

@@ -50,12 +50,15 @@ def _calls_in(function: Scope, program: Program) -> Iterator[CallSite]:
 
 def _is_step(call: ast.Call, scope: Scope, program: Program) -> bool:
     """`optimizer.step()`, known by what made it, or else by its name: an environment has a `step`, too."""
-    match call.func:
-        case ast.Attribute(attr="step", value=holder):
-            made = [o.callee for o in program.origins(holder, scope) if isinstance(o, Result)]
-            if any(isinstance(m, str) and m.startswith("torch.optim.") for m in made):
-                return not any("lr_scheduler" in str(m) for m in made)
-            name = last_name(holder)
-            says = _OPTIMIZER.search(name) is not None
-            return program.by_name(says, "that something is an optimizer", scope, name)
-    return False
+    return isinstance(call.func, ast.Attribute) and call.func.attr == "step" and is_on_optimizer(call, scope, program)
+
+
+def is_on_optimizer(call: ast.Call, scope: Scope, program: Program) -> bool:
+    """Whether a method is an optimizer's."""
+    if not isinstance(call.func, ast.Attribute):
+        return False
+    made = [o.callee for o in program.origins(call.func.value, scope) if isinstance(o, Result)]
+    if any(isinstance(m, str) and m.startswith("torch.optim.") for m in made):
+        return not any("lr_scheduler" in str(m) for m in made)
+    name = last_name(call.func.value)
+    return program.by_name(_OPTIMIZER.search(name) is not None, "that something is an optimizer", scope, name)

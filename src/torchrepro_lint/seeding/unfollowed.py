@@ -8,14 +8,16 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Constant, Display, Result
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.project.contents import called_in, is_test
+from torchrepro_lint.rng.updates import is_on_optimizer
 from torchrepro_lint.seeding.seeding import TRAINS, Seeding, Step
 from torchrepro_lint.seeding.transfer import seeds
 
@@ -134,8 +136,10 @@ def _is_inherited(name: str, owner: Scope, program: Program) -> bool:
 @remembered
 def may_train(seeding: Seeding, program: Program) -> bool:
     """Whether a program updates the weights of a model, for all that is known: it steps an optimizer of a model's
-    parameters or calls a framework's fit, or something chosen at run time has methods that do."""
+    parameters, calls a framework's fit or resumes an optimizer, or something chosen at run time has methods that do."""
     if _steps_a_model(seeding) or any(_fits(call, scope, program) for call, scope in seeding.calls("fit")):
+        return True
+    if _resumes_an_optimizer(seeding, program):
         return True
     return _chooses(seeding, program) and _trains_by_name({_last(s) for s in unfollowed(seeding, program)}, program)
 
@@ -158,6 +162,19 @@ def may_use_tensors(seeding: Seeding, program: Program) -> bool:
 def _steps_a_model(seeding: Seeding) -> bool:
     wanted = (("backward", "manual_backward"), ("step",), ("parameters", "named_parameters", "param_groups"))
     return all(any(True for name in names for _ in seeding.calls(name)) for names in wanted)
+
+
+def _resumes_an_optimizer(seeding: Seeding, program: Program) -> bool:
+    """Whether an optimizer's state is kept and put back, as `algorithm.optimizer` of a library that steps it."""
+    halves = ("state_dict", "load_state_dict")
+    return all(any(is_on_optimizer(*site, program) for site in _certain_calls(name, seeding)) for name in halves)
+
+
+def _certain_calls(name: str, seeding: Seeding) -> Iterator[CallSite]:
+    """The calls in functions that are known to run, not only by their names."""
+    for call, scope in seeding.calls(name):
+        if scope.function.kind == "module" or scope.function in seeding.entered:
+            yield call, scope
 
 
 def _fits(call: ast.Call, scope: Scope, program: Program) -> bool:

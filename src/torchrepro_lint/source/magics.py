@@ -21,7 +21,7 @@ _RUNS_ITS_BODY = re.compile(
 _ESCAPED = re.compile(r"[ \t]*(?P<escape>[%!?/,;])")
 _ASSIGNED = re.compile(r"(?P<target>[ \t]*[^\W\d][^=!<>%'\"#]*=[ \t]*)(?P<escape>[%!])")
 _HELP = re.compile(r"[ \t]*(?:%{0,2}[^\W\d][\w.*\[\]]*)\?{1,2}[ \t]*$")
-_AUTOMAGIC = re.compile(r"[ \t]*(?:pip3?|conda|mamba|cd|ls)[ \t]+[\w./~-]")
+_AUTOMAGIC = re.compile(r"[ \t]*(?:pip3?|conda|mamba|cd|ls)[ \t]+[\w./~$'\"-]")
 _TIMING = re.compile(r"%(?:time|timeit|prun|memit|snakeviz)(?:[ \t]+-\w+(?:[ \t]+\d+)?)*[ \t]+(?P<body>\S.*)")
 
 _NEWLINE = re.compile(r"\r\n|\r|\n")
