@@ -20,11 +20,12 @@ from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.execution_count import times
 from torchrepro_lint.dataflow.options import outcome
 from torchrepro_lint.dataflow.outcomes import Truth
+from torchrepro_lint.index import last_name
 from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.own_seed import own_seed, parsed_above
 from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.seed_options import SEED_NAME, is_seed
-from torchrepro_lint.rng.usual_seed import usual_seed
+from torchrepro_lint.rng.usual_seed import has_own_seed, usual_seed
 from torchrepro_lint.seeding.processes import RankSeed, in_pool, rank_seed, starts_processes
 from torchrepro_lint.seeding.seeding import SEEDED
 from torchrepro_lint.seeding.setting_up import Beginning, beginnings
@@ -67,10 +68,17 @@ class _Place(NamedTuple):
     own: OwnSeed | None = None
 
 
-def seed_edits(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Edit, ...]:
+class SeedFix(NamedTuple):
+    """The edits; `unsafe` where the value of the seed, or whether the program wants another, is not clear."""
+
+    edits: tuple[Edit, ...]
+    unsafe: bool = False
+
+
+def seed_fix(program: Program, seeding: Seeding, found: Unseeded) -> SeedFix | None:
     """Seed the program, and each process that starts afresh; nothing where one of them is for a person to decide."""
     if _runs_elsewhere(seeding) or any(in_pool(witness, program) for witness in found.draws.values()):
-        return ()
+        return None
     processes = dict.fromkeys(w.process for w in found.draws.values() if w.process is not None)
     made = [
         _switched_on(program, seeding, found, process) or _in_process(program, seeding, found, process)
@@ -82,7 +90,10 @@ def seed_edits(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Edi
             or _beside(program, seeding, found)
             or _in_program(program, seeding, found)
         )
-    return tuple(dict.fromkeys(edit for edits in made for edit in edits)) if all(made) else ()
+    known = [fix for fix in made if fix is not None]
+    if len(known) < len(made) or not known:
+        return None
+    return SeedFix(tuple(dict.fromkeys(e for fix in known for e in fix.edits)), any(fix.unsafe for fix in known))
 
 
 def _runs_elsewhere(seeding: Seeding) -> bool:
@@ -111,11 +122,11 @@ def _has_numpy(program: Program, seeding: Seeding) -> bool:
 
 
 # -- where ----------------------------------------------------------------------------------------------------------
-def _in_process(program: Program, seeding: Seeding, found: Unseeded, process: Scope) -> tuple[Edit, ...]:
+def _in_process(program: Program, seeding: Seeding, found: Unseeded, process: Scope) -> SeedFix | None:
     """At the top of what the processes run; not where it is called as well, by a process that may have seeded."""
     sites = program.callers_of(process) or ()
     if any(scope.facts.parents.get(site) is not None for site, scope in sites):
-        return ()
+        return None
     families = _families(program, seeding, found, process)
     ranks = rank_seed(seeding, process, program, found.draws.values())
     works = list(_works(seeding, found, process, families))
@@ -123,7 +134,7 @@ def _in_process(program: Program, seeding: Seeding, found: Unseeded, process: Sc
     return _seeded(program, seeding, found, place, families, ranks)
 
 
-def _in_program(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Edit, ...]:
+def _in_program(program: Program, seeding: Seeding, found: Unseeded) -> SeedFix | None:
     entry, facts = seeding.entry, seeding.entry.facts
     families = _families(program, seeding, found, None)
     works = list(_works(seeding, found, None, families))
@@ -132,7 +143,7 @@ def _in_program(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Ed
     is_for_guard = entry.function is None and facts.guard is not None and _is_run_by_others(seeding, program)
     begun = [w.chain[0].node for w in found.draws.values() if w.process is None and w.chain]
     if is_for_guard and any(all(above is not facts.guard for above in facts.ancestors(node)) for node in begun):
-        return ()  # what others run too draws the same for them
+        return None  # what others run too draws the same for them
     if facts.guard is not None and (is_for_guard or levels[0].statement is facts.guard):
         levels = list(beginnings(facts.scope, facts.guard.body, works, program))
         if levels[0].statement is None:
@@ -185,13 +196,13 @@ def _seeded(
     place: _Place | None,
     families: Sequence[str],
     ranks: RankSeed | None,
-) -> tuple[Edit, ...]:
+) -> SeedFix | None:
     """The seed calls, with the imports that they need."""
     if place is None or ranks is None:
-        return ()
+        return None
     scope, statement, is_after, own = place
     if ranks.variable and scope.binding_scope(ranks.added) is not None:
-        return ()
+        return None
     facts = scope.facts
     known = own.text if own is not None else _number_elsewhere(program, seeding, found)
     imported = _imported_seed(scope, statement, program) if known is None else None
@@ -221,7 +232,13 @@ def _seeded(
         below_import = is_below_import(facts, statement)
         apart = below_import or stands_apart(facts, statement)
         inserted = insert_before(facts, statement, *[""] * below_import, *lines, *[""] * apart)
-    return (*edits, inserted)
+    is_missed = own is None and has_own_seed([f.source.path for f in seeding.visited], program)
+    return SeedFix((*edits, inserted), is_missed or _is_seeded_further_on(seeding, families))
+
+
+def _is_seeded_further_on(seeding: Seeding, families: Collection[str]) -> bool:
+    """Whether the program seeds one of the generators somewhere itself: why that does not suffice is for its author."""
+    return any(met.seeder is not None and not set(families).isdisjoint(met.seeder.families) for met in seeding.met)
 
 
 def _number_elsewhere(program: Program, seeding: Seeding, found: Unseeded) -> str | None:
@@ -290,7 +307,7 @@ def _at_once(facts: ModuleFacts, scope: Scope, at: ast.stmt) -> Import | None:
 
 
 # -- by default -----------------------------------------------------------------------------------------------------
-def _switched_on(program: Program, seeding: Seeding, found: Unseeded, process: Scope | None = None) -> tuple[Edit, ...]:
+def _switched_on(program: Program, seeding: Seeding, found: Unseeded, process: Scope | None = None) -> SeedFix | None:
     """The default of the option without which the program, or what a process runs, does not seed, with the seeds that
     are missing there."""
     first = min((w.number for w in found.draws.values() if w.process is process), default=0)
@@ -304,12 +321,20 @@ def _switched_on(program: Program, seeding: Seeding, found: Unseeded, process: S
         missing = [f for f in _families(program, seeding, found, process) if f not in done]
         added = _below(program, last, missing)
         is_enough = bool(added) or not missing or done.issuperset(found.draws)
-        return (*with_default(option, str(usual_seed(option.facts, program)), program), *added) if is_enough else ()
-    return ()
+        edits = (*with_default(option, str(usual_seed(option.facts, program)), program), *added)
+        return SeedFix(edits, _warns(last)) if is_enough else None
+    return None
+
+
+def _warns(met: SeedMet) -> bool:
+    """Whether who gives a seed is warned: whether all should be is not ours to say."""
+    tests = (c.owner for c in conditions(met.node, met.scope) if about_seed(c.test))
+    calls = (n for test in tests for n in ast.walk(test) if isinstance(n, ast.Call))
+    return any(last_name(call.func) in ("warn", "warning") for call in calls)
 
 
 # -- beside another seed --------------------------------------------------------------------------------------------
-def _beside(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Edit, ...]:
+def _beside(program: Program, seeding: Seeding, found: Unseeded) -> SeedFix | None:
     """Below a call that seeds another generator in any case, before all draws, with the seed that it is given."""
     first = min((w.number for w in found.draws.values() if w.process is None), default=0)
     for met in seeding.met:
@@ -320,8 +345,8 @@ def _beside(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Edit, 
         if is_sure and is_near and not _is_for_own_draws(program, seeding, found, function):
             edits = _below(program, met, _families(program, seeding, found, None))
             if edits and times(program, met.scope) != "often":
-                return edits
-    return ()
+                return SeedFix(edits)
+    return None
 
 
 def _may_be_left_out(program: Program, met: SeedMet) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -58,6 +58,13 @@ def _usual(facts: ModuleFacts, program: Program) -> int:
     return project.seed
 
 
+def has_own_seed(paths: Collection[Path], program: Program) -> bool:
+    """Whether any of the files declares an option for the seed, or reads one from its settings: who writes a number
+    where that cannot be read has missed it."""
+    speaking = {path for sign in ("seed", "Seed", "SEED") for path in program.project.text.containing(sign) or ()}
+    return any(_spoken(path, program).is_read for path in _first(speaking.intersection(paths)))
+
+
 def _most_usual(counts: Counter[int], default: int) -> int:
     """Of equally usual numbers the one that would be taken anyway, else the first."""
     number, times = counts.most_common(1)[0]
@@ -69,16 +76,22 @@ def _first(paths: set[Path]) -> list[Path]:
 
 
 class _Spoken(NamedTuple):
-    """What a file says of seeds: the numbers that its code calls seeds, or seeds with, in the order of the lines."""
+    """What a file says of seeds: the numbers that its code calls seeds, or seeds with, in the order of the lines, and
+    whether it reads a seed that its user chooses."""
 
     numbers: tuple[int, ...]
     is_test: bool
+    is_read: bool = False
 
 
 def _spoken(path: Path, program: Program) -> _Spoken:
     def read() -> _Spoken:
         facts = program.load(str(path))
-        return _Spoken((), is_test=True) if facts is None else _Spoken(tuple(_numbers_of(facts)), is_test(facts))
+        return (
+            _Spoken((), is_test=True)
+            if facts is None
+            else _Spoken(tuple(_numbers_of(facts)), is_test(facts), _reads(facts))
+        )
 
     known: Memo[_Spoken] = program.store.text_table(_spoken)
     return known.get(path, read)
@@ -109,6 +122,16 @@ def _given(facts: ModuleFacts) -> Iterator[ast.expr | None]:
             if isinstance(node, ast.Dict):
                 pairs = zip(node.keys, node.values, strict=True)
                 yield from (v for k, v in pairs if isinstance(k, ast.Constant) and _is_named(k.value))
+
+
+def _reads(facts: ModuleFacts) -> bool:
+    """Whether a file has an option for the seed, or reads one: `config.seed`, `settings["seed"]`."""
+    return any(map(_is_named, declared_options(facts))) or any(
+        _is_named(node.attr) and getattr(facts.parents.get(node), "func", None) is not node
+        if isinstance(node, ast.Attribute)
+        else isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and _is_named(node.slice.value)
+        for node in ast.walk(facts.tree)
+    )
 
 
 def _is_named(name: object) -> bool:
