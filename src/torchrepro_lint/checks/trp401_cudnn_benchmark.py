@@ -15,7 +15,7 @@ from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.kernels.flags import Setting, follows_request, reads_switch, stated
 from torchrepro_lint.rng.predicates import is_unrequested, needs_option
-from torchrepro_lint.seeding.training import trained_by
+from torchrepro_lint.seeding.training import only_evaluates
 
 OWNER, NAME = "torch.backends.cudnn", "benchmark"
 
@@ -30,7 +30,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             continue
         if value is None and not _opaque(program, setting):
             continue
-        unsafe = not trained_by(setting.facts, program) or is_explained(setting)
+        unsafe = only_evaluates(setting.facts, program) or is_explained(setting)
         draft = Draft(setting.node, {"written": setting.written}, edits=with_value(setting, "False"), unsafe=unsafe)
         configured = placed(draft, Site(setting.value, setting.value_scope), program, "False", bool)
         if value is None and _is_off_by_default(setting, program):

@@ -25,9 +25,13 @@ def is_for_training(seeding: Seeding, program: Program) -> bool:
 
 
 @remembered
-def trained_by(facts: ModuleFacts, program: Program) -> bool:
-    """Whether a program that runs the code of a file trains: the file itself, or one that imports it."""
+def only_evaluates(facts: ModuleFacts, program: Program) -> bool:
+    """Whether programs run the code of a file to use a model, and none of them trains: the file itself, or those that
+    import it."""
     own = facts.source.path
     loaded = (program.load(str(path)) for path in (own, *sorted(program.project.users([own]))))
     starts = [f for f in loaded if f is not None and entries(f, program.project)]
-    return any(s.trains or may_train(s, program) for f in starts[:MAX_PROGRAMS] for s in seedings(f, program))
+    found = [s for f in starts[:MAX_PROGRAMS] for s in seedings(f, program)]
+    return any(s.loads_weights or "eval" in s.reached for s in found) and not any(
+        s.trains or may_train(s, program) for s in found
+    )
