@@ -131,7 +131,7 @@ def _in_process(program: Program, seeding: Seeding, found: Unseeded, process: Sc
     ranks = rank_seed(seeding, process, program, found.draws.values())
     works = list(_works(seeding, found, process, families))
     place = _place(beginnings(process, _body(process), works, program), program)
-    return _seeded(program, seeding, found, place, families, ranks)
+    return _seeded(program, seeding, found, place, families, ranks, process)
 
 
 def _in_program(program: Program, seeding: Seeding, found: Unseeded) -> SeedFix | None:
@@ -149,7 +149,7 @@ def _in_program(program: Program, seeding: Seeding, found: Unseeded) -> SeedFix 
         if levels[0].statement is None:
             levels = [Beginning(facts.scope, facts.guard.body, facts.guard.body[0])]
     ranks = rank_seed(seeding, None, program, found.draws.values())
-    return _seeded(program, seeding, found, _place(levels, program), families, ranks)
+    return _seeded(program, seeding, found, _place(levels, program), families, ranks, None)
 
 
 def _is_run_by_others(seeding: Seeding, program: Program) -> bool:
@@ -196,6 +196,7 @@ def _seeded(
     place: _Place | None,
     families: Sequence[str],
     ranks: RankSeed | None,
+    process: Scope | None,
 ) -> SeedFix | None:
     """The seed calls, with the imports that they need."""
     if place is None or ranks is None:
@@ -233,12 +234,13 @@ def _seeded(
         apart = below_import or stands_apart(facts, statement)
         inserted = insert_before(facts, statement, *[""] * below_import, *lines, *[""] * apart)
     is_missed = own is None and has_own_seed([f.source.path for f in seeding.visited], program)
-    return SeedFix((*edits, inserted), is_missed or _is_seeded_further_on(seeding, families))
+    return SeedFix((*edits, inserted), is_missed or _is_seeded_further_on(seeding, process, families))
 
 
-def _is_seeded_further_on(seeding: Seeding, families: Collection[str]) -> bool:
-    """Whether the program seeds one of the generators somewhere itself: why that does not suffice is for its author."""
-    return any(met.seeder is not None and not set(families).isdisjoint(met.seeder.families) for met in seeding.met)
+def _is_seeded_further_on(seeding: Seeding, process: Scope | None, families: Collection[str]) -> bool:
+    """Whether the process seeds one of the generators somewhere itself: why that does not suffice is for its author."""
+    seeders = (met.seeder for met in seeding.met if met.process is process and met.seeder is not None)
+    return any(not set(seeder.families).isdisjoint(families) for seeder in seeders)
 
 
 def _number_elsewhere(program: Program, seeding: Seeding, found: Unseeded) -> str | None:
