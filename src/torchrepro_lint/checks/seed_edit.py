@@ -234,7 +234,15 @@ def _seeded(
         apart = below_import or stands_apart(facts, statement)
         inserted = insert_before(facts, statement, *[""] * below_import, *lines, *[""] * apart)
     is_missed = own is None and has_own_seed([f.source.path for f in seeding.visited], program)
-    return SeedFix((*edits, inserted), is_missed or _is_seeded_further_on(seeding, process, families))
+    is_unclear = is_missed or _is_seeded_further_on(seeding, process, families) or _imports_below(facts, statement)
+    return SeedFix((*edits, inserted), is_unclear)
+
+
+def _imports_below(facts: ModuleFacts, statement: ast.stmt) -> bool:
+    """Whether a script goes on with imports after a statement, which an author would put first."""
+    following = [s for s in facts.tree.body if s.lineno >= statement.lineno] if not facts.source.cells else []
+    is_own = facts.parents.get(statement) is facts.tree and not isinstance(statement, ast.Import | ast.ImportFrom)
+    return is_own and any(isinstance(s, ast.Import | ast.ImportFrom) for s in following)
 
 
 def _is_seeded_further_on(seeding: Seeding, process: Scope | None, families: Collection[str]) -> bool:

@@ -49,24 +49,18 @@ def is_explained(setting: Setting) -> bool:
     """Whether a comment stands with the switch that `with_value` leaves there: it may say why the value is as it is."""
     facts, statement = setting.facts, setting.statement
     behind = facts.source.line(statement.end_lineno or 0)[facts.range(statement).end.column - 1 :]
-    above = facts.source.line(statement.lineno - 1) if _heads_alone(facts, statement) else ""
-    return any("#" in comment and not PRAISE.match(comment) for comment in (behind, above))
+    is_above = top_line(facts, statement) < statement.lineno and not _comment_above(facts, statement)
+    return is_above or ("#" in behind and not PRAISE.match(behind))
 
 
 def _comment_above(facts: ModuleFacts, statement: ast.stmt) -> tuple[Edit, ...]:
     """The removal of one about the old value on the line above, where it heads this statement alone."""
     source, line = facts.source, statement.lineno
-    if not _heads_alone(facts, statement) or not PRAISE.match(source.line(line - 1)):
-        return ()
-    return (Edit(source.rel, Range(Position(line - 1, 1), Position(line, 1)), ""),)
-
-
-def _heads_alone(facts: ModuleFacts, statement: ast.stmt) -> bool:
-    """Whether one line of comment stands above a statement, and no other right below it."""
-    source, line = facts.source, statement.lineno
-    below = (statement.end_lineno or line) + 1
+    above, below = source.line(line - 1) if line > 1 else "", (statement.end_lineno or line) + 1
     indent = source.line(line)[: statement.col_offset]
     heads_more = (
         below < len(source.line_starts) and source.line(below).startswith(indent) and source.line(below).strip()
     )
-    return line > 1 and top_line(facts, statement) == line - 1 and not heads_more
+    if not PRAISE.match(above) or top_line(facts, statement) != line - 1 or heads_more:
+        return ()
+    return (Edit(source.rel, Range(Position(line - 1, 1), Position(line, 1)), ""),)
