@@ -36,6 +36,7 @@ from torchrepro_lint.syntax import import_name, insert_before, is_within_width, 
 
 _PLAIN = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Return
 _KIND = re.compile(r"_?(?:data_?)?loader$", re.IGNORECASE)
+_STANDS_IN = re.compile(r" or | if |^\(?max\(")  # for a seed that its user chose not to give: `args.seed or 0`
 _DEFAULT_DEVICE = re.compile(rb"\bset_default_(?:device|tensor_type)\(")
 # What no PyTorch with generators for loaders can run, or understands: github.com/pytorch/pytorch/releases/tag/v0.4.0
 _BEFORE_0_5 = re.compile(rb"\bvolatile=True\b|\b\w{0,80}loss\w{0,80}\.data\[0\]")
@@ -67,6 +68,7 @@ def seeded_generator(call: Call, program: Program) -> GeneratorFix:
     unsafe = exists == "some" or runs == "unknown" or _cuda_by_default(program) or _is_for_old_torch(program)
     unsafe = unsafe or differs_by_rank(call) or is_made_side_by_side(call)
     unsafe = unsafe or _is_tried_out(call)
+    unsafe = unsafe or _STANDS_IN.search(seed) is not None
     unsafe = unsafe or (seed.isdecimal() and (_is_given_a_seed(call.scope.function) or _misses_seed(facts, program)))
     style = program.project.style
     inline = with_argument(facts, call.node, "generator", generator, style)
