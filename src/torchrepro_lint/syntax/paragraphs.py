@@ -58,7 +58,10 @@ def _continues(facts: ModuleFacts, above: ast.stmt, statement: ast.stmt) -> bool
 
 
 def _is_plain(statement: ast.stmt) -> bool:
-    """Whether this is an assignment that reads no options, or decides between such."""
+    """Whether this is an assignment that reads no options, or decides between such, or tells how far the program is."""
+    match statement:
+        case ast.Expr(value=ast.Call(func=ast.Name(id="print"), args=[ast.Constant()])):
+            return True
     if isinstance(statement, ast.If):
         return all(map(_is_plain, (*statement.body, *statement.orelse)))
     called = (last_name(n.func) for n in ast.walk(statement) if isinstance(n, ast.Call))
