@@ -789,7 +789,9 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("more", ["print()", "torch.save(batch, 'b.pt')", "torch.nn.Linear(1, 1)(batch).sum().backward()"])
+@pytest.mark.parametrize(
+    "more", ["print()", "torch.save(batch, 'b.pt')", "torch.nn.Linear(1, 1)(batch).sum().backward()"]
+)
 def test_a_module_that_is_tried_out_under_its_guard_needs_no_seed(more: str, tmp_path: Path) -> None:
     (tmp_path / "main.py").write_text("from train import Pairs\n")
     assert fixes(tmp_path, VIEWED.format(more=more)) == [False]

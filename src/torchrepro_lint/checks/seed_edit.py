@@ -34,6 +34,7 @@ from torchrepro_lint.syntax import (
     Import,
     also_imported,
     below_header,
+    divides_paragraph,
     import_from,
     import_module,
     indentation,
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
 SEED_CALLS = {"python": ("random", "seed"), "numpy": ("numpy", "random.seed"), "torch": ("torch", "manual_seed")}
 _NAMES = frozenset(".".join(call) for call in SEED_CALLS.values())
 _ELSEWHERE = frozenset({"ray"})  # its tasks and actors run in workers: docs.ray.io/en/latest/ray-core/walkthrough.html
+_TURNED_OFF = re.compile(r"^[ \t\"]*#[ \t#]*[\w.]*seed\w*\(", re.MULTILINE)  # also in a notebook's JSON
 _SEEDS = re.compile(r"seed|random|rng|reprod|determin|init|set_?up", re.IGNORECASE)
 
 
@@ -235,8 +237,14 @@ def _seeded(
         inserted = insert_before(facts, statement, *[""] * below_import, *lines, *[""] * apart)
     is_missed = own is None and has_own_seed([f.source.path for f in seeding.visited], program)
     is_unclear = is_missed or _is_seeded_further_on(seeding, process, families) or _imports_below(facts, statement)
+    is_unclear = is_unclear or divides_paragraph(facts, statement) or _is_commented_out(seeding)
     is_unclear = is_unclear or any(line.lstrip().startswith("_") for line in lines)  # the module's name has another use
     return SeedFix((*edits, inserted), is_unclear)
+
+
+def _is_commented_out(seeding: Seeding) -> bool:
+    """Whether the author has turned a seed off by a `#`."""
+    return _TURNED_OFF.search(seeding.entry.facts.source.text) is not None
 
 
 def _imports_below(facts: ModuleFacts, statement: ast.stmt) -> bool:
@@ -332,9 +340,25 @@ def _switched_on(program: Program, seeding: Seeding, found: Unseeded, process: S
         missing = [f for f in _families(program, seeding, found, process) if f not in done]
         added = _below(program, last, missing)
         is_enough = bool(added) or not missing or done.issuperset(found.draws)
-        edits = (*with_default(option, str(usual_seed(option.facts, program)), program), *added)
+        number = str(usual_seed(option.facts, program) or int(_wants_more_than_none(last)))
+        edits = (*with_default(option, number, program), *added)
         return SeedFix(edits, _warns(last)) if is_enough else None
     return None
+
+
+def _wants_more_than_none(met: SeedMet) -> bool:
+    """Whether a test before a call that seeds, or one that leads to it, takes 0 for no seed: `if args.seed > 0:`,
+    `if args.seed:`."""
+    sites = ((met.node, met.scope), *((step.node, step.scope) for step in met.chain))
+    tests = (c.test for node, scope in sites for c in conditions(node, scope) if c.holds)
+    return any(isinstance(t, ast.Name | ast.Attribute | ast.Subscript) or _is_positive(t) for t in tests)
+
+
+def _is_positive(test: ast.expr) -> bool:
+    match test:
+        case ast.Compare(ops=[ast.Gt() | ast.NotEq()], comparators=[ast.Constant(value=0)]):
+            return True
+    return False
 
 
 def _warns(met: SeedMet) -> bool:

@@ -23,6 +23,8 @@ class Import(NamedTuple):
 
     text: str
     edits: tuple[Edit, ...] = ()
+
+
 _HAVE_RANDOM = frozenset({"numpy", "pylab", "scipy"})  # packages with a name `random`
 
 

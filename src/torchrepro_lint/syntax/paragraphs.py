@@ -39,6 +39,16 @@ def _is_constant(statement: ast.stmt) -> bool:
     return is_text or (is_plain and not any(isinstance(n, ast.Call) for n in ast.walk(statement)))
 
 
+def divides_paragraph(facts: ModuleFacts, statement: ast.stmt) -> bool:
+    """Whether a line above a statement would stand between calls that belong together; those that tell how far the
+    program is do not."""
+    body = getattr(facts.parents[statement], "body", [])
+    above = body[body.index(statement) - 1] if statement in body[1:-1] else None
+    if not isinstance(above, ast.Expr) or not isinstance(above.value, ast.Call):
+        return False
+    return _continues(facts, above, statement) and last_name(above.value.func) != "print"
+
+
 def below_header(facts: ModuleFacts, statement: ast.stmt) -> int | None:
     """The line below the header of a block that begins with a statement, where comments of their own, which say nothing
     of it, stand between them."""
