@@ -342,11 +342,15 @@ UNCLEAR = {
     "the program seeds by itself, too late": "import torch\n\n\ndef train():\n    if torch.cuda.is_available():\n"
     "        torch.cuda.manual_seed(3)\n    else:\n        torch.manual_seed(3)\n"
     "    torch.nn.Linear(4, 1)(d).sum().backward()\n\n\nif __name__ == '__main__':\n    train()\n",
+    "its author turned one off": "import torch\n\n# torch.manual_seed(1)\ntorch.nn.Linear(4, 1)(d).sum().backward()\n",
+    "among calls that belong together": "import argparse\nimport torch\n\n\ndef show(args):\n    print(args)\n\n\n"
+    "if __name__ == '__main__':\n    args = argparse.ArgumentParser().parse_args()\n\n    show(args)\n    work(args)\n"
+    "    torch.nn.Linear(4, 1)(d).sum().backward()\n",
     "nothing is trained": "import torch\n\nmodel = torch.load('m.pt')\ntorch.save(model(torch.randn(4)), 'x.pt')\n",
     "who seeds is warned": "import argparse\nimport random\nimport warnings\nimport torch\n\n"
     "parser = argparse.ArgumentParser()\nparser.add_argument('--seed', type=int, default=None)\n"
-    "args = parser.parse_args()\nif args.seed is not None:\n    random.seed(args.seed)\n    torch.manual_seed(args.seed)\n"
-    "    warnings.warn('slow')\ntorch.nn.Linear(4, 1)(d).sum().backward()\n",
+    "args = parser.parse_args()\nif args.seed is not None:\n    random.seed(args.seed)\n"
+    "    torch.manual_seed(args.seed)\n    warnings.warn('slow')\ntorch.nn.Linear(4, 1)(d).sum().backward()\n",
 }
 
 

@@ -419,6 +419,14 @@ def test_an_option_with_a_text_of_digits_as_its_default_is_a_number(tmp_path: Pa
     assert "manual_seed(0)\n" in fixed(tmp_path, unsafe=True, train=text)
 
 
+@pytest.mark.parametrize(("test", "number"), [("> 0", 1), ("", 1), ("is not None", 0)])
+def test_the_default_of_an_option_that_was_off_is_a_seed_where_0_is_none(test: str, number: int, tmp_path: Path) -> None:
+    text = "import argparse\nimport random\nimport torch\n\nif __name__ == '__main__':\n" + PARSE
+    text = text.replace("default=7", "default=None") + "    args = parser.parse_args()\n"
+    text += f"    if args.seed {test}:\n        random.seed(args.seed)\n        torch.manual_seed(args.seed)\n" + WORK
+    assert f"default={number})" in fixed(tmp_path, train=text)
+
+
 @pytest.mark.parametrize("number", ["random.randint(1, 10000)", "3"])
 def test_a_default_is_left_alone_where_the_program_chooses_another_number_itself(number: str, tmp_path: Path) -> None:
     """The program always seeds; that it may choose the number anew each time is another finding."""

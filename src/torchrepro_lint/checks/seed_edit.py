@@ -237,7 +237,7 @@ def _seeded(
         inserted = insert_before(facts, statement, *[""] * below_import, *lines, *[""] * apart)
     is_missed = own is None and has_own_seed([f.source.path for f in seeding.visited], program)
     is_unclear = is_missed or _is_seeded_further_on(seeding, process, families) or _imports_below(facts, statement)
-    is_unclear = is_unclear or divides_paragraph(facts, statement) or _is_commented_out(seeding)
+    is_unclear = is_unclear or (own is None and divides_paragraph(facts, statement)) or _is_commented_out(seeding)
     is_unclear = is_unclear or any(line.lstrip().startswith("_") for line in lines)  # the module's name has another use
     return SeedFix((*edits, inserted), is_unclear)
 
