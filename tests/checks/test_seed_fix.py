@@ -216,10 +216,6 @@ PLACES = {
         OPTIONS.format(default=", default=3", seeds=""),
         "args = parser.parse_args()\n" + SEEDS.format("args.seed"),
     ),
-    "an option that is never read": (
-        OPTIONS.format(default="", seeds=""),
-        "args = parser.parse_args()\n" + "seed = args.seed or 0\n" + SEEDS.format("seed"),
-    ),
     "an option that is off": (
         OPTIONS.format(default=", default=-1", seeds="if args.seed > -1:\n    torch.manual_seed(args.seed)\n"),
         "type=int, default=0)\nargs = parser.parse_args()\nif args.seed > -1:\n    torch.manual_seed(args.seed)\n",
@@ -333,6 +329,7 @@ def test_it_is_written_where_an_expert_would(text: str, wanted: str, tmp_path: P
 
 
 UNCLEAR = {
+    "an option that is never read": OPTIONS.format(default="", seeds=""),
     "the seed of one command": COMMANDS.format(required="required=True", two="two.add_argument('path')"),
     "a command may be left out": COMMANDS.format(required="", two="common(two)"),
     "settings that others change": "import torch\n\nsettings = {'lr': 0.1, 'seed': 7}\ndel settings['seed']\n"
@@ -346,6 +343,7 @@ UNCLEAR = {
     "among calls that belong together": "import argparse\nimport torch\n\n\ndef show(args):\n    print(args)\n\n\n"
     "if __name__ == '__main__':\n    args = argparse.ArgumentParser().parse_args()\n\n    show(args)\n    work(args)\n"
     "    torch.nn.Linear(4, 1)(d).sum().backward()\n",
+    "below a heading": "import torch\n\nsize = 4\n\n# ## Data\n\nx = load()\ntorch.nn.Linear(4, 1)(x).backward()\n",
     "nothing is trained": "import torch\n\nmodel = torch.load('m.pt')\ntorch.save(model(torch.randn(4)), 'x.pt')\n",
     "who seeds is warned": "import argparse\nimport random\nimport warnings\nimport torch\n\n"
     "parser = argparse.ArgumentParser()\nparser.add_argument('--seed', type=int, default=None)\n"
@@ -462,7 +460,7 @@ def test_the_seed_in_a_configuration_file_is_the_program_s_own(
 ) -> None:
     (tmp_path / "run.yml").write_text("rate: 3\nseed: 7\nshuffle: true\n")
     text = CONFIGURED.format(imports=imports, decorator=decorator, parameter=parameter, read=read, rate=rate)
-    assert wanted in fixed(tmp_path, text)
+    assert wanted in fixed(tmp_path, text, unsafe=" or " in wanted)
 
 
 def test_a_seed_in_a_function_of_another_file_that_does_other_work_gets_none_beside_it(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -27,7 +28,7 @@ from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.seed_options import SEED_NAME, is_seed
 from torchrepro_lint.rng.usual_seed import has_own_seed, usual_seed
 from torchrepro_lint.seeding.processes import RankSeed, in_pool, rank_seed, starts_processes
-from torchrepro_lint.seeding.seeding import SEEDED
+from torchrepro_lint.seeding.seeding import SEEDED, TRAINS
 from torchrepro_lint.seeding.setting_up import Beginning, beginnings
 from torchrepro_lint.seeding.unfollowed import uses_tensors
 from torchrepro_lint.syntax import (
@@ -41,6 +42,7 @@ from torchrepro_lint.syntax import (
     insert_after,
     insert_at,
     insert_before,
+    is_below_heading,
     is_below_import,
     stands_apart,
     top_of_paragraph,
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
 SEED_CALLS = {"python": ("random", "seed"), "numpy": ("numpy", "random.seed"), "torch": ("torch", "manual_seed")}
 _NAMES = frozenset(".".join(call) for call in SEED_CALLS.values())
 _ELSEWHERE = frozenset({"ray"})  # its tasks and actors run in workers: docs.ray.io/en/latest/ray-core/walkthrough.html
+_PREPARES = (*TRAINS, "step", "parameters", "DataLoader")  # what a cell calls that trains, or makes ready to
 _TURNED_OFF = re.compile(r"^[ \t\"]*#[ \t#]*[\w.]*seed\w*\(", re.MULTILINE)  # also in a notebook's JSON
 _SEEDS = re.compile(r"seed|random|rng|reprod|determin|init|set_?up", re.IGNORECASE)
 
@@ -227,19 +230,38 @@ def _seeded(
     if switched is not None:  # who gives a negative number still gets other numbers each time
         lines = [f"if {seed} >= 0:", *(indentation(facts) + line for line in lines)]
         edits = (*edits, *with_default(switched, str(usual_seed(switched.facts, program)), program))
+    is_headed = False
     if is_after:
         inserted = insert_after(facts, statement, *lines)
     elif own is None and (line := below_header(facts, statement)) is not None:
         inserted = insert_at(facts, line, statement, *lines, "")
     else:
+        is_headed = is_below_heading(facts, statement)
         below_import = is_below_import(facts, statement)
         apart = below_import or stands_apart(facts, statement)
         inserted = insert_before(facts, statement, *[""] * below_import, *lines, *[""] * apart)
-    is_missed = own is None and has_own_seed([f.source.path for f in seeding.visited], program)
-    is_unclear = is_missed or _is_seeded_further_on(seeding, process, families) or _imports_below(facts, statement)
+    stands_in = own is not None and own.option.off == "None"  # who gives no seed may want none
+    is_missed = stands_in or (own is None and has_own_seed([f.source.path for f in seeding.visited], program))
+    is_unclear = (
+        is_missed or is_headed or _is_seeded_further_on(seeding, process, families) or _imports_below(facts, statement)
+    )
     is_unclear = is_unclear or (own is None and divides_paragraph(facts, statement)) or _is_commented_out(seeding)
+    is_unclear = is_unclear or _is_among_trials(facts, statement)
     is_unclear = is_unclear or any(line.lstrip().startswith("_") for line in lines)  # the module's name has another use
     return SeedFix((*edits, inserted), is_unclear)
+
+
+def _is_among_trials(facts: ModuleFacts, statement: ast.stmt) -> bool:
+    """Whether a notebook defines functions or classes above a statement, whose cell prepares no training: it may only
+    show what they do, where an author would not seed."""
+    if not facts.source.cells:
+        return False
+    tops = [first for first, _ in facts.source.cells]
+    cell = bisect_right(tops, statement.lineno)
+    calls = (call for name in _PREPARES for call, _ in facts.calls.get(name, ()))
+    above = (s for s in facts.tree.body if s.lineno < statement.lineno)
+    defined = any(isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) for s in above)
+    return defined and all(bisect_right(tops, call.lineno) != cell for call in calls)
 
 
 def _is_commented_out(seeding: Seeding) -> bool:

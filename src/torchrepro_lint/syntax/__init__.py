@@ -5,6 +5,7 @@ from torchrepro_lint.syntax.imports import Import, import_from, import_module, i
 from torchrepro_lint.syntax.paragraphs import (
     below_header,
     divides_paragraph,
+    is_below_heading,
     is_below_import,
     stands_apart,
     top_of_paragraph,
@@ -39,6 +40,7 @@ __all__ = [
     "insert_at",
     "insert_before",
     "insert_first",
+    "is_below_heading",
     "is_below_import",
     "is_docstring",
     "is_within_width",

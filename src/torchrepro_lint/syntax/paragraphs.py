@@ -49,6 +49,13 @@ def divides_paragraph(facts: ModuleFacts, statement: ast.stmt) -> bool:
     return _continues(facts, above, statement) and last_name(above.value.func) != "print"
 
 
+def is_below_heading(facts: ModuleFacts, statement: ast.stmt) -> bool:
+    """Whether a comment that stands alone above a statement, with a blank line below it, may head what follows."""
+    line = top_line(facts, statement)
+    above = [facts.source.line(n).strip() for n in (line - 1, line - 2) if n > 0]
+    return len(above) == 2 and not above[0] and above[1].startswith("#") and not begins_cell(facts, line)
+
+
 def below_header(facts: ModuleFacts, statement: ast.stmt) -> int | None:
     """The line below the header of a block that begins with a statement, where comments of their own, which say nothing
     of it, stand between them."""
