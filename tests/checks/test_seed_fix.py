@@ -359,6 +359,17 @@ def test_what_is_not_clear_is_for_a_person(text: str, tmp_path: Path) -> None:
     assert "manual_seed(" in fixed(tmp_path, text, unsafe=True)
 
 
+@pytest.mark.parametrize(("later", "is_safe"), [("print(2)", False), ("print(layer)", True)])
+def test_a_cell_that_only_shows_what_was_defined_is_no_place(later: str, is_safe: bool, tmp_path: Path) -> None:
+    """Another that makes what later cells read is."""
+    train = "net = block()\noptimizer = torch.optim.SGD(net.parameters(), 1)\nnet(d).sum().backward()\noptimizer.step()"
+    made = ["import torch", "def block():\n    return torch.nn.Linear(4, 1)", "layer = block()", later, train]
+    cells = [{"cell_type": "code", "source": text, "outputs": []} for text in made]
+    found = request(tmp_path, "")
+    (tmp_path / "a.ipynb").write_text(json.dumps({"cells": cells}))
+    assert [f.fix is not None and f.fix.safety == "safe" for f in check(found).findings] == [is_safe]
+
+
 def test_a_module_is_called_by_another_name_where_a_star_import_has_its_own(tmp_path: Path) -> None:
     """`from random import *` brings `random.random`."""
     after = fixed(tmp_path, UNCLEAR["its name is another thing's"], unsafe=True)

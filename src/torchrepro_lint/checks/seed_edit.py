@@ -252,16 +252,22 @@ def _seeded(
 
 
 def _is_among_trials(facts: ModuleFacts, statement: ast.stmt) -> bool:
-    """Whether a notebook defines functions or classes above a statement, whose cell prepares no training: it may only
-    show what they do, where an author would not seed."""
+    """Whether a notebook defines functions or classes above a statement, and no training is made ready in its cell, nor
+    anything that another cell reads: it may only show what they do, where an author would not seed."""
     if not facts.source.cells:
         return False
     tops = [first for first, _ in facts.source.cells]
     cell = bisect_right(tops, statement.lineno)
-    calls = (call for name in _PREPARES for call, _ in facts.calls.get(name, ()))
+    inside = [s for s in facts.tree.body if bisect_right(tops, s.lineno) == cell]
+    made = {n.id for s in inside for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    reads = facts.reads(facts.tree)
+    calls = [call for name in _PREPARES for call, _ in facts.calls.get(name, ())]
+    if any(bisect_right(tops, call.lineno) == cell for call in calls):
+        return False
     above = (s for s in facts.tree.body if s.lineno < statement.lineno)
     defined = any(isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) for s in above)
-    return defined and all(bisect_right(tops, call.lineno) != cell for call in calls)
+    is_read = any(bisect_right(tops, read.lineno) > cell for name in made for read in reads.of_name(name))
+    return defined and not is_read
 
 
 def _is_commented_out(seeding: Seeding) -> bool:
