@@ -67,16 +67,6 @@ SAFE = {
         "def main():\n    with open(sys.argv[1]) as f:\n        cfg = yaml.safe_load(f)\n"
         "    torch.manual_seed(cfg['SEED'])\n    load(cfg)\nmain()\n",
     ),
-    "seeded with what is set after the configuration is read": (
-        "TRP201",
-        "import sys, yaml\n" + HEAD + "def load(config):\n    return DataLoader(d, config.n, shuffle=True)\n"
-        "def main():\n    with open(sys.argv[1]) as f:\n        cfg = yaml.safe_load(f)\n"
-        "    load(cfg)\n    cfg['SEED'] = 3\n    torch.manual_seed(cfg['SEED'])\nmain()\n",
-        "import sys, yaml\n" + HEAD + "def load(config):\n"
-        "    return DataLoader(d, config.n, shuffle=True, generator=torch.Generator().manual_seed(0))\n"
-        "def main():\n    with open(sys.argv[1]) as f:\n        cfg = yaml.safe_load(f)\n"
-        "    load(cfg)\n    cfg['SEED'] = 3\n    torch.manual_seed(cfg['SEED'])\nmain()\n",
-    ),
     "options that an object holds": (
         "TRP201",
         "import argparse\n"
@@ -212,6 +202,14 @@ SAFE = {
 @pytest.mark.parametrize(("code", "before", "after"), SAFE.values(), ids=SAFE)
 def test_the_safe_fix_writes_what_reads_best_there(code: str, before: str, after: str, tmp_path: Path) -> None:
     assert fixed(tmp_path, code, before) == after
+
+
+def test_a_seed_that_is_set_after_the_configuration_is_read_is_not_known_there(tmp_path: Path) -> None:
+    text = "import sys, yaml\n" + HEAD + "def load(config):\n    return DataLoader(d, config.n, shuffle=True)\n"
+    text += "def main():\n    with open(sys.argv[1]) as f:\n        cfg = yaml.safe_load(f)\n"
+    text += "    load(cfg)\n    cfg['SEED'] = 3\n    torch.manual_seed(cfg['SEED'])\nmain()\n"
+    assert fixed(tmp_path, "TRP201", text) == text
+    assert "generator=torch.Generator().manual_seed(0))" in fixed(tmp_path, "TRP201", text, unsafe=True)
 
 
 @pytest.mark.parametrize(
@@ -493,7 +491,7 @@ main(yaml.safe_load(open(sys.argv[1])), range(9))
     ],
 )
 def test_what_callers_seed_with_before_is_the_seed_of_a_generator(seeds: str, seed: str, tmp_path: Path) -> None:
-    text = fixed(tmp_path, "TRP201", GIVEN.format(seeds=seeds))
+    text = fixed(tmp_path, "TRP201", GIVEN.format(seeds=seeds), unsafe=seed == "0")  # a seed that cannot be read
     assert f"generator=torch.Generator().manual_seed({seed})" in text
 
 
@@ -523,7 +521,7 @@ def main(data):
     ],
 )
 def test_what_a_function_seeds_with_is_no_longer_none(above: str, seed: str, tmp_path: Path) -> None:
-    text = fixed(tmp_path, "TRP201", MAY_BE_NONE.format(above=above))
+    text = fixed(tmp_path, "TRP201", MAY_BE_NONE.format(above=above), unsafe=" or " in seed)  # none was wanted
     assert f"generator=torch.Generator().manual_seed({seed})" in text
 
 

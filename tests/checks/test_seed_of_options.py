@@ -174,13 +174,13 @@ CASES = {
 }  # fmt: skip
 
 
-def fixed(folder: Path, **files: str) -> str:
-    """The text of `train` after the safe fix of TRP101."""
+def fixed(folder: Path, *, unsafe: bool = False, **files: str) -> str:
+    """The text of `train` after the safe fix of TRP101, or the unsafe one."""
     (folder / "pyproject.toml").write_text("")
     for name, text in files.items():
         (folder / f"{name}.py").write_text(text)
     resolver = SettingsResolver(cards.codes(), isolated=True, overrides={"select": ["TRP101"]})
-    fix(Request((folder,), resolver), unsafe=False, write=True)
+    fix(Request((folder,), resolver), unsafe=unsafe, write=True)
     after = (folder / "train.py").read_text()
     assert isinstance(ast.parse(after), ast.Module)
     return after
@@ -189,7 +189,7 @@ def fixed(folder: Path, **files: str) -> str:
 @pytest.mark.parametrize(("text", "seed"), CASES.values(), ids=CASES)
 def test_the_seed_is_the_program_s_own(text: str, seed: str, tmp_path: Path) -> None:
     wanted = f"torch.manual_seed({seed})\n" if "(" not in seed else f"seed = {seed}\n    random.seed(seed)\n"
-    assert wanted in fixed(tmp_path, train=text)
+    assert wanted in fixed(tmp_path, unsafe=seed.isdecimal(), train=text)  # a number, where none can be read
 
 
 def test_a_module_of_settings_has_the_seed(tmp_path: Path) -> None:
@@ -414,8 +414,19 @@ def test_an_option_with_a_text_of_digits_as_its_default_is_a_number(tmp_path: Pa
     text = main("    args = parser.parse_args()\n")
     assert "manual_seed(args.seed)\n" in fixed(tmp_path, train=text.replace("default=7", "default='0925'"))
     for other in ("default='x1'", "default='-1'"):
-        assert "manual_seed(0)\n" in fixed(tmp_path, train=text.replace("default=7", other))
-    assert "manual_seed(0)\n" in fixed(tmp_path, train=text.replace("type=int, default=7", "default='7'"))
+        assert "manual_seed(0)\n" in fixed(tmp_path, unsafe=True, train=text.replace("default=7", other))
+    text = text.replace("type=int, default=7", "default='7'")
+    assert "manual_seed(0)\n" in fixed(tmp_path, unsafe=True, train=text)
+
+
+@pytest.mark.parametrize(("test", "number"), [("> 0", 1), ("", 1), ("is not None", 0)])
+def test_the_default_of_an_option_that_was_off_is_a_seed_where_0_is_none(
+    test: str, number: int, tmp_path: Path
+) -> None:
+    text = "import argparse\nimport random\nimport torch\n\nif __name__ == '__main__':\n" + PARSE
+    text = text.replace("default=7", "default=None") + "    args = parser.parse_args()\n"
+    text += f"    if args.seed {test}:\n        random.seed(args.seed)\n        torch.manual_seed(args.seed)\n" + WORK
+    assert f"default={number})" in fixed(tmp_path, train=text)
 
 
 @pytest.mark.parametrize("number", ["random.randint(1, 10000)", "3"])
@@ -444,4 +455,4 @@ def test_what_is_worked_out_is_written_once_where_its_name_is_free(
     above: str, below: str, wanted: str, tmp_path: Path
 ) -> None:
     text = main("    args = parser.parse_args()\n").replace(", default=7", "").replace(WORK, WORK + below)
-    assert wanted in fixed(tmp_path, train=above + text)
+    assert wanted in fixed(tmp_path, unsafe=True, train=above + text)

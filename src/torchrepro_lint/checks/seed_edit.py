@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,25 +21,28 @@ from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.execution_count import times
 from torchrepro_lint.dataflow.options import outcome
 from torchrepro_lint.dataflow.outcomes import Truth
+from torchrepro_lint.index import last_name
 from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.own_seed import own_seed, parsed_above
 from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.seed_options import SEED_NAME, is_seed
-from torchrepro_lint.rng.usual_seed import usual_seed
+from torchrepro_lint.rng.usual_seed import has_own_seed, usual_seed
 from torchrepro_lint.seeding.processes import RankSeed, in_pool, rank_seed, starts_processes
-from torchrepro_lint.seeding.seeding import SEEDED
+from torchrepro_lint.seeding.seeding import SEEDED, TRAINS
 from torchrepro_lint.seeding.setting_up import Beginning, beginnings
 from torchrepro_lint.seeding.unfollowed import uses_tensors
 from torchrepro_lint.syntax import (
     Import,
     also_imported,
     below_header,
+    divides_paragraph,
     import_from,
     import_module,
     indentation,
     insert_after,
     insert_at,
     insert_before,
+    is_below_heading,
     is_below_import,
     stands_apart,
     top_of_paragraph,
@@ -55,6 +59,8 @@ if TYPE_CHECKING:
 SEED_CALLS = {"python": ("random", "seed"), "numpy": ("numpy", "random.seed"), "torch": ("torch", "manual_seed")}
 _NAMES = frozenset(".".join(call) for call in SEED_CALLS.values())
 _ELSEWHERE = frozenset({"ray"})  # its tasks and actors run in workers: docs.ray.io/en/latest/ray-core/walkthrough.html
+_PREPARES = (*TRAINS, "step", "parameters", "DataLoader")  # what a cell calls that trains, or makes ready to
+_TURNED_OFF = re.compile(r"^[ \t\"]*#[ \t#]*[\w.]{0,80}seed\w{0,40}\(", re.MULTILINE)  # also in a notebook's JSON
 _SEEDS = re.compile(r"seed|random|rng|reprod|determin|init|set_?up", re.IGNORECASE)
 
 
@@ -67,10 +73,17 @@ class _Place(NamedTuple):
     own: OwnSeed | None = None
 
 
-def seed_edits(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Edit, ...]:
+class SeedFix(NamedTuple):
+    """The edits; `unsafe` where the value of the seed, or whether the program wants another, is not clear."""
+
+    edits: tuple[Edit, ...]
+    unsafe: bool = False
+
+
+def seed_fix(program: Program, seeding: Seeding, found: Unseeded) -> SeedFix | None:
     """Seed the program, and each process that starts afresh; nothing where one of them is for a person to decide."""
     if _runs_elsewhere(seeding) or any(in_pool(witness, program) for witness in found.draws.values()):
-        return ()
+        return None
     processes = dict.fromkeys(w.process for w in found.draws.values() if w.process is not None)
     made = [
         _switched_on(program, seeding, found, process) or _in_process(program, seeding, found, process)
@@ -82,7 +95,10 @@ def seed_edits(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Edi
             or _beside(program, seeding, found)
             or _in_program(program, seeding, found)
         )
-    return tuple(dict.fromkeys(edit for edits in made for edit in edits)) if all(made) else ()
+    known = [fix for fix in made if fix is not None]
+    if len(known) < len(made) or not known:
+        return None
+    return SeedFix(tuple(dict.fromkeys(e for fix in known for e in fix.edits)), any(fix.unsafe for fix in known))
 
 
 def _runs_elsewhere(seeding: Seeding) -> bool:
@@ -111,19 +127,19 @@ def _has_numpy(program: Program, seeding: Seeding) -> bool:
 
 
 # -- where ----------------------------------------------------------------------------------------------------------
-def _in_process(program: Program, seeding: Seeding, found: Unseeded, process: Scope) -> tuple[Edit, ...]:
+def _in_process(program: Program, seeding: Seeding, found: Unseeded, process: Scope) -> SeedFix | None:
     """At the top of what the processes run; not where it is called as well, by a process that may have seeded."""
     sites = program.callers_of(process) or ()
     if any(scope.facts.parents.get(site) is not None for site, scope in sites):
-        return ()
+        return None
     families = _families(program, seeding, found, process)
     ranks = rank_seed(seeding, process, program, found.draws.values())
     works = list(_works(seeding, found, process, families))
     place = _place(beginnings(process, _body(process), works, program), program)
-    return _seeded(program, seeding, found, place, families, ranks)
+    return _seeded(program, seeding, found, place, families, ranks, process)
 
 
-def _in_program(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Edit, ...]:
+def _in_program(program: Program, seeding: Seeding, found: Unseeded) -> SeedFix | None:
     entry, facts = seeding.entry, seeding.entry.facts
     families = _families(program, seeding, found, None)
     works = list(_works(seeding, found, None, families))
@@ -132,13 +148,13 @@ def _in_program(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Ed
     is_for_guard = entry.function is None and facts.guard is not None and _is_run_by_others(seeding, program)
     begun = [w.chain[0].node for w in found.draws.values() if w.process is None and w.chain]
     if is_for_guard and any(all(above is not facts.guard for above in facts.ancestors(node)) for node in begun):
-        return ()  # what others run too draws the same for them
+        return None  # what others run too draws the same for them
     if facts.guard is not None and (is_for_guard or levels[0].statement is facts.guard):
         levels = list(beginnings(facts.scope, facts.guard.body, works, program))
         if levels[0].statement is None:
             levels = [Beginning(facts.scope, facts.guard.body, facts.guard.body[0])]
     ranks = rank_seed(seeding, None, program, found.draws.values())
-    return _seeded(program, seeding, found, _place(levels, program), families, ranks)
+    return _seeded(program, seeding, found, _place(levels, program), families, ranks, None)
 
 
 def _is_run_by_others(seeding: Seeding, program: Program) -> bool:
@@ -185,13 +201,14 @@ def _seeded(
     place: _Place | None,
     families: Sequence[str],
     ranks: RankSeed | None,
-) -> tuple[Edit, ...]:
+    process: Scope | None,
+) -> SeedFix | None:
     """The seed calls, with the imports that they need."""
     if place is None or ranks is None:
-        return ()
+        return None
     scope, statement, is_after, own = place
     if ranks.variable and scope.binding_scope(ranks.added) is not None:
-        return ()
+        return None
     facts = scope.facts
     known = own.text if own is not None else _number_elsewhere(program, seeding, found)
     imported = _imported_seed(scope, statement, program) if known is None else None
@@ -213,15 +230,62 @@ def _seeded(
     if switched is not None:  # who gives a negative number still gets other numbers each time
         lines = [f"if {seed} >= 0:", *(indentation(facts) + line for line in lines)]
         edits = (*edits, *with_default(switched, str(usual_seed(switched.facts, program)), program))
+    is_headed = False
     if is_after:
         inserted = insert_after(facts, statement, *lines)
     elif own is None and (line := below_header(facts, statement)) is not None:
         inserted = insert_at(facts, line, statement, *lines, "")
     else:
+        is_headed = is_below_heading(facts, statement)
         below_import = is_below_import(facts, statement)
         apart = below_import or stands_apart(facts, statement)
         inserted = insert_before(facts, statement, *[""] * below_import, *lines, *[""] * apart)
-    return (*edits, inserted)
+    stands_in = own is not None and own.option.off == "None"  # who gives no seed may want none
+    is_missed = stands_in or (own is None and has_own_seed({f.source.path for f in seeding.visited}, program))
+    is_unclear = (
+        is_missed or is_headed or _is_seeded_further_on(seeding, process, families) or _imports_below(facts, statement)
+    )
+    is_unclear = is_unclear or (own is None and divides_paragraph(facts, statement)) or _is_commented_out(seeding)
+    is_unclear = is_unclear or _is_among_trials(facts, statement)
+    is_unclear = is_unclear or any(line.lstrip().startswith("_") for line in lines)  # the module's name has another use
+    return SeedFix((*edits, inserted), is_unclear)
+
+
+def _is_among_trials(facts: ModuleFacts, statement: ast.stmt) -> bool:
+    """Whether a notebook defines functions or classes above a statement, and no training is made ready in its cell, nor
+    anything that another cell reads: it may only show what they do, where an author would not seed."""
+    if not facts.source.cells:
+        return False
+    tops = [first for first, _ in facts.source.cells]
+    cell = bisect_right(tops, statement.lineno)
+    inside = [s for s in facts.tree.body if bisect_right(tops, s.lineno) == cell]
+    made = {n.id for s in inside for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    reads = facts.reads(facts.tree)
+    calls = [call for name in _PREPARES for call, _ in facts.calls.get(name, ())]
+    if any(bisect_right(tops, call.lineno) == cell for call in calls):
+        return False
+    above = (s for s in facts.tree.body if s.lineno < statement.lineno)
+    defined = any(isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) for s in above)
+    is_read = any(bisect_right(tops, read.lineno) > cell for name in made for read in reads.of_name(name))
+    return defined and not is_read
+
+
+def _is_commented_out(seeding: Seeding) -> bool:
+    """Whether the author has turned a seed off by a `#`."""
+    return _TURNED_OFF.search(seeding.entry.facts.source.text) is not None
+
+
+def _imports_below(facts: ModuleFacts, statement: ast.stmt) -> bool:
+    """Whether a script goes on with imports after a statement, which an author would put first."""
+    following = [s for s in facts.tree.body if s.lineno >= statement.lineno] if not facts.source.cells else []
+    is_own = facts.parents.get(statement) is facts.tree and not isinstance(statement, ast.Import | ast.ImportFrom)
+    return is_own and any(isinstance(s, ast.Import | ast.ImportFrom) for s in following)
+
+
+def _is_seeded_further_on(seeding: Seeding, process: Scope | None, families: Collection[str]) -> bool:
+    """Whether the process seeds one of the generators somewhere itself: why that does not suffice is for its author."""
+    seeders = (met.seeder for met in seeding.met if met.process is process and met.seeder is not None)
+    return any(not set(seeder.families).isdisjoint(families) for seeder in seeders)
 
 
 def _number_elsewhere(program: Program, seeding: Seeding, found: Unseeded) -> str | None:
@@ -290,7 +354,7 @@ def _at_once(facts: ModuleFacts, scope: Scope, at: ast.stmt) -> Import | None:
 
 
 # -- by default -----------------------------------------------------------------------------------------------------
-def _switched_on(program: Program, seeding: Seeding, found: Unseeded, process: Scope | None = None) -> tuple[Edit, ...]:
+def _switched_on(program: Program, seeding: Seeding, found: Unseeded, process: Scope | None = None) -> SeedFix | None:
     """The default of the option without which the program, or what a process runs, does not seed, with the seeds that
     are missing there."""
     first = min((w.number for w in found.draws.values() if w.process is process), default=0)
@@ -304,12 +368,36 @@ def _switched_on(program: Program, seeding: Seeding, found: Unseeded, process: S
         missing = [f for f in _families(program, seeding, found, process) if f not in done]
         added = _below(program, last, missing)
         is_enough = bool(added) or not missing or done.issuperset(found.draws)
-        return (*with_default(option, str(usual_seed(option.facts, program)), program), *added) if is_enough else ()
-    return ()
+        number = str(usual_seed(option.facts, program) or int(_wants_more_than_none(last)))
+        edits = (*with_default(option, number, program), *added)
+        return SeedFix(edits, _warns(last)) if is_enough else None
+    return None
+
+
+def _wants_more_than_none(met: SeedMet) -> bool:
+    """Whether a test before a call that seeds, or one that leads to it, takes 0 for no seed: `if args.seed > 0:`,
+    `if args.seed:`."""
+    sites = ((met.node, met.scope), *((step.node, step.scope) for step in met.chain))
+    tests = (c.test for node, scope in sites for c in conditions(node, scope) if c.holds)
+    return any(isinstance(t, ast.Name | ast.Attribute | ast.Subscript) or _is_positive(t) for t in tests)
+
+
+def _is_positive(test: ast.expr) -> bool:
+    match test:
+        case ast.Compare(ops=[ast.Gt() | ast.NotEq()], comparators=[ast.Constant(value=0)]):
+            return True
+    return False
+
+
+def _warns(met: SeedMet) -> bool:
+    """Whether who gives a seed is warned: whether all should be is not ours to say."""
+    tests = (c.owner for c in conditions(met.node, met.scope) if about_seed(c.test))
+    calls = (n for test in tests for n in ast.walk(test) if isinstance(n, ast.Call))
+    return any(last_name(call.func) in ("warn", "warning") for call in calls)
 
 
 # -- beside another seed --------------------------------------------------------------------------------------------
-def _beside(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Edit, ...]:
+def _beside(program: Program, seeding: Seeding, found: Unseeded) -> SeedFix | None:
     """Below a call that seeds another generator in any case, before all draws, with the seed that it is given."""
     first = min((w.number for w in found.draws.values() if w.process is None), default=0)
     for met in seeding.met:
@@ -320,8 +408,8 @@ def _beside(program: Program, seeding: Seeding, found: Unseeded) -> tuple[Edit, 
         if is_sure and is_near and not _is_for_own_draws(program, seeding, found, function):
             edits = _below(program, met, _families(program, seeding, found, None))
             if edits and times(program, met.scope) != "often":
-                return edits
-    return ()
+                return SeedFix(edits)
+    return None
 
 
 def _may_be_left_out(program: Program, met: SeedMet) -> bool:

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchrepro_lint.dataflow.conditions import conditions
+from torchrepro_lint.index import last_name
 from torchrepro_lint.project.declarations import constant, declarations, declared_options, takes_integers
 from torchrepro_lint.syntax import replace, with_argument
 
@@ -36,7 +37,8 @@ def option_that_is_off(seeding: Seeding, met: SeedMet) -> Declaration | None:
     tests = [ast.unparse(c.test).lower() for node, scope in sites for c in conditions(node, scope)]
     if any("seed" not in test and "__name__" not in test for test in tests):
         return None
-    names = {a.attr for a in passed if isinstance(a, ast.Attribute) and "seed" in a.attr.lower()}
+    named = {last_name(a) for a in passed if isinstance(a, ast.Attribute | ast.Name)}
+    names = {name for name in named if "seed" in name.lower()}
     declared = [d for name in sorted(names) for facts in seeding.visited for d in _off_by_default(name, facts)]
     return declared[0] if len(declared) == 1 else None
 

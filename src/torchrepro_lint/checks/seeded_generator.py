@@ -18,7 +18,7 @@ from torchrepro_lint.dataflow.execution_count import times
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.dataflow.store import remembered
-from torchrepro_lint.index import Scope, last_name
+from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.loading.loaders import argument
 from torchrepro_lint.loading.same_order import (
     differs_by_rank,
@@ -28,14 +28,16 @@ from torchrepro_lint.loading.same_order import (
 )
 from torchrepro_lint.model import Edit
 from torchrepro_lint.project.contents import is_test
-from torchrepro_lint.project.entries import is_tried_out
+from torchrepro_lint.project.entries import files_of_programs, is_tried_out
 from torchrepro_lint.project.versions import allowed_in
 from torchrepro_lint.rng.own_seed import generator_seed
 from torchrepro_lint.rng.seed_options import SEED_NAME
+from torchrepro_lint.rng.usual_seed import has_own_seed
 from torchrepro_lint.syntax import import_name, insert_before, is_within_width, top_line, with_argument
 
 _PLAIN = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Return
 _KIND = re.compile(r"_?(?:data_?)?loader$", re.IGNORECASE)
+_STANDS_IN = re.compile(r" or | if |^\(?max\(")  # for a seed that its user chose not to give: `args.seed or 0`
 _DEFAULT_DEVICE = re.compile(rb"\bset_default_(?:device|tensor_type)\(")
 # What no PyTorch with generators for loaders can run, or understands: github.com/pytorch/pytorch/releases/tag/v0.4.0
 _BEFORE_0_5 = re.compile(rb"\bvolatile=True\b|\b\w{0,80}loss\w{0,80}\.data\[0\]")
@@ -67,7 +69,8 @@ def seeded_generator(call: Call, program: Program) -> GeneratorFix:
     unsafe = exists == "some" or runs == "unknown" or _cuda_by_default(program) or _is_for_old_torch(program)
     unsafe = unsafe or differs_by_rank(call) or is_made_side_by_side(call)
     unsafe = unsafe or _is_tried_out(call)
-    unsafe = unsafe or (seed.isdecimal() and _is_given_a_seed(call.scope.function))
+    unsafe = unsafe or _STANDS_IN.search(seed) is not None
+    unsafe = unsafe or (seed.isdecimal() and (_is_given_a_seed(call.scope.function) or _misses_seed(facts, program)))
     style = program.project.style
     inline = with_argument(facts, call.node, "generator", generator, style)
     is_apart = inline.text.startswith("(")  # what the call is part of is laid out anew
@@ -86,6 +89,12 @@ def seeded_generator(call: Call, program: Program) -> GeneratorFix:
 def _is_given_a_seed(function: Scope) -> bool:
     """Whether a function has a parameter for the seed, which may be none: a number would stand in for it."""
     return function.kind == "function" and any(SEED_NAME.fullmatch(name) for name in named_parameters(function))
+
+
+@remembered
+def _misses_seed(facts: ModuleFacts, program: Program) -> bool:
+    """Whether a program that runs the file has a seed that cannot be read there."""
+    return has_own_seed(files_of_programs(facts, program.project), program)
 
 
 def _is_tried_out(call: Call) -> bool:

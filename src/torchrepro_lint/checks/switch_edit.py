@@ -45,6 +45,14 @@ def _with_comment(facts: ModuleFacts, edit: Edit) -> Edit:
     return Edit(edit.path, Range(edit.range.start, Position(end.line, len(line) + 1)), edit.text)
 
 
+def is_explained(setting: Setting) -> bool:
+    """Whether a comment stands with the switch that `with_value` leaves there: it may say why the value is as it is."""
+    facts, statement = setting.facts, setting.statement
+    behind = facts.source.line(statement.end_lineno or 0)[facts.range(statement).end.column - 1 :]
+    is_above = top_line(facts, statement) < statement.lineno and not _comment_above(facts, statement)
+    return is_above or ("#" in behind and not PRAISE.match(behind))
+
+
 def _comment_above(facts: ModuleFacts, statement: ast.stmt) -> tuple[Edit, ...]:
     """The removal of one about the old value on the line above, where it heads this statement alone."""
     source, line = facts.source, statement.lineno

@@ -33,10 +33,12 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
 
 
 def _draft(program: Program, seeding: Seeding, found: Unseeded) -> Draft:
-    from torchrepro_lint.checks.seed_edit import seed_edits
-    from torchrepro_lint.seeding.demonstrations import is_demonstration, is_elsewhere, is_for_looking, is_trial
+    from torchrepro_lint.checks.seed_edit import seed_fix
+    from torchrepro_lint.seeding.demonstrations import is_demonstration
+    from torchrepro_lint.seeding.training import is_for_training
 
     answers = is_demonstration(seeding)
+    fix = seed_fix(program, seeding, found) if not answers else None
     families = [f for f in FAMILIES if f in found.draws or f in found.named]
     return Draft(
         _start(seeding, found.first),
@@ -51,8 +53,8 @@ def _draft(program: Program, seeding: Seeding, found: Unseeded) -> Draft:
         certainty=Certainty.CERTAIN if found.certain else Certainty.LIKELY,
         properties={"families": families},
         related=tuple(_related(seeding, found)),
-        edits=() if answers else seed_edits(program, seeding, found),
-        unsafe=is_for_looking(seeding) or is_trial(seeding, program) or is_elsewhere(seeding),
+        edits=fix.edits if fix is not None else (),
+        unsafe=fix is not None and (fix.unsafe or not is_for_training(seeding, program)),
     )
 
 

@@ -24,7 +24,8 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     for call in calls:
         often = runs_often(program, call.node, call.scope)  # a bootstrap would give the same sample in each iteration
         edits = () if often else _seeded(call, seed_text(call.scope, call.node, program))
-        unsafe = _draws_at_once(call) and not runs_once(program, call.node, call.scope)
+        is_beside = any(c.name == call.name and c.scope is call.scope for c in calls if c is not call)
+        unsafe = _draws_at_once(call) and (is_beside or not runs_once(program, call.node, call.scope))
         yield Draft(
             call.node,
             {"call": call.written},

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from torchrepro_lint.checks.configured import cause, placed
 from torchrepro_lint.checks.draft import Draft
-from torchrepro_lint.checks.switch_edit import with_value
+from torchrepro_lint.checks.switch_edit import is_explained, with_value
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.enclosing import cleans_up
 from torchrepro_lint.dataflow.program import Program
@@ -15,6 +15,7 @@ from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.kernels.flags import Setting, follows_request, reads_switch, stated
 from torchrepro_lint.rng.predicates import is_unrequested, needs_option
+from torchrepro_lint.seeding.training import only_evaluates
 
 OWNER, NAME = "torch.backends.cudnn", "benchmark"
 
@@ -29,7 +30,8 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             continue
         if value is None and not _opaque(program, setting):
             continue
-        draft = Draft(setting.node, {"written": setting.written}, edits=with_value(setting, "False"))
+        unsafe = only_evaluates(setting.facts, program) or is_explained(setting)
+        draft = Draft(setting.node, {"written": setting.written}, edits=with_value(setting, "False"), unsafe=unsafe)
         configured = placed(draft, Site(setting.value, setting.value_scope), program, "False", bool)
         if value is None and _is_off_by_default(setting, program):
             continue

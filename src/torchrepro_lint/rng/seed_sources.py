@@ -177,8 +177,9 @@ def _entry(name: Name) -> OwnSeed | None:
     if not held:
         is_known = is_item or name.is_parameter
         return OwnSeed(f"{name.text}.get({key})", name, SeedOption(entry, "None")) if is_known else None
+    is_bound_again = not name.is_parameter and len(name.owner.bindings[name.text]) > 1  # `config = AttrDict(config)`
     read = f"[{key}]" if is_item else f".{entry}"
-    return OwnSeed(name.text + read, name) if is_item is not None else None
+    return OwnSeed(name.text + read, name) if is_item is not None and not is_bound_again else None
 
 
 def _is_read_by_item(name: Name) -> bool | None:

@@ -7,7 +7,8 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -57,6 +58,13 @@ def _usual(facts: ModuleFacts, program: Program) -> int:
     return project.seed
 
 
+def has_own_seed(paths: Collection[Path], program: Program) -> bool:
+    """Whether any of the files declares an option for the seed, or reads one from its settings: who writes a number
+    where that cannot be read has missed it."""
+    speaking = (path for path in _speaking(program).every if path in paths)
+    return any(_spoken(path, program).is_read for path in islice(speaking, MAX_FILES))
+
+
 def _most_usual(counts: Counter[int], default: int) -> int:
     """Of equally usual numbers the one that would be taken anyway, else the first."""
     number, times = counts.most_common(1)[0]
@@ -81,10 +89,12 @@ def _speaking(program: Program) -> _Speaking:
 
 
 class _Spoken(NamedTuple):
-    """What a file says of seeds: the numbers that its code calls seeds, or seeds with, in the order of the lines."""
+    """What a file says of seeds: the numbers that its code calls seeds, or seeds with, in the order of the lines, and
+    whether it reads a seed that its user chooses."""
 
     numbers: tuple[int, ...] = ()
     is_test: bool = True
+    is_read: bool = False
 
 
 def _spoken(path: Path, program: Program) -> _Spoken:
@@ -92,9 +102,9 @@ def _spoken(path: Path, program: Program) -> _Spoken:
 
 
 @asked_of_a_file
-def seeds_spoken_of(facts: ModuleFacts) -> tuple[tuple[int, ...], bool]:
-    """The numbers that a file calls seeds, and whether it is a test."""
-    return tuple(_numbers_of(facts)), is_test(facts)
+def seeds_spoken_of(facts: ModuleFacts) -> tuple[tuple[int, ...], bool, bool]:
+    """The numbers that a file calls seeds, whether it is a test, and whether it reads a seed."""
+    return tuple(_numbers_of(facts)), is_test(facts), _reads(facts)
 
 
 def _numbers_of(facts: ModuleFacts) -> Iterator[int]:
@@ -122,6 +132,16 @@ def _given(facts: ModuleFacts) -> Iterator[ast.expr | None]:
             if isinstance(node, ast.Dict):
                 pairs = zip(node.keys, node.values, strict=True)
                 yield from (v for k, v in pairs if isinstance(k, ast.Constant) and _is_named(k.value))
+
+
+def _reads(facts: ModuleFacts) -> bool:
+    """Whether a file has an option for the seed, or reads one: `config.seed`, `settings["seed"]`."""
+    return any(map(_is_named, declared_options(facts))) or any(
+        _is_named(node.attr) and getattr(facts.parents.get(node), "func", None) is not node
+        if isinstance(node, ast.Attribute)
+        else isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and _is_named(node.slice.value)
+        for node in ast.walk(facts.tree)
+    )
 
 
 def _is_named(name: object) -> bool:

@@ -2,7 +2,14 @@
 
 from torchrepro_lint.syntax.arguments import is_within_width, kept_within_width, with_argument
 from torchrepro_lint.syntax.imports import Import, import_from, import_module, import_name
-from torchrepro_lint.syntax.paragraphs import below_header, is_below_import, stands_apart, top_of_paragraph
+from torchrepro_lint.syntax.paragraphs import (
+    below_header,
+    divides_paragraph,
+    is_below_heading,
+    is_below_import,
+    stands_apart,
+    top_of_paragraph,
+)
 from torchrepro_lint.syntax.placing import also_imported
 from torchrepro_lint.syntax.statements import (
     begins_cell,
@@ -24,6 +31,7 @@ __all__ = [
     "also_imported",
     "begins_cell",
     "below_header",
+    "divides_paragraph",
     "import_from",
     "import_module",
     "import_name",
@@ -32,6 +40,7 @@ __all__ = [
     "insert_at",
     "insert_before",
     "insert_first",
+    "is_below_heading",
     "is_below_import",
     "is_docstring",
     "is_within_width",

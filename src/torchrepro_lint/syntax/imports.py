@@ -25,6 +25,9 @@ class Import(NamedTuple):
     edits: tuple[Edit, ...] = ()
 
 
+_HAVE_RANDOM = frozenset({"numpy", "pylab", "scipy"})  # packages with a name `random`
+
+
 def import_module(facts: ModuleFacts, module: str, scope: Scope | None = None, at: ast.AST | None = None) -> Import:
     """A way to write `module` at the node `at` in `scope`: through a name it has there, or a new import."""
     where = scope or facts.scope
@@ -75,7 +78,7 @@ def _names_of(target: str, scope: Scope, at: ast.AST | None) -> Iterator[str]:
     owner: Scope | None = scope
     while owner is not None:
         for name, made in _imports(owner).get(target, ()):
-            if scope.binding_scope(name) is owner and _has_run(made, owner, scope, at):
+            if scope.binding_scope(name) is owner and _has_run(made, owner, scope, at) and not _is_hidden(name, scope):
                 yield name
         owner = owner.parent
 
@@ -125,8 +128,17 @@ def _is_top(node: ast.AST | None, facts: ModuleFacts) -> bool:
     return isinstance(node, ast.Module)
 
 
+def _is_hidden(name: str, scope: Scope) -> bool:
+    """Whether a star import may bind a module's name to something else: `from random import *`, which has a function
+    `random`, as a part of numpy is called that."""
+    stars = (star.target for star in scope.facts.star_imports if not star.level)
+    return any(target == name or (name == "random" and target.partition(".")[0] in _HAVE_RANDOM) for target in stars)
+
+
 def _is_free(name: str, module: str, scope: Scope) -> bool:
     """Whether nothing else has this name; the same import further down the file does no harm."""
+    if _is_hidden(name, scope):
+        return False
     top = scope.facts.scope
     owner = scope.binding_scope(name)
     bindings = top.bindings.get(name, [])

@@ -39,6 +39,23 @@ def _is_constant(statement: ast.stmt) -> bool:
     return is_text or (is_plain and not any(isinstance(n, ast.Call) for n in ast.walk(statement)))
 
 
+def divides_paragraph(facts: ModuleFacts, statement: ast.stmt) -> bool:
+    """Whether a line above a statement would stand between calls that belong together; those that tell how far the
+    program is do not."""
+    body = getattr(facts.parents[statement], "body", [])
+    above = body[body.index(statement) - 1] if statement in body[1:-1] else None
+    if not isinstance(above, ast.Expr) or not isinstance(above.value, ast.Call):
+        return False
+    return _continues(facts, above, statement) and last_name(above.value.func) != "print"
+
+
+def is_below_heading(facts: ModuleFacts, statement: ast.stmt) -> bool:
+    """Whether a comment that stands alone above a statement, with a blank line below it, may head what follows."""
+    line = top_line(facts, statement)
+    above = [facts.source.line(n).strip() for n in (line - 1, line - 2) if n > 0]
+    return len(above) == 2 and not above[0] and above[1].startswith("#") and not begins_cell(facts, line)
+
+
 def below_header(facts: ModuleFacts, statement: ast.stmt) -> int | None:
     """The line below the header of a block that begins with a statement, where comments of their own, which say nothing
     of it, stand between them."""
@@ -58,7 +75,10 @@ def _continues(facts: ModuleFacts, above: ast.stmt, statement: ast.stmt) -> bool
 
 
 def _is_plain(statement: ast.stmt) -> bool:
-    """Whether this is an assignment that reads no options, or decides between such."""
+    """Whether this is an assignment that reads no options, or decides between such, or tells how far the program is."""
+    match statement:
+        case ast.Expr(value=ast.Call(func=ast.Name(id="print"), args=[ast.Constant()])):
+            return True
     if isinstance(statement, ast.If):
         return all(map(_is_plain, (*statement.body, *statement.orelse)))
     called = (last_name(n.func) for n in ast.walk(statement) if isinstance(n, ast.Call))

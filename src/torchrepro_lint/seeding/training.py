@@ -1,0 +1,37 @@
+"""Which programs train: those that are compared run by run, so that what a fix changes is what their authors want."""
+
+from __future__ import annotations
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.project.entries import entries, is_tried_out
+from torchrepro_lint.seeding.seeding import Seeding
+from torchrepro_lint.seeding.seedings import seedings
+from torchrepro_lint.seeding.unfollowed import may_train, uses_tensors
+
+MAX_PROGRAMS = 16  # that run the code of one file
+
+
+def is_for_training(seeding: Seeding, program: Program) -> bool:
+    """Whether a program is there to train with PyTorch. Of any other it is for a person to say whether it should give
+    the same on every run: one that samples pictures for someone to look at, tries a module out, or prepares data.
+    Nor is it clear of a module that others import, and that trains under its own guard to show what it can do."""
+    if not (seeding.trains or may_train(seeding, program)) or is_tried_out(seeding.entry.facts, program.project):
+        return False
+    others = frozenset(catalogue.table("frameworks")["elsewhere"]["packages"])
+    return uses_tensors(seeding) or all(facts.packages.isdisjoint(others) for facts in seeding.visited)
+
+
+@remembered
+def only_evaluates(facts: ModuleFacts, program: Program) -> bool:
+    """Whether programs run the code of a file to use a model, and none of them trains: the file itself, or those that
+    import it."""
+    own = facts.source.path
+    loaded = (program.load(str(path)) for path in (own, *sorted(program.project.users([own]))))
+    starts = [f for f in loaded if f is not None and entries(f, program.project)]
+    found = [s for f in starts[:MAX_PROGRAMS] for s in seedings(f, program)]
+    return any(s.loads_weights or "eval" in s.reached for s in found) and not any(
+        s.trains or may_train(s, program) for s in found
+    )
