@@ -91,7 +91,7 @@ class Files:
 
     def load_if(self, path: str, may: Callable[..., bool], *about: str) -> ModuleFacts | None:
         """The facts of a file of which the code says that it may matter; else None, on which alone the asker rests."""
-        if self._said_by(path, may, about):
+        if not self._tracker.is_on or self._said_by(path, may, about):  # to ask is for what is kept alone
             return self.load(path)
         self.says(path, may, *about)
         return None
