@@ -40,13 +40,14 @@ def _is_constant(statement: ast.stmt) -> bool:
 
 
 def divides_paragraph(facts: ModuleFacts, statement: ast.stmt) -> bool:
-    """Whether a line above a statement would stand between calls that belong together; those that tell how far the
-    program is do not."""
+    """Whether a line above a statement would stand between calls that belong together; methods, as those of
+    `os.environ`, and what tells how far the program is, belong to nothing."""
     body = getattr(facts.parents[statement], "body", [])
     above = body[body.index(statement) - 1] if statement in body[1:-1] else None
-    if not isinstance(above, ast.Expr) or not isinstance(above.value, ast.Call):
-        return False
-    return _continues(facts, above, statement) and last_name(above.value.func) != "print"
+    match above:
+        case ast.Expr(value=ast.Call(func=ast.Name(id=name))):
+            return name != "print" and _continues(facts, above, statement)
+    return False
 
 
 def is_below_heading(facts: ModuleFacts, statement: ast.stmt) -> bool:
