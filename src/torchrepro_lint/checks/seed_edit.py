@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import ast
 import re
-from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.own_seeder_call import own_seeder
+from torchrepro_lint.checks.seed_doubts import Place, is_unclear, warns
 from torchrepro_lint.checks.seed_option import negative_option, option_that_is_off, with_default
 from torchrepro_lint.checks.worker_seeding import homes
 from torchrepro_lint.dataflow.abstract_values import Constant, is_configured
@@ -21,28 +21,25 @@ from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.execution_count import times
 from torchrepro_lint.dataflow.options import outcome
 from torchrepro_lint.dataflow.outcomes import Truth
-from torchrepro_lint.index import last_name
 from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.own_seed import own_seed, parsed_above
 from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.seed_options import SEED_NAME, is_seed
-from torchrepro_lint.rng.usual_seed import has_own_seed, usual_seed
+from torchrepro_lint.rng.usual_seed import usual_seed
 from torchrepro_lint.seeding.processes import RankSeed, in_pool, rank_seed, starts_processes
-from torchrepro_lint.seeding.seeding import SEEDED, TRAINS
+from torchrepro_lint.seeding.seeding import SEEDED
 from torchrepro_lint.seeding.setting_up import Beginning, beginnings
 from torchrepro_lint.seeding.unfollowed import uses_tensors
 from torchrepro_lint.syntax import (
     Import,
     also_imported,
     below_header,
-    divides_paragraph,
     import_from,
     import_module,
     indentation,
     insert_after,
     insert_at,
     insert_before,
-    is_below_heading,
     is_below_import,
     stands_apart,
     top_of_paragraph,
@@ -52,25 +49,13 @@ if TYPE_CHECKING:
     from torchrepro_lint.dataflow.program import Program
     from torchrepro_lint.index import ModuleFacts, Scope
     from torchrepro_lint.model import Edit
-    from torchrepro_lint.rng.seed_sources import OwnSeed
     from torchrepro_lint.seeding.seeding import Seeding, SeedMet
     from torchrepro_lint.seeding.unseeded import Unseeded
 
 SEED_CALLS = {"python": ("random", "seed"), "numpy": ("numpy", "random.seed"), "torch": ("torch", "manual_seed")}
 _NAMES = frozenset(".".join(call) for call in SEED_CALLS.values())
 _ELSEWHERE = frozenset({"ray"})  # its tasks and actors run in workers: docs.ray.io/en/latest/ray-core/walkthrough.html
-_PREPARES = (*TRAINS, "step", "parameters", "DataLoader")  # what a cell calls that trains, or makes ready to
-_TURNED_OFF = re.compile(r"^[ \t\"]*#[ \t#]*[\w.]{0,80}seed\w{0,40}\(", re.MULTILINE)  # also in a notebook's JSON
 _SEEDS = re.compile(r"seed|random|rng|reprod|determin|init|set_?up", re.IGNORECASE)
-
-
-class _Place(NamedTuple):
-    """Where seeds go: before or after a statement of `scope`; `own` is the program's seed there."""
-
-    scope: Scope
-    statement: ast.stmt
-    is_after: bool
-    own: OwnSeed | None = None
 
 
 class SeedFix(NamedTuple):
@@ -177,9 +162,9 @@ def _works(seeding: Seeding, found: Unseeded, process: Scope | None, families: C
             yield from (*(step.node for step in met.chain), met.node)
 
 
-def _place(levels: Collection[Beginning] | Iterator[Beginning], program: Program) -> _Place | None:
+def _place(levels: Collection[Beginning] | Iterator[Beginning], program: Program) -> Place | None:
     """The outermost place where the program's own seed is known, else the outermost of all programs that share it."""
-    outermost: _Place | None = None
+    outermost: Place | None = None
     for scope, body, statement, is_shared in levels:
         if statement is None:
             break
@@ -187,10 +172,10 @@ def _place(levels: Collection[Beginning] | Iterator[Beginning], program: Program
         if own is not None:
             made = own.name.binding.node
             if own.is_parsed and isinstance(made, ast.stmt) and made in body:
-                return _Place(scope, made, is_after=True, own=own)
-            return _Place(scope, top_of_paragraph(scope.facts, body, statement, made), is_after=False, own=own)
+                return Place(scope, made, is_after=True, own=own)
+            return Place(scope, top_of_paragraph(scope.facts, body, statement, made), is_after=False, own=own)
         if outermost is None or is_shared:
-            outermost = _Place(scope, top_of_paragraph(scope.facts, body, statement), is_after=False)
+            outermost = Place(scope, top_of_paragraph(scope.facts, body, statement), is_after=False)
     return outermost
 
 
@@ -198,7 +183,7 @@ def _seeded(
     program: Program,
     seeding: Seeding,
     found: Unseeded,
-    place: _Place | None,
+    place: Place | None,
     families: Sequence[str],
     ranks: RankSeed | None,
     process: Scope | None,
@@ -206,7 +191,7 @@ def _seeded(
     """The seed calls, with the imports that they need."""
     if place is None or ranks is None:
         return None
-    scope, statement, is_after, own = place
+    scope, statement, own = place.scope, place.statement, place.own
     if ranks.variable and scope.binding_scope(ranks.added) is not None:
         return None
     facts = scope.facts
@@ -230,62 +215,21 @@ def _seeded(
     if switched is not None:  # who gives a negative number still gets other numbers each time
         lines = [f"if {seed} >= 0:", *(indentation(facts) + line for line in lines)]
         edits = (*edits, *with_default(switched, str(usual_seed(switched.facts, program)), program))
-    is_headed = False
+    is_renamed = any(line.lstrip().startswith("_") for line in lines)  # the module's name has another use
+    is_doubtful = is_renamed or is_unclear(seeding, process, families, place, program)
+    return SeedFix((*edits, _inserted(place, lines)), is_doubtful)
+
+
+def _inserted(place: Place, lines: Sequence[str]) -> Edit:
+    scope, statement, is_after, own = place
+    facts = scope.facts
     if is_after:
-        inserted = insert_after(facts, statement, *lines)
-    elif own is None and (line := below_header(facts, statement)) is not None:
-        inserted = insert_at(facts, line, statement, *lines, "")
-    else:
-        is_headed = is_below_heading(facts, statement)
-        below_import = is_below_import(facts, statement)
-        apart = below_import or stands_apart(facts, statement)
-        inserted = insert_before(facts, statement, *[""] * below_import, *lines, *[""] * apart)
-    stands_in = own is not None and own.option.off == "None"  # who gives no seed may want none
-    is_missed = stands_in or (own is None and has_own_seed({f.source.path for f in seeding.visited}, program))
-    is_unclear = (
-        is_missed or is_headed or _is_seeded_further_on(seeding, process, families) or _imports_below(facts, statement)
-    )
-    is_unclear = is_unclear or (own is None and divides_paragraph(facts, statement)) or _is_commented_out(seeding)
-    is_unclear = is_unclear or _is_among_trials(facts, statement)
-    is_unclear = is_unclear or any(line.lstrip().startswith("_") for line in lines)  # the module's name has another use
-    return SeedFix((*edits, inserted), is_unclear)
-
-
-def _is_among_trials(facts: ModuleFacts, statement: ast.stmt) -> bool:
-    """Whether a notebook defines functions or classes above a statement, and no training is made ready in its cell, nor
-    anything that another cell reads: it may only show what they do, where an author would not seed."""
-    if not facts.source.cells:
-        return False
-    tops = [first for first, _ in facts.source.cells]
-    cell = bisect_right(tops, statement.lineno)
-    inside = [s for s in facts.tree.body if bisect_right(tops, s.lineno) == cell]
-    made = {n.id for s in inside for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    reads = facts.reads(facts.tree)
-    calls = [call for name in _PREPARES for call, _ in facts.calls.get(name, ())]
-    if any(bisect_right(tops, call.lineno) == cell for call in calls):
-        return False
-    above = (s for s in facts.tree.body if s.lineno < statement.lineno)
-    defined = any(isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) for s in above)
-    is_read = any(bisect_right(tops, read.lineno) > cell for name in made for read in reads.of_name(name))
-    return defined and not is_read
-
-
-def _is_commented_out(seeding: Seeding) -> bool:
-    """Whether the author has turned a seed off by a `#`."""
-    return _TURNED_OFF.search(seeding.entry.facts.source.text) is not None
-
-
-def _imports_below(facts: ModuleFacts, statement: ast.stmt) -> bool:
-    """Whether a script goes on with imports after a statement, which an author would put first."""
-    following = [s for s in facts.tree.body if s.lineno >= statement.lineno] if not facts.source.cells else []
-    is_own = facts.parents.get(statement) is facts.tree and not isinstance(statement, ast.Import | ast.ImportFrom)
-    return is_own and any(isinstance(s, ast.Import | ast.ImportFrom) for s in following)
-
-
-def _is_seeded_further_on(seeding: Seeding, process: Scope | None, families: Collection[str]) -> bool:
-    """Whether the process seeds one of the generators somewhere itself: why that does not suffice is for its author."""
-    seeders = (met.seeder for met in seeding.met if met.process is process and met.seeder is not None)
-    return any(not set(seeder.families).isdisjoint(families) for seeder in seeders)
+        return insert_after(facts, statement, *lines)
+    if own is None and (line := below_header(facts, statement)) is not None:
+        return insert_at(facts, line, statement, *lines, "")
+    below_import = is_below_import(facts, statement)
+    apart = below_import or stands_apart(facts, statement)
+    return insert_before(facts, statement, *[""] * below_import, *lines, *[""] * apart)
 
 
 def _number_elsewhere(program: Program, seeding: Seeding, found: Unseeded) -> str | None:
@@ -330,7 +274,7 @@ def _is_free(name: str, scope: Scope) -> bool:
 
 
 def _by_own_seeder(
-    program: Program, seeding: Seeding, place: _Place, families: Sequence[str], seed: str, *, is_free: bool
+    program: Program, seeding: Seeding, place: Place, families: Sequence[str], seed: str, *, is_free: bool
 ) -> tuple[list[str], tuple[Edit, ...]] | None:
     """A call of the project's own function that seeds all of these; with its default, where the seed `is_free`."""
     scope, at = place.scope, place.statement
@@ -370,7 +314,7 @@ def _switched_on(program: Program, seeding: Seeding, found: Unseeded, process: S
         is_enough = bool(added) or not missing or done.issuperset(found.draws)
         number = str(usual_seed(option.facts, program) or int(_wants_more_than_none(last)))
         edits = (*with_default(option, number, program), *added)
-        return SeedFix(edits, _warns(last)) if is_enough else None
+        return SeedFix(edits, warns(last)) if is_enough else None
     return None
 
 
@@ -387,13 +331,6 @@ def _is_positive(test: ast.expr) -> bool:
         case ast.Compare(ops=[ast.Gt() | ast.NotEq()], comparators=[ast.Constant(value=0)]):
             return True
     return False
-
-
-def _warns(met: SeedMet) -> bool:
-    """Whether who gives a seed is warned: whether all should be is not ours to say."""
-    tests = (c.owner for c in conditions(met.node, met.scope) if about_seed(c.test))
-    calls = (n for test in tests for n in ast.walk(test) if isinstance(n, ast.Call))
-    return any(last_name(call.func) in ("warn", "warning") for call in calls)
 
 
 # -- beside another seed --------------------------------------------------------------------------------------------
