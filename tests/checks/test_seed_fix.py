@@ -359,6 +359,13 @@ def test_what_is_not_clear_is_for_a_person(text: str, tmp_path: Path) -> None:
     assert "manual_seed(" in fixed(tmp_path, text, unsafe=True)
 
 
+@pytest.mark.parametrize(("read", "is_safe"), [("self.seed", True), ("self.config.seed", False)])
+def test_what_a_layer_calls_its_seed_is_not_the_programs(read: str, is_safe: bool, tmp_path: Path) -> None:
+    """Its settings may have that."""
+    layer = f"class Layer(torch.nn.Linear):\n    def forward(self, x):\n        return super().forward(x) + {read}\n"
+    assert fixes(tmp_path, f"import torch\n\n\n{layer}\n\nLayer(4, 1)(d).sum().backward()\n") == [is_safe]
+
+
 @pytest.mark.parametrize(("later", "is_safe"), [("print(2)", False), ("print(layer)", True)])
 def test_a_cell_that_only_shows_what_was_defined_is_no_place(later: str, is_safe: bool, tmp_path: Path) -> None:
     """Another that makes what later cells read is."""

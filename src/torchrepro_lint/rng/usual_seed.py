@@ -15,6 +15,7 @@ from typing import NamedTuple
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.index.parents import descendants
 from torchrepro_lint.project.contents import asked_of_a_file, is_test
 from torchrepro_lint.project.declarations import declared_options
 from torchrepro_lint.rng.seed_options import SEED_NAME, is_seed
@@ -135,13 +136,20 @@ def _given(facts: ModuleFacts) -> Iterator[ast.expr | None]:
 
 
 def _reads(facts: ModuleFacts) -> bool:
-    """Whether a file has an option for the seed, or reads one: `config.seed`, `settings["seed"]`."""
+    """Whether a file has an option for the seed, or reads one: `config.seed`, `settings["seed"]`. What an object calls
+    its own, `self.seed`, it was given elsewhere."""
     return any(map(_is_named, declared_options(facts))) or any(
-        _is_named(node.attr) and getattr(facts.parents.get(node), "func", None) is not node
-        if isinstance(node, ast.Attribute)
-        else isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and _is_named(node.slice.value)
-        for node in ast.walk(facts.tree)
+        _is_read(node, facts) for node in descendants(facts.tree) if isinstance(node, ast.Attribute | ast.Subscript)
     )
+
+
+def _is_read(node: ast.Attribute | ast.Subscript, facts: ModuleFacts) -> bool:
+    if isinstance(node, ast.Subscript):
+        return isinstance(node.slice, ast.Constant) and _is_named(node.slice.value)
+    if not _is_named(node.attr) or facts.scope_of(node).is_self(node.value):
+        return False
+    parent = facts.parents.get(node)
+    return not (isinstance(parent, ast.Call) and parent.func is node)
 
 
 def _is_named(name: object) -> bool:
