@@ -341,14 +341,6 @@ JUDGED_BY_NAMES = {
         "    torch.nn.Linear(2, 2)(torch.rand(1, 2)).sum().backward()\n    print(time.time() - start)\n\n\n"
         'if __name__ == "__main__":\n    benchmark()\n'
     ),
-    "a program only shows what it samples": (
-        "import torch\nfrom torchvision.utils import save_image\n\nnet = torch.load('net.pth')\n"
-        "save_image(net(torch.randn(1, 2)), 'grid')\n"
-    ),
-    "a program measures what it samples": (
-        "import torch\nfrom scores import accuracy\nfrom torchvision.utils import save_image\n\n"
-        "net = torch.load('net.pth')\nsave_image(net(torch.randn(1, 2)), 'grid')\naccuracy(net)\n"
-    ),
     "a library trains": (
         "import torch\nfrom engines import LoopTrainer\n\ntrainer = LoopTrainer(torch.nn.Linear(2, 2))\n"
         "trainer.train([])\n"

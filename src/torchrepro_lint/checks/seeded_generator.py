@@ -37,6 +37,7 @@ from torchrepro_lint.syntax import import_name, insert_before, is_within_width, 
 
 _PLAIN = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Return
 _KIND = re.compile(r"_?(?:data_?)?loader$", re.IGNORECASE)
+_SPLITS = "torch.utils.data.random_split"
 _STANDS_IN = re.compile(r" or | if |^\(?max\(")  # for a seed that its user chose not to give: `args.seed or 0`
 _DEFAULT_DEVICE = re.compile(rb"\bset_default_(?:device|tensor_type)\(")
 # What no PyTorch with generators for loaders can run, or understands: github.com/pytorch/pytorch/releases/tag/v0.4.0
@@ -70,7 +71,7 @@ def seeded_generator(call: Call, program: Program) -> GeneratorFix:
     unsafe = unsafe or differs_by_rank(call) or is_made_side_by_side(call)
     unsafe = unsafe or _is_tried_out(call)
     unsafe = unsafe or _STANDS_IN.search(seed) is not None
-    unsafe = unsafe or (seed.isdecimal() and (_is_given_a_seed(call.scope.function) or _misses_seed(facts, program)))
+    unsafe = unsafe or (seed.isdecimal() and (_is_given_a_seed(call.scope.function) or _misses_seed(call)))
     style = program.project.style
     inline = with_argument(facts, call.node, "generator", generator, style)
     is_apart = inline.text.startswith("(")  # what the call is part of is laid out anew
@@ -91,9 +92,14 @@ def _is_given_a_seed(function: Scope) -> bool:
     return function.kind == "function" and any(SEED_NAME.fullmatch(name) for name in named_parameters(function))
 
 
+def _misses_seed(call: Call) -> bool:
+    """Whether a program that runs the file has a seed that cannot be read there. A data set is better split alike
+    whatever that is."""
+    return call.name != _SPLITS and _has_own_seed(call.facts, call.program)
+
+
 @remembered
-def _misses_seed(facts: ModuleFacts, program: Program) -> bool:
-    """Whether a program that runs the file has a seed that cannot be read there."""
+def _has_own_seed(facts: ModuleFacts, program: Program) -> bool:
     return has_own_seed(files_of_programs(facts, program.project), program)
 
 
