@@ -53,6 +53,8 @@ BREAKAGES: dict[str, Callable[[bytes], bytes]] = {
     "no json": lambda data: signed(b"[1, "),
     "odd entries": lambda data: signed(data.partition(b"\n")[2].replace(b"\t[[", b'\t[[["x"], ')),
     "odd questions": lambda data: signed(data.partition(b"\n")[2].replace(b'["code", ', b"[17, ")),
+    "unknown questions to a file": lambda data: signed(data.partition(b"\n")[2].replace(b'"start_of"', b'"of_old"')),
+    "odd outlines": lambda data: signed(data.partition(b"\n")[2].replace(b"true]", b"7]").replace(b"false]", b"{}]")),
     "odd numbers": lambda data: signed(data.partition(b"\n")[2].replace(b"\t", b"\tff", 1)),
     "nested": lambda data: signed(data.partition(b"\n")[2].split(b"\n")[0] + b"\n" + b"[" * 100_000),
 }

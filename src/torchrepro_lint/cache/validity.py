@@ -153,6 +153,7 @@ class Validity:
     def _said(self, path: str, question: str, *about: str) -> Any:
         """What a file's code says now."""
         from torchrepro_lint.project.contents import QUESTIONS  # a run in which nothing has changed asks nothing
+        from torchrepro_lint.rng import usual_seed  # noqa: F401 - it has one of its own
 
         project = self._project()
         outer = project.tracker.begin()

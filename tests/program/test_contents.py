@@ -1,0 +1,57 @@
+"""What a file's code says by itself: never "no" where another file could make it "yes"."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from program.small_project import SmallProject
+from torchrepro_lint.project.contents import QUESTIONS
+from torchrepro_lint.rng import usual_seed  # noqa: F401 - has a question of its own
+
+MAY = [
+    ("may_call", ("f", ""), "from m import f\nf()\n", True),
+    ("may_call", ("f", ""), "from m import f as g\ng()\n", True),
+    ("may_call", ("f", ""), "from m import *\nf()\n", True),
+    ("may_call", ("f", ""), "import m\nm.f()\n", True),
+    ("may_call", ("f", ""), "import m\ng = m.f\nf = g\nf()\n", True),
+    ("may_call", ("f", ""), "table[name]()\n", True),
+    ("may_call", ("f", ""), "def f(): ...\nf()\n", False),
+    ("may_call", ("f", ""), "def run(f):\n    f()\n", False),
+    ("may_call", ("f", ""), "print('f()')\nf\n", False),
+    ("may_call", ("f", "class"), "net = Net()\nnet.f()\n", True),
+    ("may_call", ("f", ""), "net = Net()\nnet.f()\n", False),
+    ("may_pass", ("f",), "from m import f\nrun(f)\n", True),
+    ("may_pass", ("f",), "import m\nrun(step=m.f)\n", True),
+    ("may_pass", ("f",), "def f(): ...\nrun(f)\n", False),
+    ("may_pass", ("f",), "from m import f\nf(run)\n", False),
+    ("calls_any", ("spawn", "Process"), "import x\nx.spawn(1)\n", True),
+    ("calls_any", ("spawn", "Process"), "spawn\n", False),
+    ("reads_attribute", ("size",), "print(net.size)\n", True),
+    ("reads_attribute", ("size",), "net.size = 3\nsize\n", False),
+    ("may_read", ("SIZE",), "from m import SIZE\nprint(SIZE)\n", True),
+    ("may_read", ("SIZE",), "from m import SIZE as S\nprint(S)\n", True),
+    ("may_read", ("SIZE",), "import m\nprint(m.SIZE)\n", True),
+    ("may_read", ("SIZE",), "SIZE = 3\nprint(SIZE)\n", False),
+    ("called_in", ("main",), "def main():\n    a()\n    b.c()\nd()\n", ("a", "c")),
+    ("called_in", ("main",), "import pytest\ndef main():\n    a()\n", ()),
+    ("start_of", (), "import a\nrun()\n", "script"),
+    ("start_of", (), "import argparse\nargs = argparse.ArgumentParser().parse_args()\n", "options"),
+    ("start_of", (), "from . import a\nrun()\n", ""),
+    ("start_of", (), "if __name__ == '__main__':\n    run()\n", "guard"),
+    ("start_of", (), "import pytest\nrun()\n", "test"),
+    ("start_of", (), "SIZE = 3\n", ""),
+    ("seeds_spoken_of", (), "seed = 3\nrun(seed=5)\n", ((3, 5), False, False)),
+    ("seeds_spoken_of", (), "run(config.seed)\n", ((), False, True)),
+]
+
+
+@pytest.mark.parametrize(("question", "about", "text", "answer"), MAY)
+def test_a_file_says(question: str, about: tuple[str, ...], text: str, answer: object, tmp_path: Path) -> None:
+    files = SmallProject(tmp_path, {"train.py": text}).program.project.files
+    assert files.says(str(tmp_path / "train.py"), QUESTIONS[question], *about) == answer
+
+
+def test_every_question_is_asked_here() -> None:
+    assert {question for question, *_ in MAY} == set(QUESTIONS)
