@@ -79,7 +79,7 @@ def _by_name(module: Module, program: Program) -> Iterator[Seeding]:
         if not _SEEDS.search(name) or _READS.search(name):
             continue
         for node, scope in sites:
-            if _gives_a_seed(node, scope.facts):
+            if _gives_a_seed(node, scope.facts) or _is_asked(node, scope.facts):
                 continue
             callee = program.resolve(node.func, scope)
             if isinstance(callee, Scope) and callee.kind == "function":
@@ -100,6 +100,21 @@ def _gives_a_seed(call: ast.Call, facts: ModuleFacts) -> bool:
         ):
             return _SEEDS.search(name) is not None
     return False
+
+
+def _is_asked(call: ast.Call, facts: ModuleFacts) -> bool:
+    """Whether a call is part of a test, as of functions that answer a question: `if misses_seed(place):`."""
+    asked: ast.AST = call
+    while isinstance(facts.parents[asked], ast.BoolOp | ast.Compare | ast.UnaryOp):
+        asked = facts.parents[asked]
+    match facts.parents[asked]:
+        case ast.If(test=test) | ast.IfExp(test=test) | ast.While(test=test) | ast.Assert(test=test):
+            return test is asked
+        case ast.comprehension(ifs=tests):
+            return asked in tests
+        case ast.Expr():
+            return False  # `args.seed and set_seed(args.seed)`
+    return asked is not call
 
 
 def _may_seed_with(given: ast.expr, call: ast.Call, function: Scope) -> bool:
