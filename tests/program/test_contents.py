@@ -8,8 +8,9 @@ import pytest
 
 from program.small_project import SmallProject
 from torchrepro_lint.project.contents import QUESTIONS
-from torchrepro_lint.rng import usual_seed  # noqa: F401 - has a question of its own
+from torchrepro_lint.rng.usual_seed import seeds_spoken_of
 
+ASKED = {**QUESTIONS, "seeds_spoken_of": seeds_spoken_of}
 MAY = [
     ("may_call", ("f", ""), "from m import f\nf()\n", True),
     ("may_call", ("f", ""), "from m import f as g\ng()\n", True),
@@ -50,8 +51,8 @@ MAY = [
 @pytest.mark.parametrize(("question", "about", "text", "answer"), MAY)
 def test_a_file_says(question: str, about: tuple[str, ...], text: str, answer: object, tmp_path: Path) -> None:
     files = SmallProject(tmp_path, {"train.py": text}).program.project.files
-    assert files.says(str(tmp_path / "train.py"), QUESTIONS[question], *about) == answer
+    assert files.says(str(tmp_path / "train.py"), ASKED[question], *about) == answer
 
 
 def test_every_question_is_asked_here() -> None:
-    assert {question for question, *_ in MAY} == set(QUESTIONS)
+    assert {question for question, *_ in MAY} == set(ASKED)

@@ -153,11 +153,12 @@ class Validity:
     def _said(self, path: str, question: str, *about: str) -> Any:
         """What a file's code says now."""
         from torchrepro_lint.project.contents import QUESTIONS  # a run in which nothing has changed asks nothing
-        from torchrepro_lint.rng import usual_seed  # noqa: F401 - it has one of its own
+        from torchrepro_lint.rng.usual_seed import seeds_spoken_of
 
         project = self._project()
         outer = project.tracker.begin()
-        found = project.files.says(path, QUESTIONS[question], *about)
+        asked = {**QUESTIONS, seeds_spoken_of.__name__: seeds_spoken_of}[question]
+        found = project.files.says(path, asked, *about)
         project.tracker.forget(outer)
         return found
 

@@ -232,23 +232,10 @@ def _handed_to(function: Scope, program: Program) -> set[str]:
 def _handed(facts: ModuleFacts, name: str, program: Program) -> dict[Scope, set[str]]:
     """The last names of what a file calls with functions of one name, by the function."""
     found: dict[Scope, set[str]] = {}
-    for spelled, value, scope in _passed(facts, program).get(name, ()):
+    for spelled, value, scope in facts.passed.get(name, ()):
         function = program.names.resolve(value, scope)
         if isinstance(function, Scope):
             found.setdefault(function, set()).add(spelled)
-    return found
-
-
-@remembered
-def _passed(facts: ModuleFacts, program: Program) -> dict[str, list[tuple[str, ast.expr, Scope]]]:  # noqa: ARG001
-    """The names that the calls of a file are given, by their last part: what is called with them, and where."""
-    found: dict[str, list[tuple[str, ast.expr, Scope]]] = {}
-    for spelled, sites in facts.calls.items():
-        for call, scope in sites:
-            for value in (*call.args, *(keyword.value for keyword in call.keywords)):
-                name = last_name(value)
-                if name is not None:
-                    found.setdefault(name, []).append((spelled, value, scope))
     return found
 
 

@@ -177,9 +177,9 @@ class ModuleFacts:
     `except` clause. `f_strings` are those whose inner positions `ast` got wrong, until a range is asked for.
     """
 
-    __slots__ = ("_in_handlers", "_item_sets", "_object_sets", "_packages", "_parents", "_reads", "_statements",
-                 "aliases", "attribute_sets", "blocks", "calls", "conditions", "declared", "definitions", "f_strings",
-                 "guard", "handlers", "imported", "imports", "is_own", "lines", "scope", "source", "star_imports",
+    __slots__ = ("_in_handlers", "_item_sets", "_object_sets", "_packages", "_parents", "_passed", "_reads",
+                 "_statements", "aliases", "attribute_sets", "blocks", "calls", "conditions", "declared", "definitions",
+                 "f_strings", "guard", "handlers", "imported", "imports", "is_own", "lines", "scope", "source", "star_imports",
                  "statements", "subscript_sets", "tree")  # fmt: skip
 
     def __init__(
@@ -200,6 +200,7 @@ class ModuleFacts:
         self.guard: ast.If | None = None
         self.is_own: Callable[[str], bool] = lambda module: False  # whether a module is the project's, which says so
         self._parents: Parents | None = None
+        self._passed: dict[str, list[tuple[str, ast.expr, Scope]]] | None = None
         self._reads: dict[ast.AST, Reads] = {}
         self.conditions: dict[ast.AST, Any] = {}  # kept by `dataflow.conditions`
         self.blocks: dict[ast.AST, Any] = {}  # by `dataflow.conditions`, too
@@ -225,8 +226,7 @@ class ModuleFacts:
         self._item_sets, self._object_sets = {}, {}
         self.imports, self.star_imports, self.guard = [], [], None
         self._reads, self.conditions, self.blocks, self.definitions, self.imported = {}, {}, {}, {}, {}
-        self.declared = None
-        self._statements = None
+        self.declared = self._passed = self._statements = None
 
     @property
     def packages(self) -> frozenset[str]:
@@ -283,6 +283,18 @@ class ModuleFacts:
         if top not in self._reads:
             self._reads[top] = Reads(top)
         return self._reads[top]
+
+    @property
+    def passed(self) -> dict[str, list[tuple[str, ast.expr, Scope]]]:
+        """What calls are given, by its last name: the last name of what is called, the argument and its scope."""
+        if self._passed is None:
+            self._passed = {}
+            for called, sites in self.calls.items():
+                for call, scope in sites:
+                    for value in (*call.args, *(keyword.value for keyword in call.keywords)):
+                        self._passed.setdefault(last_name(value), []).append((called, value, scope))
+            self._passed.pop("", None)
+        return self._passed
 
     @property
     def parents(self) -> Parents:

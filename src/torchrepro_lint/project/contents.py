@@ -8,24 +8,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
-from torchrepro_lint.index import ITEM, ModuleFacts, Scope, last_name
+from torchrepro_lint.index import ITEM, ModuleFacts, Scope
 
 _TESTING = ("unittest", "pytest")
 _HARMLESS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Pass)
-Asked = TypeVar("Asked", bound=Callable[..., Any])
-QUESTIONS: dict[str, Callable[..., Any]] = {}
-"""By their names, under which they are noted."""
 
 
-def asked_of_a_file(question: Asked) -> Asked:
-    """Make a function of a file's facts, and of strings, such a question."""
-    QUESTIONS[question.__name__] = question
-    return question
-
-
-@asked_of_a_file
 def may_call(facts: ModuleFacts, name: str, owner: str) -> bool:
     """Whether a call may be one of a function `name` of another file, which is a method where its `owner` is a class;
     or of a class of this name."""
@@ -36,30 +26,21 @@ def may_call(facts: ModuleFacts, name: str, owner: str) -> bool:
     )
 
 
-@asked_of_a_file
 def may_pass(facts: ModuleFacts, name: str) -> bool:
     """Whether a call may be given a function `name` of another file."""
-    return any(
-        last_name(value) == name and _may_be_others(value, scope)
-        for sites in facts.calls.values()
-        for call, scope in sites
-        for value in (*call.args, *(keyword.value for keyword in call.keywords))
-    )
+    return any(_may_be_others(value, scope) for _, value, scope in facts.passed.get(name, ()))
 
 
-@asked_of_a_file
 def calls_any(facts: ModuleFacts, *names: str) -> bool:
     """Whether anything of these names is called."""
     return not facts.calls.keys().isdisjoint(names)
 
 
-@asked_of_a_file
 def reads_attribute(facts: ModuleFacts, name: str) -> bool:
     """Whether an attribute of this name is read."""
     return bool(facts.reads(facts.tree).of_attribute(name))
 
 
-@asked_of_a_file
 def may_read(facts: ModuleFacts, name: str) -> bool:
     """Whether a variable of this name of another file may be read."""
     reads = facts.reads(facts.tree)
@@ -68,7 +49,6 @@ def may_read(facts: ModuleFacts, name: str) -> bool:
     return any(_may_be_others(node, facts.scope_of(node)) for node in nodes)
 
 
-@asked_of_a_file
 def called_in(facts: ModuleFacts, name: str) -> tuple[str, ...]:
     """The names that functions called `name` call, in a file that is no test."""
     if is_test(facts):
@@ -80,7 +60,6 @@ def called_in(facts: ModuleFacts, name: str) -> tuple[str, ...]:
     )
 
 
-@asked_of_a_file
 def start_of(facts: ModuleFacts) -> Literal["", "test", "guard", "main", "options", "script"]:
     """How a program starts in a file: for certain by a `guard` or as a `main` file, which nothing imports; if nothing
     else imports it, as a `script`, or one that reads `options`, as no library does."""
@@ -152,3 +131,10 @@ def _may_be_others(written: ast.expr, scope: Scope) -> bool:
         b.kind in kinds or (b.kind == "assign" and isinstance(b.value, ast.Name | ast.Attribute))
         for b in owner.bindings[root.id]
     )
+
+
+QUESTIONS: dict[str, Callable[..., Any]] = {
+    question.__name__: question
+    for question in (may_call, may_pass, calls_any, reads_attribute, may_read, called_in, start_of)
+}
+"""By their names, under which they are noted."""

@@ -16,7 +16,7 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.index.parents import descendants
-from torchrepro_lint.project.contents import asked_of_a_file, is_test
+from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.project.declarations import declared_options
 from torchrepro_lint.rng.seed_options import SEED_NAME, is_seed
 
@@ -102,7 +102,6 @@ def _spoken(path: Path, program: Program) -> _Spoken:
     return _Spoken(*program.project.files.says(str(path), seeds_spoken_of) or ())
 
 
-@asked_of_a_file
 def seeds_spoken_of(facts: ModuleFacts) -> tuple[tuple[int, ...], bool, bool]:
     """The numbers that a file calls seeds, whether it is a test, and whether it reads a seed."""
     return tuple(_numbers_of(facts)), is_test(facts), _reads(facts)
