@@ -179,8 +179,8 @@ class ModuleFacts:
 
     __slots__ = ("_in_handlers", "_item_sets", "_object_sets", "_packages", "_parents", "_passed", "_reads",
                  "_statements", "aliases", "attribute_sets", "blocks", "calls", "conditions", "declared", "definitions",
-                 "f_strings", "guard", "handlers", "imported", "imports", "is_own", "lines", "scope", "source", "star_imports",
-                 "statements", "subscript_sets", "tree")  # fmt: skip
+                 "f_strings", "guard", "handlers", "imported", "imports", "is_own", "lines", "scope", "source",
+                 "star_imports", "statements", "subscript_sets", "tree")  # fmt: skip
 
     def __init__(
         self, source: SourceFile, tree: ast.Module, statements: dict[int, tuple[int, int]] | None = None
