@@ -48,7 +48,7 @@ class Defaults(Values):
 
     def _new_configured(self) -> ConfiguredValues:
         paths = Evaluation(Paths(defaults=True), self._names, self._callers_of, self)
-        return ConfiguredValues(self._project, paths.value)
+        return ConfiguredValues(self._project, paths.ask)
 
     def configured_entries(self, expr: ast.expr, scope: Scope) -> list[Display] | None:
         """The mappings of configuration files that an expression is."""

@@ -46,21 +46,25 @@ if TYPE_CHECKING:
 
 V = TypeVar("V")
 A = TypeVar("A")
+Part: TypeAlias = "tuple[object, Scope]"
 MAX_DEPTH = 20  # a value passed through three functions, each with an unpacking and a few names
 MAX_STEPS = 120
 MAX_UPDATES = 64  # of one name in a row, `x = f(x)`: far more than is followed, and than anybody writes
 _NOWHERE = MAX_DEPTH + 1
+_NO_CIRCLE: frozenset[Part] = frozenset()
 
 CallersOf: TypeAlias = "Callable[[Scope], list[CallSite] | None]"
 
 
 class _Known(NamedTuple):
-    """An answer, and how many steps and how much depth it took: it is used only where that much is left."""
+    """An answer that is used where working it out anew would give the same: where as many steps and as much depth are
+    left as it took, and nothing that is being evaluated is part of the same circle."""
 
     value: Any
     steps: int
     height: int
     rests: int  # on these questions, see `tracking`
+    circle: frozenset[Part]  # of a value that is made of itself: all that was worked out for it
 
 
 class Evaluation(Generic[V]):
@@ -74,9 +78,11 @@ class Evaluation(Generic[V]):
         self._callers_of = callers_of
         self._values = values
         self._answers: Memo[V] = Memo(self._tracker)
-        self._parts: dict[tuple[object, Scope], _Known] = {}
-        self._open: dict[tuple[object, Scope], int] = {}  # what is being evaluated, and how deep
-        self._so_far: dict[tuple[object, Scope], list[V]] = {}  # of the bindings of a variable
+        self._parts: dict[Part, _Known] = {}
+        self._open: dict[Part, int] = {}  # what is being evaluated, and how deep
+        self._opened: list[Part] = []  # for the question, in order
+        self._asking: set[tuple[ast.expr, Scope]] = set()
+        self._so_far: dict[Part, list[V]] = {}  # of the bindings of a variable
         self._steps, self._depth, self._deepest, self._leans = 0, 0, 0, _NOWHERE
         self._is_cut = False
 
@@ -87,30 +93,38 @@ class Evaluation(Generic[V]):
 
     def value(self, expr: ast.expr, scope: Scope) -> V:
         """The value of `expr` in `scope`: a question of its own, or part of the one that is being answered."""
-        if self._depth:
-            return self(expr, scope)
+        return self(expr, scope) if self._depth else self.ask(expr, scope)
 
-        def answer() -> V:
-            found = self._asked(lambda: self(expr, scope))
-            if self._is_cut:
-                self._cut(expr, scope)
-            return found
+    def ask(self, expr: ast.expr, scope: Scope) -> V:
+        """The same, always as a question of its own, for whoever remembers the answer."""
+        if (expr, scope) in self._asking:  # a file whose name is read from the same file
+            return self._unknown(expr, scope)
+        return self._answers.get((expr, scope), lambda: self._asked(lambda: self._answer(expr, scope)))
 
-        return self._answers.get((expr, scope), answer)
+    def _answer(self, expr: ast.expr, scope: Scope) -> V:
+        self._asking.add((expr, scope))
+        try:
+            found = self(expr, scope)
+        finally:
+            self._asking.discard((expr, scope))
+        if self._is_cut:
+            self._cut(expr, scope)
+        return found
 
     def _cut(self, expr: ast.expr, scope: Scope) -> None:
         """A bound kept a question from being answered."""
 
     def _asked(self, work: Callable[[], A]) -> A:
-        """Answer a question within bounds of its own."""
-        if self._open:  # what was asked last was cut short
-            self._open.clear()
-            self._so_far.clear()
+        """Answer a question within bounds of its own, also where it comes up while another one is answered."""
+        outer = self._steps, self._depth, self._deepest, self._leans, self._is_cut
+        inside = self._open, self._opened, self._so_far
         self._steps, self._depth, self._deepest, self._leans, self._is_cut = 0, 0, 0, _NOWHERE, False
+        self._open, self._opened, self._so_far = {}, [], {}
         try:
             return work()
         finally:
-            self._depth = 0
+            self._steps, self._depth, self._deepest, self._leans, self._is_cut = outer
+            self._open, self._opened, self._so_far = inside
 
     # -- the guard ------------------------------------------------------------------------------------------------
     def __call__(self, expr: ast.expr, scope: Scope) -> V:
@@ -136,13 +150,13 @@ class Evaluation(Generic[V]):
         """What a domain works out besides, of values that may be made of the same again."""
         return self._guarded((question, scope), scope.node, scope, work)
 
-    def _guarded(self, key: tuple[object, Scope], expr: ast.AST, scope: Scope, work: Callable[[], V]) -> V:
+    def _guarded(self, key: Part, expr: ast.AST, scope: Scope, work: Callable[[], V]) -> V:
         """Do the work within the bounds, and remember its answer where neither a bound nor what is still being
         evaluated further up had a part in it."""
         self._steps += 1
         depth = self._depth + 1
         part = self._parts.get(key)
-        if part is not None and depth + part.height <= MAX_DEPTH and self._steps + part.steps <= MAX_STEPS:
+        if part is not None and self._is_same_here(part, depth):
             self._steps += part.steps
             self._tracker.current |= part.rests
             self._deepest = max(self._deepest, depth + part.height)
@@ -152,15 +166,23 @@ class Evaluation(Generic[V]):
             return self._domain.unknown(expr, scope)
         if key in self._open:  # it is made of itself
             return self._again(key)
-        steps, deepest, leans, was_cut = self._steps, self._deepest, self._leans, self._is_cut
+        steps, deepest, leans, was_cut, opened = (
+            self._steps,
+            self._deepest,
+            self._leans,
+            self._is_cut,
+            len(self._opened),
+        )
         self._depth = self._deepest = self._open[key] = depth
         self._leans, self._is_cut = _NOWHERE, False
+        self._opened.append(key)
         outer = self._tracker.begin()
         found = work()
         rests = self._tracker.end(outer)
         del self._open[key]
         if not self._is_cut and self._leans >= depth:
-            self._parts[key] = _Known(found, self._steps - steps, self._deepest - depth, rests)
+            circle = frozenset(self._opened[opened:]) if self._leans == depth else _NO_CIRCLE
+            self._parts[key] = _Known(found, self._steps - steps, self._deepest - depth, rests, circle)
         if self._leans >= depth:
             self._leans = _NOWHERE
         self._depth = depth - 1
@@ -168,7 +190,11 @@ class Evaluation(Generic[V]):
         self._is_cut |= was_cut
         return found
 
-    def _again(self, key: tuple[object, Scope]) -> V:
+    def _is_same_here(self, part: _Known, depth: int) -> bool:
+        fits = depth + part.height <= MAX_DEPTH and self._steps + part.steps <= MAX_STEPS
+        return fits and (not part.circle or part.circle.isdisjoint(self._open))
+
+    def _again(self, key: Part) -> V:
         self._leans = min(self._leans, self._open[key])
         return self._domain.again(self._join(self._so_far.get(key, ())))
 
@@ -214,7 +240,7 @@ class Evaluation(Generic[V]):
 
         return self._guarded(key, read, scope, joined)
 
-    def _bound(self, key: tuple[object, Scope], bindings: Sequence[tuple[Binding, Scope]]) -> V:
+    def _bound(self, key: Part, bindings: Sequence[tuple[Binding, Scope]]) -> V:
         """What bindings give; so far, where one of them asks for the same again."""
         if len(bindings) > MAX_BINDINGS:
             self._is_cut = True
@@ -343,6 +369,7 @@ class Evaluation(Generic[V]):
         if key in self._open:
             return self._again(key)
         self._open[key] = self._depth
+        self._opened.append(key)
         found = self._bound(key, bindings)
         del self._open[key]
         return self._domain.member(found)
@@ -467,8 +494,9 @@ class Values(Evaluation["list[Origin]"]):
         self._outer.clear()
 
     def value(self, expr: ast.expr, scope: Scope) -> list[Origin]:
-        """Never empty: of what is only made of itself nothing is known."""
-        return super().value(expr, scope) or [Unknown(expr, scope)]
+        """Never empty: of what is only made of itself nothing is known. Whoever asks while another question is answered
+        keeps what is found, so that is a question of its own, too."""
+        return self.ask(expr, scope) or [Unknown(expr, scope)]
 
     def _cut(self, expr: ast.expr, scope: Scope) -> None:
         if self._store is not None:
@@ -477,8 +505,6 @@ class Values(Evaluation["list[Origin]"]):
 
     def callees(self, call: ast.Call, scope: Scope) -> list[str | Scope | None]:
         """What a call may call: an external name, a function or class of the project, or None for unknown."""
-        if self._depth:  # part of the question that is being answered
-            return self._callees(call, scope)
         return self._called_by.get((call, scope), lambda: self._asked(lambda: self._callees(call, scope)))
 
     def reaching(self, variable: Variable, read: ast.expr, scope: Scope) -> tuple[Binding, ...]:
@@ -512,7 +538,7 @@ class Values(Evaluation["list[Origin]"]):
         from torchrepro_lint.dataflow.configured_values import ConfiguredValues  # few programs read one
         from torchrepro_lint.dataflow.paths import Paths
 
-        return ConfiguredValues(self._project, Evaluation(Paths(), self._names, self._callers_of, self).value)
+        return ConfiguredValues(self._project, Evaluation(Paths(), self._names, self._callers_of, self).ask)
 
     @property
     def _configured(self) -> ConfiguredValues:
