@@ -182,3 +182,63 @@ def test_a_value_that_is_too_far_away_is_counted(tmp_path: Path) -> None:
         assert (known, program.counted()) == (
             ([1], {}) if call == "op" else (None, {"values not followed to their origin": 1})
         )
+
+
+CIRCLES = {
+    "two variables": "a = start()\nb = a\nfor _ in range(3):\n    a = f(b)\n    b = g(a)\nop(a, b)\n",
+    "two functions": """
+        def f(x):
+            return g(x) if x else 1
+        def g(x):
+            return f(x) if x else 2
+        u = f(g(start))
+        v = g(f(start))
+        """,
+    "two attributes": """
+        class A:
+            def f(self):
+                self.u = self.v or start()
+                self.v = self.u.cuda()
+            def g(self):
+                op(self.v, self.u)
+        """,
+    "a file named in a file": """
+        import yaml
+        with open("a.yaml") as f:
+            a = yaml.safe_load(f)
+        while "base" in a:
+            with open(a["base"]) as f:
+                a = yaml.safe_load(f)
+        with open(a["other"]) as f:
+            b = yaml.safe_load(f)
+        op(a["seed"], b["seed"])
+        """,
+    "many ways to a file": "import yaml\n"
+    + "".join(f"h{n} = made(path='a.yaml')\nv{n} = {n}\n" for n in range(30))
+    + f"path = {' or '.join(f'h{n}.path' for n in range(30))}\n"
+    + "a = yaml.safe_load(open(path))\nb = yaml.safe_load(open(path))\n"
+    + f"op({' or '.join(f'v{n}' for n in range(30))} or a)\n"
+    + f"op({' or '.join(f'v{n}' for n in range(30))} or b)\n",
+}
+
+
+@pytest.mark.parametrize("circle", CIRCLES)
+def test_what_was_asked_before_changes_no_answer(circle: str, tmp_path: Path) -> None:
+    files = {"train.py": CIRCLES[circle], "a.yaml": "base: b.yaml\nother: c.yaml\n", "b.yaml": "seed: 1\n"}
+    answers: list[dict[object, object]] = []
+    for turn in (1, -1):
+        project = SmallProject(tmp_path, files)
+        facts = project.facts()
+        asked = [n for top in facts.tree.body[::turn] for n in ast.walk(top) if isinstance(n, ast.expr)]
+        said = {_place(node): [*map(_told, project.program.origins(node, facts.scope_of(node)))] for node in asked}
+        answers.append({**said, "cut": project.program.counted()})
+    assert answers[0] == answers[1]
+
+
+def _place(node: ast.AST) -> tuple[object, ...]:
+    return type(node).__name__, *(getattr(node, name, None) for name in ast.expr._attributes)
+
+
+def _told(origin: object) -> object:
+    node = getattr(origin, "node", None)
+    return type(origin).__name__, str(getattr(origin, "target", "")), _place(node) if node is not None else None

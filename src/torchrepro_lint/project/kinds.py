@@ -14,6 +14,4 @@ LISTED = "listed"  # which files a path with unknown parts may be
 CUT, NAMED = "cut", "named"
 COUNTED = {CUT: "{}", NAMED: "decided by a name alone, {}"}
 SAYS = "says"  # what its code says in answer to a question of `contents`
-# A value took too many steps. Which ones do depends on what was asked before: that is for tests, and not told.
-UNTOLD = "values not followed to their origin"
 OF_A_FILE = (CODE, TEXT, OUTLINE, SEARCH_PATH, MATCHES, SAYS)  # of which the file is read for more than words
