@@ -13,10 +13,9 @@ from torchrepro_lint.checks.nonconstant_seed_fix import first_argument, is_worke
 from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.conditions import conditions
-from torchrepro_lint.dataflow.enclosing import cleans_up
 from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.reachability import reached_by_default
+from torchrepro_lint.dataflow.reachability import cleans_up, reached_by_default
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import Scope
 from torchrepro_lint.model import Edit
@@ -75,7 +74,9 @@ def drawn_by_default(module: Module, program: Program) -> Iterator[Draft]:
 
 def _counts(call: Call, program: Program) -> bool:
     """Whether a call seeds what comes after it, unless an option says otherwise."""
-    return not cleans_up(call.node, call.scope) and reached_by_default(call.node, call.scope, program, about_seed)
+    return not cleans_up(call.node, call.scope, program) and reached_by_default(
+        call.node, call.scope, program, about_seed
+    )
 
 
 def _is_none(seed: Site, program: Program) -> bool:

@@ -10,11 +10,10 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.checks.configured import is_none, placed
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.dataflow.calls import Call, Module
-from torchrepro_lint.dataflow.enclosing import cleans_up
 from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
 from torchrepro_lint.dataflow.options import Options
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.reachability import reached_by_default
+from torchrepro_lint.dataflow.reachability import cleans_up, reached_by_default
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts
@@ -84,7 +83,7 @@ def _is_provided(row: Mapping[str, Any], program: Program) -> bool:
 
 def _is_undone(call: Call, row: Mapping[str, Any]) -> bool:
     """Whether the call undoes an earlier one: a seed set in the same file, or a test's set-up."""
-    if cleans_up(call.node, call.scope):
+    if cleans_up(call.node, call.scope, call.program):
         return True
     return _is_given(call.written.rpartition(".")[2], row["argument"], row["position"], call.facts, call.program)
 

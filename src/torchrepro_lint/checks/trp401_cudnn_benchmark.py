@@ -9,8 +9,8 @@ from torchrepro_lint.checks.configured import cause, placed
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.switch_edit import is_explained, with_value
 from torchrepro_lint.dataflow.calls import Module
-from torchrepro_lint.dataflow.enclosing import cleans_up
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.reachability import cleans_up
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.kernels.flags import Setting, follows_request, reads_switch, stated
@@ -24,7 +24,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     """Every place that turns `cudnn.benchmark` on, or may."""
     switch = stated(module, OWNER, NAME)
     for setting, value in switch.settings:
-        if value is False or _switched_off(setting) or cleans_up(setting.node, setting.scope):
+        if value is False or _switched_off(setting) or cleans_up(setting.node, setting.scope, program):
             continue
         if is_unrequested(setting.node, setting.scope, program):
             continue

@@ -8,8 +8,8 @@ from torchrepro_lint.checks.configured import placed
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.switch_edit import with_value
 from torchrepro_lint.dataflow.calls import Module
-from torchrepro_lint.dataflow.enclosing import cleans_up
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.reachability import cleans_up
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.elements import Level
 from torchrepro_lint.kernels.flags import stated
@@ -22,7 +22,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     """Every place that turns `cudnn.deterministic` off."""
     switch = stated(module, OWNER, NAME)
     for setting, value in switch.settings:
-        if value is not False or cleans_up(setting.node, setting.scope):
+        if value is not False or cleans_up(setting.node, setting.scope, program):
             continue
         if is_unrequested(setting.node, setting.scope, program):
             continue

@@ -11,8 +11,8 @@ from torchrepro_lint.checks.configured import cause, placed
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.switch_edit import with_value
 from torchrepro_lint.dataflow.calls import Module
-from torchrepro_lint.dataflow.enclosing import cleans_up
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.reachability import cleans_up
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.elements import Certainty, Level
 from torchrepro_lint.kernels.flags import Switch, mentions, passed
@@ -32,7 +32,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             site, is_lenient = Site(setting.value, setting.value_scope), partial(_is_lenient, row)
             by_default = cause(site, program, is_lenient) if value is UNKNOWN else None
             kind = _kind(row, value) if by_default is None else _kind(row, program.literal(*by_default))
-            if kind is None or cleans_up(setting.node, setting.scope):
+            if kind is None or cleans_up(setting.node, setting.scope, program):
                 continue
             if is_unrequested(setting.node, setting.scope, program):
                 continue

@@ -1,7 +1,7 @@
 """Whether a place in a program is reached when it runs as configured by default, as far as one matter is concerned.
 
 Looks at the tests that are about the matter (`if args.seed is None`); others are taken to come out as they must. A test
-whose outcome cannot be known is taken to fail.
+whose outcome cannot be known is taken to fail. And whether a place is reached only where something is undone.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
+from torchrepro_lint.dataflow import enclosing
 from torchrepro_lint.dataflow.conditions import Condition, conditions
 from torchrepro_lint.dataflow.frames import Frame
 from torchrepro_lint.dataflow.options import Options
@@ -22,6 +23,14 @@ _WANTED = {True: (Truth.ALWAYS, Truth.USUALLY), False: (Truth.NEVER, Truth.RAREL
 def reached_by_default(node: ast.AST, scope: Scope, program: Program, about: Callable[[ast.expr], bool]) -> bool:
     """Whether every test that `about` accepts comes out so that `node` runs."""
     return all(comes_out(c, scope, program) for c in conditions(node, scope) if about(c.test))
+
+
+def cleans_up(node: ast.AST, scope: Scope, program: Program) -> bool:
+    """Whether a place undoes what was set up, or every call of its function does."""
+    if enclosing.cleans_up(node, scope):
+        return True
+    calls = program.callers_of(scope.function) if scope.function.kind == "function" else None
+    return bool(calls) and all(enclosing.cleans_up(*call) for call in calls or ())
 
 
 def comes_out(condition: Condition, scope: Scope, program: Program) -> bool:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import ast
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeAlias
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Reference
@@ -40,7 +40,8 @@ MAX_BETWEEN = 64  # statements after which a switch is not set back at once
 class Setting:
     """One place that sets a switch. `node` is what to show; `value` is evaluated in `value_scope`.
 
-    `call` is the call that sets it, if one does, and `keyword` the name that the value is passed by.
+    `call` is the call that sets it, if one does, and `keyword` the name that the value is passed by. `inner` is the
+    place in a function of the project where that is called, which `node` is then.
     """
 
     node: ast.AST
@@ -50,6 +51,7 @@ class Setting:
     target: ast.Attribute | None = None
     call: ast.Call | None = None
     keyword: str | None = None
+    inner: Setting | None = None
 
     @property
     def facts(self) -> ModuleFacts:
@@ -79,23 +81,42 @@ class Setting:
         return facts.text(self.node)
 
 
-class Switch:
-    """Every place of a file that sets one switch, with the state that it sets; None where it is not known."""
+Set: TypeAlias = "tuple[Setting, bool | None]"
 
-    def __init__(self, settings: Sequence[tuple[Setting, bool | None]]) -> None:
-        self.settings = settings
+
+class Switch:
+    """Every place of a file that sets one switch, with the state that it sets; None where it is not known. `called`
+    says what the calls in a function set in functions of the project, whatever they are given."""
+
+    def __init__(self, settings: Sequence[Set], called: Callable[[Scope], Iterable[Set]] = lambda _: ()) -> None:
+        self.settings = sorted(settings, key=lambda item: item[0].place)
+        self._called = called
         self._in_function: dict[tuple[Scope, bool | None], list[Setting]] = {}
         self._in_halves: dict[tuple[Scope | None, bool | None], list[Setting]] = {}  # of context managers, by class
-        for setting, value in sorted(settings, key=lambda item: item[0].place):
+        for setting, value in self.settings:
             function = setting.scope.function
-            self._in_function.setdefault((function, value), []).append(setting)
             if _last(function).id in _PAIRED:
                 self._in_halves.setdefault((function.method_class, value), []).append(setting)
+
+    def _others(self, function: Scope, value: bool | None) -> list[Setting]:
+        """The places in a function that set the switch to this, in source order."""
+        if (function, value) not in self._in_function:
+            own = (item for item in self.settings if item[0].scope.function is function)
+            found = [setting for setting, state in chain(own, self._called(function)) if state is value]
+            self._in_function[function, value] = sorted(found, key=_PLACE)
+        return self._in_function[function, value]
+
+    def in_any_case(self, function: Scope) -> Iterator[Set]:
+        """What a function sets whatever it is given, by itself."""
+        body = getattr(function.node, "body", ())
+        for setting, value in self.settings:
+            if setting.scope is function and value is not None and setting.statement in body:
+                yield setting, value
 
     def undone(self, program: Program, setting: Setting, here: bool) -> bool:
         """Whether a later setting in the same function gives a switch that is set to `here` the other value
         before it matters: at once, or wherever determinism is asked for."""
-        opposite = self._in_function.get((setting.scope.function, not here), [])
+        opposite = self._others(setting.scope.function, not here)
         later = opposite[bisect_right(opposite, setting.place, key=_PLACE) :][: MAX_OTHERS + 1]
         for other in later:
             if are_exclusive((setting.node, setting.scope), (other.node, other.scope)):
@@ -107,7 +128,7 @@ class Switch:
     def chosen(self, setting: Setting, here: bool) -> bool:
         """Whether an option decides between this value and the other one, which the other arm of its test gives, or
         which stands where the test is not asked yet."""
-        others = self._in_function.get((setting.scope.function, not here), [])[:MAX_OTHERS]
+        others = self._others(setting.scope.function, not here)[:MAX_OTHERS]
         if any(_is_taken_back(other, setting) for other in others):
             return True
         own = {c.test: c.holds for c in conditions(setting.node, setting.scope) if flag(c.test) is not None}
@@ -131,7 +152,7 @@ class Switch:
         """The settings to another value that may belong to this one."""
         function = setting.scope.function
         for value in (not here, None):
-            yield from self._in_function.get((function, value), ())
+            yield from self._others(function, value)
             if _last(function).id in _PAIRED:
                 yield from self._in_halves.get((function.method_class, value), ())
 
@@ -141,7 +162,17 @@ def stated(module: Module, owner: str, name: str) -> Switch:
     if not mentions(module.facts, name):
         return Switch(())
     settings = [*assigned(module, owner, name), *passed(module, catalogue.names("backend_flags", name))]
-    return Switch([(setting, state(module.program, setting)) for setting in settings])
+    states = [(setting, state(module.program, setting)) for setting in settings]
+    return Switch(states, lambda function: _called(function, owner, name, module.program))
+
+
+def _called(function: Scope, owner: str, name: str, program: Program) -> Iterator[Set]:
+    """What the calls in a function set in functions of the project, whatever these are given."""
+    for call, scope in function.runs:
+        for target in program.runs(call, scope) if isinstance(call, ast.Call) else ():
+            if isinstance(target, Scope) and target.kind == "function" and target is not function:
+                for inner, value in stated(Module(target.facts, program), owner, name).in_any_case(target):
+                    yield Setting(call, inner.value, scope, inner.value_scope, inner=inner), value
 
 
 def mentions(facts: ModuleFacts, name: str) -> bool:
@@ -249,9 +280,21 @@ def _at_once(program: Program, first: Setting, second: Setting) -> bool:
     start, end = _index(block, first.statement), _index(block, second.statement)
     if start is None or end is None or end - start > MAX_BETWEEN:
         return False
-    between = block[start + 1 : end]
-    calls = [n for s in between for n in ast.walk(s) if isinstance(n, ast.Call)]
-    return all((program.qualified(c.func, first.scope) or "").partition(".")[0] in _QUIET for c in calls)
+    return _are_quiet(block[start + 1 : end], first.scope, program) and _is_first_of_its_call(second, program)
+
+
+def _is_first_of_its_call(setting: Setting, program: Program) -> bool:
+    """Whether the function that is called, if one is, runs no kernel before it sets the switch."""
+    inner = setting.inner
+    if inner is None:
+        return True
+    block = block_of(inner.facts, inner.statement)
+    return _are_quiet(block[: _index(block, inner.statement)], inner.scope, program)
+
+
+def _are_quiet(statements: Sequence[ast.stmt], scope: Scope, program: Program) -> bool:
+    calls = [n for s in statements for n in ast.walk(s) if isinstance(n, ast.Call)]
+    return all((program.qualified(c.func, scope) or "").partition(".")[0] in _QUIET for c in calls)
 
 
 def _last(function: Scope) -> ast.Name:

@@ -1,6 +1,6 @@
 """The calls in a file that seed the global generators, and those of them whose seed is always the same.
 
-The project's own helpers count when their names say that they seed and their bodies do.
+The project's own helpers count when their bodies seed, and either do nothing else or have names that say so.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.dataflow.store import remembered
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.rng.chosen_seeds import seeds_by_name
 from torchrepro_lint.rng.draws import seeder_of
 
@@ -57,15 +57,27 @@ def _catalogued(module: Module) -> Iterator[SeedCall]:
 
 
 def _own(module: Module, program: Program) -> Iterator[SeedCall]:
-    for name, sites in module.facts.calls.items():
-        if "seed" not in name.lower():
-            continue
+    for sites in module.facts.calls.values():
         for node, scope in sites:
             helper = program.resolve(node.func, scope)
-            if isinstance(helper, Scope) and seeds_by_name(helper):
+            if isinstance(helper, Scope) and (seeds_by_name(helper) or _only_seeds(helper)):
                 families, seed = _inside(helper, program)
                 if families:
                     yield SeedCall(node, scope, _passed(node, scope, helper, seed), families)
+
+
+def _only_seeds(helper: Scope) -> bool:
+    """Whether a function is written as nothing but calls of seeders; what they are, is asked then."""
+    body: list[ast.stmt] = getattr(helper.node, "body", []) if helper.kind == "function" else []
+    values = [s.value for s in body if isinstance(s, ast.Expr) and not isinstance(s.value, ast.Constant)]
+    return all(isinstance(s, ast.Expr | ast.Import | ast.ImportFrom) for s in body) and all(
+        isinstance(value, ast.Call) and last_name(value.func) in _last_names() for value in values
+    )
+
+
+@cache
+def _last_names() -> frozenset[str]:
+    return frozenset(name.rpartition(".")[2] for name in _seeders())
 
 
 @remembered
