@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from small_project import SmallProject
 
-from torchrepro_lint.kernels.flags import MAX_OTHERS, assigned, passed, state, stated
+from torchrepro_lint.kernels.flags import assigned, passed, state
+from torchrepro_lint.kernels.switches import MAX_OTHERS, stated
 
 OWNER = "torch.backends.cudnn"
 
@@ -63,4 +64,4 @@ def test_a_switch_that_is_set_too_often_to_look_through_may_be_undone(
     text = "from torch.backends import cudnn\ncudnn.benchmark = True\n" + "train()\ncudnn.benchmark = False\n" * others
     project = SmallProject(tmp_path, {"train.py": text})
     switch = stated(project.module(), OWNER, "benchmark")
-    assert switch.undone(project.program, switch.settings[0][0], True) is undone
+    assert switch.undone(switch.settings[0][0], True) is undone

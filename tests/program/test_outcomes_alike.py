@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from small_project import SmallProject
 
-from torchrepro_lint.kernels.flags import stated
+from torchrepro_lint.kernels.switches import stated
 from torchrepro_lint.loading.loaders import loader_calls, shuffling
 from torchrepro_lint.loading.samplers import samplers
 from torchrepro_lint.model import Certainty

@@ -10,10 +10,9 @@ from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts
-from torchrepro_lint.rng.chosen_seeds import seeds_by_name
 from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.ranks import Guard, first_only
-from torchrepro_lint.rng.reseeds import SeedCall, seed_calls
+from torchrepro_lint.rng.reseeds import SeedCall, is_helper, seed_calls
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
@@ -50,8 +49,16 @@ def _seeded_everywhere(module: Module, program: Program) -> frozenset[str]:
         family
         for facts in files
         for seeding in seed_calls(Module(facts, program), program)
-        if not seeds_by_name(seeding.scope.function) and first_only(seeding.node, seeding.scope) is None
+        if not is_helper(seeding.scope.function) and not _is_on_one_rank(seeding)
         for family in seeding.families
+    )
+
+
+def _is_on_one_rank(seeding: SeedCall) -> bool:
+    """Whether only the first process seeds, by a test around the call or by what the helper is wrapped in."""
+    inside = seeding.helper
+    return first_only(seeding.node, seeding.scope) is not None or (
+        inside is not None and first_only(inside.node.body[0], inside) is not None  # type: ignore[attr-defined]
     )
 
 

@@ -13,7 +13,8 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reachability import cleans_up
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.elements import Certainty
-from torchrepro_lint.kernels.flags import Setting, follows_request, reads_switch, stated
+from torchrepro_lint.kernels.flags import Setting, follows_request, reads_switch
+from torchrepro_lint.kernels.switches import stated
 from torchrepro_lint.rng.predicates import is_unrequested, needs_option
 from torchrepro_lint.seeding.training import only_evaluates
 
@@ -39,7 +40,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             yield configured._replace(certainty=Certainty.LIKELY)
         elif value is None or needs_option(NAME, setting.node, setting.scope):
             yield Draft(setting.node, {"written": setting.written}, "depends", depends=("the program is told to",))
-        elif not switch.undone(program, setting, value) and not switch.chosen(setting, value):
+        elif not switch.undone(setting, value) and not switch.chosen(setting, value):
             yield configured
 
 

@@ -12,7 +12,7 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reachability import cleans_up
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.elements import Level
-from torchrepro_lint.kernels.flags import stated
+from torchrepro_lint.kernels.switches import stated
 from torchrepro_lint.rng.predicates import is_unrequested
 
 OWNER, NAME = "torch.backends.cudnn", "deterministic"
@@ -26,7 +26,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             continue
         if is_unrequested(setting.node, setting.scope, program):
             continue
-        if switch.undone(program, setting, value) or switch.chosen(setting, value):
+        if switch.undone(setting, value) or switch.chosen(setting, value):
             continue
         if switch.temporary(setting, value):
             yield Draft(setting.node, {"written": setting.written}, "temporary", level=Level.NOTE)

@@ -15,7 +15,8 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reachability import cleans_up
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.elements import Certainty, Level
-from torchrepro_lint.kernels.flags import Switch, mentions, passed
+from torchrepro_lint.kernels.flags import mentions, passed
+from torchrepro_lint.kernels.switches import Switch
 from torchrepro_lint.project.unknown import UNKNOWN, Opaque
 from torchrepro_lint.rng.predicates import is_unrequested
 
@@ -25,10 +26,9 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     if not mentions(module.facts, "determinis"):
         return
     for row in catalogue.table("backend_flags")["strictness"]:
-        settings = list(passed(module, dict.fromkeys(row["names"], row)))
-        values = [(setting, program.literal(setting.value, setting.value_scope)) for setting in settings]
-        switch = Switch([(s, None if v is UNKNOWN else _kind(row, v) != "off") for s, v in values])
-        for setting, value in values:
+        switch = _strictness(row, module)
+        for setting, _ in switch.settings:
+            value = program.literal(setting.value, setting.value_scope)
             site, is_lenient = Site(setting.value, setting.value_scope), partial(_is_lenient, row)
             by_default = cause(site, program, is_lenient) if value is UNKNOWN else None
             kind = _kind(row, value) if by_default is None else _kind(row, program.literal(*by_default))
@@ -43,6 +43,14 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
                 likely = Certainty.LIKELY if by_default is not None else None
                 draft = Draft(setting.node, {"written": setting.written}, kind, edits=edits, certainty=likely)
                 yield placed(draft, site, program, row["strict"], is_lenient)
+
+
+def _strictness(row: Mapping[str, Any], module: Module) -> Switch:
+    """The places of a file that call one of these, and whether they leave the mode on."""
+    settings = list(passed(module, dict.fromkeys(row["names"], row)))
+    values = (module.program.literal(setting.value, setting.value_scope) for setting in settings)
+    states = [None if value is UNKNOWN else _kind(row, value) != "off" for value in values]
+    return Switch(list(zip(settings, states, strict=True)), module.program, partial(_strictness, row))
 
 
 def _is_lenient(row: Mapping[str, Any], value: object) -> bool:

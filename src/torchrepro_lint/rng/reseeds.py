@@ -29,6 +29,7 @@ class SeedCall:
     scope: Scope
     seed: Site | None
     families: frozenset[str]
+    helper: Scope | None = None  # the project's own, that is called
 
     @property
     def written(self) -> str:
@@ -60,19 +61,23 @@ def _own(module: Module, program: Program) -> Iterator[SeedCall]:
     for sites in module.facts.calls.values():
         for node, scope in sites:
             helper = program.resolve(node.func, scope)
-            if isinstance(helper, Scope) and (seeds_by_name(helper) or _only_seeds(helper)):
+            if isinstance(helper, Scope) and is_helper(helper):
                 families, seed = _inside(helper, program)
                 if families:
-                    yield SeedCall(node, scope, _passed(node, scope, helper, seed), families)
+                    yield SeedCall(node, scope, _passed(node, scope, helper, seed), families, helper)
+
+
+def is_helper(function: Scope) -> bool:
+    """Whether a function is judged where it is called, if it seeds: its name says so, or it is written as nothing but
+    calls of seeders."""
+    return seeds_by_name(function) or _only_seeds(function)
 
 
 def _only_seeds(helper: Scope) -> bool:
-    """Whether a function is written as nothing but calls of seeders; what they are, is asked then."""
     body: list[ast.stmt] = getattr(helper.node, "body", []) if helper.kind == "function" else []
     values = [s.value for s in body if isinstance(s, ast.Expr) and not isinstance(s.value, ast.Constant)]
-    return all(isinstance(s, ast.Expr | ast.Import | ast.ImportFrom) for s in body) and all(
-        isinstance(value, ast.Call) and last_name(value.func) in _last_names() for value in values
-    )
+    are_seeds = all(isinstance(value, ast.Call) and last_name(value.func) in _last_names() for value in values)
+    return bool(values) and are_seeds and all(isinstance(s, ast.Expr | ast.Import | ast.ImportFrom) for s in body)
 
 
 @cache
