@@ -37,11 +37,10 @@ KNOWN = {
             "TRP304",
             "TRP401",
             "TRP402",
-            "TRP404",
             "TRP603",
             "calls",
         ),
-        "the rule compares statements of one function, and does not look into the functions that it calls",
+        "what a function is given and gives back is not followed into the functions that it calls by every question",
     )
     | {
         "entry-points": "fire offers each function of a file as a command, a new one too",

@@ -49,7 +49,7 @@ def _seeded_everywhere(module: Module, program: Program) -> frozenset[str]:
         family
         for facts in files
         for seeding in seed_calls(Module(facts, program), program)
-        if not is_helper(seeding.scope.function) and not _is_on_one_rank(seeding)
+        if not is_helper(seeding.scope.function, program) and not _is_on_one_rank(seeding)
         for family in seeding.families
     )
 

@@ -17,6 +17,7 @@ from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import Scope
 
+MAX_CALLERS = 3  # how far up the calls is looked
 _WANTED = {True: (Truth.ALWAYS, Truth.USUALLY), False: (Truth.NEVER, Truth.RARELY)}
 
 
@@ -25,12 +26,12 @@ def reached_by_default(node: ast.AST, scope: Scope, program: Program, about: Cal
     return all(comes_out(c, scope, program) for c in conditions(node, scope) if about(c.test))
 
 
-def cleans_up(node: ast.AST, scope: Scope, program: Program) -> bool:
+def cleans_up(node: ast.AST, scope: Scope, program: Program, further: int = MAX_CALLERS) -> bool:
     """Whether a place undoes what was set up, or every call of its function does."""
     if enclosing.cleans_up(node, scope):
         return True
-    calls = program.callers_of(scope.function) if scope.function.kind == "function" else None
-    return bool(calls) and all(enclosing.cleans_up(*call) for call in calls or ())
+    calls = program.callers_of(scope.function) if scope.function.kind == "function" and further else None
+    return bool(calls) and all(cleans_up(*call, program, further - 1) for call in calls or ())
 
 
 def comes_out(condition: Condition, scope: Scope, program: Program) -> bool:

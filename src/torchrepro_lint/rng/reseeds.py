@@ -20,6 +20,8 @@ from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.rng.chosen_seeds import seeds_by_name
 from torchrepro_lint.rng.draws import seeder_of
 
+MAX_HELPERS = 3  # that call one another
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SeedCall:
@@ -61,23 +63,31 @@ def _own(module: Module, program: Program) -> Iterator[SeedCall]:
     for sites in module.facts.calls.values():
         for node, scope in sites:
             helper = program.resolve(node.func, scope)
-            if isinstance(helper, Scope) and is_helper(helper):
-                families, seed = _inside(helper, program)
+            if isinstance(helper, Scope) and is_helper(helper, program):
+                families, seed = _inside(helper, MAX_HELPERS, program)
                 if families:
                     yield SeedCall(node, scope, _passed(node, scope, helper, seed), families, helper)
 
 
-def is_helper(function: Scope) -> bool:
+def is_helper(function: Scope, program: Program) -> bool:
     """Whether a function is judged where it is called, if it seeds: its name says so, or it is written as nothing but
-    calls of seeders."""
-    return seeds_by_name(function) or _only_seeds(function)
+    calls of seeders and of such functions."""
+    return seeds_by_name(function) or _only_seeds(function, MAX_HELPERS, program)
 
 
-def _only_seeds(helper: Scope) -> bool:
-    body: list[ast.stmt] = getattr(helper.node, "body", []) if helper.kind == "function" else []
+def _only_seeds(helper: Scope, further: int, program: Program) -> bool:
+    body: list[ast.stmt] = getattr(helper.node, "body", []) if helper.kind == "function" and further else []
     values = [s.value for s in body if isinstance(s, ast.Expr) and not isinstance(s.value, ast.Constant)]
-    are_seeds = all(isinstance(value, ast.Call) and last_name(value.func) in _last_names() for value in values)
-    return bool(values) and are_seeds and all(isinstance(s, ast.Expr | ast.Import | ast.ImportFrom) for s in body)
+    if not values or not all(isinstance(s, ast.Expr | ast.Import | ast.ImportFrom) for s in body):
+        return False
+    return all(isinstance(value, ast.Call) and _may_seed(value, helper, further, program) for value in values)
+
+
+def _may_seed(call: ast.Call, scope: Scope, further: int, program: Program) -> bool:
+    target = program.resolve(call.func, scope)
+    if isinstance(target, Scope):
+        return _only_seeds(target, further - 1, program)
+    return last_name(call.func) in _last_names()
 
 
 @cache
@@ -86,15 +96,22 @@ def _last_names() -> frozenset[str]:
 
 
 @remembered
-def _inside(helper: Scope, program: Program) -> tuple[frozenset[str], ast.expr | None]:
-    """What a helper seeds, and with which expression."""
+def _inside(helper: Scope, further: int, program: Program) -> tuple[frozenset[str], Site | None]:
+    """What a helper seeds, also by helpers that it calls, and with what."""
     families: set[str] = set()
-    seed: ast.expr | None = None
+    seeds: list[Site | None] = []
     for name, node, scope in _seeding(helper.facts, program).get(helper, ()):
         seeder = seeder_of(program, name, node, scope)
-        families |= set(seeder.families) if seeder is not None else set()
-        seed = seed or (seeder.seed if seeder is not None else None)
-    return frozenset(families), seed
+        if seeder is not None:
+            families |= set(seeder.families)
+            seeds.append(Site(seeder.seed, scope) if seeder.seed is not None else None)
+    for call, scope in helper.runs if further else ():
+        inner = program.resolve(call.func, scope) if isinstance(call, ast.Call) else None
+        if isinstance(inner, Scope) and isinstance(call, ast.Call) and is_helper(inner, program):
+            more, seed = _inside(inner, further - 1, program)
+            families |= more
+            seeds.append(_passed(call, scope, inner, seed))
+    return frozenset(families), next((seed for seed in seeds if seed is not None), None)
 
 
 @remembered
@@ -109,14 +126,14 @@ def _seeding(facts: ModuleFacts, program: Program) -> dict[Scope, list[tuple[str
     return found
 
 
-def _passed(call: ast.Call, scope: Scope, helper: Scope, seed: ast.expr | None) -> Site | None:
+def _passed(call: ast.Call, scope: Scope, helper: Scope, seed: Site | None) -> Site | None:
     """The seed that a call of a helper leads to: an argument, a default, or what the helper itself says."""
-    if not isinstance(seed, ast.Name) or seed.id not in helper.bindings:
-        return Site(seed, helper) if seed is not None else None
-    binding = helper.bindings[seed.id][0]
+    if seed is None or not isinstance(seed.node, ast.Name) or seed.node.id not in helper.bindings:
+        return seed
+    binding = helper.bindings[seed.node.id][0]
     if binding.kind != "parameter":
         return None
-    passed = argument_for(call, helper, seed.id)
+    passed = argument_for(call, helper, seed.node.id)
     if isinstance(passed, ast.expr):
         return Site(passed, scope)
     if passed is None and binding.value is not None:
