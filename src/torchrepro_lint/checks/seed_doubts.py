@@ -6,15 +6,15 @@ from __future__ import annotations
 
 import ast
 import re
-from bisect import bisect_right
 from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple
 
+from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.index import last_name
 from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.usual_seed import has_own_seed
-from torchrepro_lint.seeding.seeding import TRAINS
+from torchrepro_lint.seeding import cells
 from torchrepro_lint.syntax import below_header, divides_paragraph, is_below_heading
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from torchrepro_lint.rng.seed_sources import OwnSeed
     from torchrepro_lint.seeding.seeding import Seeding, SeedMet
 
-_PREPARES = (*TRAINS, "step", "parameters", "DataLoader")  # what a cell calls that trains, or makes ready to
 _TURNED_OFF = re.compile(r"^[ \t\"]*#[ \t#]*[\w.]{0,80}seed\w{0,40}\(", re.MULTILINE)  # also in a notebook's JSON
 
 
@@ -48,7 +47,7 @@ def is_unclear(
         or _is_headed(place)
         or _imports_below(facts, statement)
         or (place.own is None and divides_paragraph(facts, statement))
-        or _is_among_trials(facts, statement)
+        or (bool(facts.source.cells) and not cells.is_for_training(statement, facts, program))
     )
 
 
@@ -56,7 +55,7 @@ def warns(met: SeedMet) -> bool:
     """Whether who gives a seed is warned: whether all should be is not ours to say."""
     tests = (c.owner for c in conditions(met.node, met.scope) if about_seed(c.test))
     calls = (n for test in tests for n in ast.walk(test) if isinstance(n, ast.Call))
-    return any(last_name(call.func) in ("warn", "warning") for call in calls)
+    return any(last_name(call.func) in catalogue.names("callables", "warns") for call in calls)
 
 
 def _may_be_another_number(seeding: Seeding, place: Place, program: Program) -> bool:
@@ -73,25 +72,6 @@ def _is_headed(place: Place) -> bool:
     if place.is_after or (place.own is None and below_header(facts, statement) is not None):
         return False
     return is_below_heading(facts, statement)
-
-
-def _is_among_trials(facts: ModuleFacts, statement: ast.stmt) -> bool:
-    """Whether a notebook defines functions or classes above a statement, and no training is made ready in its cell, nor
-    anything that another cell reads: it may only show what they do, where an author would not seed."""
-    if not facts.source.cells:
-        return False
-    tops = [first for first, _ in facts.source.cells]
-    cell = bisect_right(tops, statement.lineno)
-    inside = [s for s in facts.tree.body if bisect_right(tops, s.lineno) == cell]
-    made = {n.id for s in inside for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    reads = facts.reads(facts.tree)
-    calls = [call for name in _PREPARES for call, _ in facts.calls.get(name, ())]
-    if any(bisect_right(tops, call.lineno) == cell for call in calls):
-        return False
-    above = (s for s in facts.tree.body if s.lineno < statement.lineno)
-    defined = any(isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) for s in above)
-    is_read = any(bisect_right(tops, read.lineno) > cell for name in made for read in reads.of_name(name))
-    return defined and not is_read
 
 
 def _is_commented_out(seeding: Seeding) -> bool:

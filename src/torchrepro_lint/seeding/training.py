@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
@@ -11,6 +13,7 @@ from torchrepro_lint.seeding.seeding import Seeding
 from torchrepro_lint.seeding.seedings import seedings
 from torchrepro_lint.seeding.unfollowed import may_train, uses_tensors
 
+_SHOWS = ("print", "show", "imshow", "display", "info")
 MAX_PROGRAMS = 16  # that run the code of one file
 
 
@@ -20,8 +23,16 @@ def is_for_training(seeding: Seeding, program: Program) -> bool:
     Nor is it clear of a module that others import, and that trains under its own guard to show what it can do."""
     if not (seeding.trains or may_train(seeding, program)) or is_tried_out(seeding.entry.facts, program.project):
         return False
+    if _is_shown(seeding) and not (seeding.trains_repeatedly or may_train(seeding, program)):
+        return False
     others = frozenset(catalogue.table("frameworks")["elsewhere"]["packages"])
     return uses_tensors(seeding) or all(facts.packages.isdisjoint(others) for facts in seeding.visited)
+
+
+def _is_shown(seeding: Seeding) -> bool:
+    """Whether a program prints, draws or checks what comes of it; a notebook always does."""
+    asserts = any(isinstance(n, ast.Assert) for n in ast.walk(seeding.entry.facts.tree))
+    return bool(seeding.entry.facts.source.cells) or asserts or any(any(seeding.calls(name)) for name in _SHOWS)
 
 
 @remembered
