@@ -15,7 +15,7 @@ from torchrepro_lint.index import last_name
 from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.usual_seed import has_own_seed
 from torchrepro_lint.seeding import cells
-from torchrepro_lint.syntax import below_header, divides_paragraph, is_below_heading
+from torchrepro_lint.syntax import below_header, divides_paragraph, is_below_heading, is_below_import, reads_options
 
 if TYPE_CHECKING:
     from torchrepro_lint.dataflow.program import Program
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from torchrepro_lint.rng.seed_sources import OwnSeed
     from torchrepro_lint.seeding.seeding import Seeding, SeedMet
 
+_IMPORTS = (ast.Import, ast.ImportFrom)
+_OF_ONE_THING = re.compile(r"(?:split|fold|data|shuffle|env|eval|test|valid|sampl|noise)\w*seed", re.IGNORECASE)
 _TURNED_OFF = re.compile(r"^[ \t\"]*#[ \t#]*[\w.]{0,80}seed\w{0,40}\(", re.MULTILINE)  # also in a notebook's JSON
 
 
@@ -45,8 +47,8 @@ def is_unclear(
         or _is_seeded_further_on(seeding, process, families)
         or _is_commented_out(seeding)
         or _is_headed(place)
-        or _imports_below(facts, statement)
-        or (place.own is None and divides_paragraph(facts, statement))
+        or _is_among_imports(facts, statement)
+        or (place.own is None and (divides_paragraph(facts, statement) or _is_above_options(place)))
         or (bool(facts.source.cells) and not cells.is_for_training(statement, facts, program))
     )
 
@@ -79,11 +81,36 @@ def _is_commented_out(seeding: Seeding) -> bool:
     return _TURNED_OFF.search(seeding.entry.facts.source.text) is not None
 
 
-def _imports_below(facts: ModuleFacts, statement: ast.stmt) -> bool:
-    """Whether a script goes on with imports after a statement, which an author would put first."""
-    following = [s for s in facts.tree.body if s.lineno >= statement.lineno] if not facts.source.cells else []
-    is_own = facts.parents.get(statement) is facts.tree and not isinstance(statement, ast.Import | ast.ImportFrom)
-    return is_own and any(isinstance(s, ast.Import | ast.ImportFrom) for s in following)
+def _is_among_imports(facts: ModuleFacts, statement: ast.stmt) -> bool:
+    """Whether a script goes on with imports after a statement, or has one right above it and below other code: an
+    author would put them first."""
+    if facts.source.cells or facts.parents.get(statement) is not facts.tree or isinstance(statement, _IMPORTS):
+        return False
+    body = facts.tree.body
+    index = body.index(statement)
+    if any(isinstance(s, _IMPORTS) for s in body[index:]):
+        return True
+    return is_below_import(facts, statement) and any(map(_is_of_program, body[:index]))
+
+
+def _is_of_program(statement: ast.stmt) -> bool:
+    """Whether a statement is more than what stands between imports: paths, warnings, the environment."""
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)]):
+            return not name.startswith("__")
+    return isinstance(statement, ast.FunctionDef | ast.ClassDef)
+
+
+def _is_above_options(place: Place) -> bool:
+    """Whether the program reads its options only after the seeds, of which one may be the seed some day."""
+    body: list[ast.stmt] = getattr(place.scope.facts.parents.get(place.statement), "body", [])
+    following = body[body.index(place.statement) :] if place.statement in body else []
+    return any(isinstance(s, ast.Assign) and reads_options(s) for s in following)
+
+
+def is_for_something_else(met: SeedMet) -> bool:
+    """Whether a seed is by its name not that of the whole program: `split_seed`."""
+    return met.seeder is not None and _OF_ONE_THING.search(last_name(met.seeder.seed)) is not None
 
 
 def _is_seeded_further_on(seeding: Seeding, process: Scope | None, families: Collection[str]) -> bool:

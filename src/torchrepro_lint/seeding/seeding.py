@@ -239,6 +239,13 @@ class Seeding:
             for call, scope in facts.calls.get(name, ())
         )
 
+    @cached_property
+    def is_made_up(self) -> bool:
+        """Whether the program draws what it computes with itself, outside of any class, and reads and keeps nothing."""
+        first = self.sampled.get("torch")
+        is_input = first is not None and first.draw.kind == "sample" and first.draw.scope.function.method_class is None
+        return is_input and not self.reached & (_EARNEST | _TRAINERS)
+
     @property
     def _is_of_layers(self) -> bool:
         """Whether the file that starts the program defines layers or losses, and runs no function called a program."""

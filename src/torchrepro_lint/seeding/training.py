@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import ast
-
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts
-from torchrepro_lint.project.entries import entries, is_tried_out
+from torchrepro_lint.project.entries import STARTS, entries, is_tried_out
 from torchrepro_lint.seeding.seeding import Seeding
 from torchrepro_lint.seeding.seedings import seedings
 from torchrepro_lint.seeding.unfollowed import may_train, uses_tensors
 
-_SHOWS = ("print", "show", "imshow", "display", "info")
 MAX_PROGRAMS = 16  # that run the code of one file
 
 
@@ -23,16 +20,28 @@ def is_for_training(seeding: Seeding, program: Program) -> bool:
     Nor is it clear of a module that others import, and that trains under its own guard to show what it can do."""
     if not (seeding.trains or may_train(seeding, program)) or is_tried_out(seeding.entry.facts, program.project):
         return False
-    if _is_shown(seeding) and not (seeding.trains_repeatedly or may_train(seeding, program)):
+    if _is_tried_once(seeding, program):
         return False
     others = frozenset(catalogue.table("frameworks")["elsewhere"]["packages"])
     return uses_tensors(seeding) or all(facts.packages.isdisjoint(others) for facts in seeding.visited)
 
 
-def _is_shown(seeding: Seeding) -> bool:
-    """Whether a program prints, draws or checks what comes of it; a notebook always does."""
-    asserts = any(isinstance(n, ast.Assert) for n in ast.walk(seeding.entry.facts.tree))
-    return bool(seeding.entry.facts.source.cells) or asserts or any(any(seeding.calls(name)) for name in _SHOWS)
+def _is_tried_once(seeding: Seeding, program: Program) -> bool:
+    """Whether a program shows how something is done: a notebook that takes a step or two, another that does so on input
+    that it makes up, or the guard of a file with classes that does it any number of times."""
+    facts = seeding.entry.facts
+    if seeding.is_made_up and seeding.entry.is_guarded and _defines_layers(facts):
+        return True
+    is_shown = bool(facts.source.cells) or seeding.is_made_up
+    return is_shown and not (seeding.trains_repeatedly or may_train(seeding, program))
+
+
+def _defines_layers(facts: ModuleFacts) -> bool:
+    """Whether a file defines classes, and no function that is a program."""
+    inside = facts.scope.children.values()
+    return any(scope.kind == "class" for scope in inside) and not any(
+        STARTS.match(scope.name) for scope in inside if scope.kind == "function"
+    )
 
 
 @remembered
