@@ -129,7 +129,7 @@ class Seeding:
         """Whether gradients are computed anywhere on the path, or in a function of the name of one that is called."""
         if self._is_trained_by_library:
             return True
-        if "eval" in self.reached and (self.loads_weights or self._is_pretrained) and not self._updates:
+        if "eval" in self.reached and (self.loads_weights or self._is_pretrained) and not self.updates:
             return False  # it looks at the gradients of predictions
         return any(n in self.reached for n in TRAINS) or any(
             self.runs(call, scope) for facts in self.visited for n in TRAINS for call, scope in facts.calls.get(n, ())
@@ -137,11 +137,9 @@ class Seeding:
 
     @cached_property
     def trains_repeatedly(self) -> bool:
-        """Whether a loop changes parameters again and again, or a library does; not a step or two that are shown."""
+        """Whether a loop computes gradients again and again, or a library does; not a step or two that are shown."""
         if self._is_trained_by_library:
             return True
-        if not self._updates:
-            return False
         pending = [*TRAINS, *_UPDATES]
         seen = set(pending)
         while pending:
@@ -181,7 +179,7 @@ class Seeding:
         )
 
     @property
-    def _updates(self) -> bool:
+    def updates(self) -> bool:
         """Whether anything in the files of the program may change parameters by their gradients."""
         return any(name in facts.calls for facts in self.visited for name in _UPDATES) or any(
             self.runs(read, facts.scope_of(read)) and not isinstance(facts.parents[read], ast.Call)

@@ -29,11 +29,12 @@ def is_for_training(seeding: Seeding, program: Program) -> bool:
 def _is_tried_once(seeding: Seeding, program: Program) -> bool:
     """Whether a program shows how something is done: a notebook that takes a step or two, another that does so on input
     that it makes up, or the guard of a file with classes that does it any number of times."""
-    facts = seeding.entry.facts
-    if seeding.is_made_up and seeding.entry.is_guarded and _defines_layers(facts):
-        return True
-    is_shown = bool(facts.source.cells) or seeding.is_made_up
-    return is_shown and not (seeding.trains_repeatedly or may_train(seeding, program))
+    facts, trains = seeding.entry.facts, seeding.trains_repeatedly or may_train(seeding, program)
+    if facts.source.cells:
+        return not (trains and seeding.updates)
+    if not seeding.is_made_up:
+        return False
+    return not trains or (seeding.entry.is_guarded and _defines_layers(facts))
 
 
 def _defines_layers(facts: ModuleFacts) -> bool:
