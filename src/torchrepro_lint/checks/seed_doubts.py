@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.index import last_name
+from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.usual_seed import has_own_seed
 from torchrepro_lint.seeding import cells
@@ -108,9 +109,20 @@ def _is_above_options(place: Place) -> bool:
     return any(isinstance(s, ast.Assign) and reads_options(s) for s in following)
 
 
-def is_for_something_else(met: SeedMet) -> bool:
-    """Whether a seed is by its name not that of the whole program: `split_seed`."""
-    return met.seeder is not None and _OF_ONE_THING.search(last_name(met.seeder.seed)) is not None
+def is_for_something_else(met: SeedMet, program: Program) -> bool:
+    """Whether a seed is not that of the whole program: by its name, `split_seed`, or because what is drawn right below
+    it is what it is for, as where data are shuffled."""
+    if met.seeder is not None and _OF_ONE_THING.search(last_name(met.seeder.seed)) is not None:
+        return True
+    facts = met.scope.facts
+    statement = facts.statement(met.node)
+    body: list[ast.stmt] = getattr(facts.parents[statement], "body", [])
+    below = body[body.index(statement) + 1] if statement in body[:-1] else None
+    if below is None or below.lineno > (statement.end_lineno or 0) + 1 or not isinstance(below, ast.Expr | ast.Assign):
+        return False
+    calls = (n for n in ast.walk(below) if isinstance(n, ast.Call))
+    draws = (draw_of(program, program.callee(call, met.scope), call, met.scope) for call in calls)
+    return any(draw is not None and draw.kind == "order" for draw in draws)
 
 
 def _is_seeded_further_on(seeding: Seeding, process: Scope | None, families: Collection[str]) -> bool:

@@ -314,7 +314,7 @@ def _switched_on(program: Program, seeding: Seeding, found: Unseeded, process: S
         is_enough = bool(added) or not missing or done.issuperset(found.draws)
         number = str(usual_seed(option.facts, program) or int(_wants_more_than_none(last)))
         edits = (*with_default(option, number, program), *added)
-        return SeedFix(edits, warns(last) or is_for_something_else(last)) if is_enough else None
+        return SeedFix(edits, warns(last) or is_for_something_else(last, program)) if is_enough else None
     return None
 
 
@@ -345,7 +345,7 @@ def _beside(program: Program, seeding: Seeding, found: Unseeded) -> SeedFix | No
         if is_sure and is_near and not _is_for_own_draws(program, seeding, found, function):
             edits = _below(program, met, _families(program, seeding, found, None))
             if edits and times(program, met.scope) != "often":
-                return SeedFix(edits, is_for_something_else(met))
+                return SeedFix(edits, is_for_something_else(met, program))
     return None
 
 

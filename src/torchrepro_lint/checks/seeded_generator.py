@@ -33,6 +33,7 @@ from torchrepro_lint.project.versions import allowed_in
 from torchrepro_lint.rng.own_seed import generator_seed
 from torchrepro_lint.rng.seed_options import SEED_NAME
 from torchrepro_lint.rng.usual_seed import has_own_seed
+from torchrepro_lint.seeding.training import trains_nothing
 from torchrepro_lint.syntax import import_name, insert_before, is_within_width, top_line, with_argument
 
 _PLAIN = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Return
@@ -104,10 +105,12 @@ def _has_own_seed(facts: ModuleFacts, program: Program) -> bool:
 
 
 def _is_tried_out(call: Call) -> bool:
-    """Whether this is how a module that others import is tried out, under its own guard, where nothing is trained."""
+    """Whether this is how a module is tried out, under its own guard, where nothing is trained."""
     facts, program = call.facts, call.program
     in_guard = facts.guard is not None and facts.guard in facts.ancestors(call.node)
-    return in_guard and "backward" not in facts.calls and is_tried_out(facts, program.project)
+    if not in_guard or "backward" in facts.calls:
+        return False
+    return is_tried_out(facts, program.project) or trains_nothing(facts, program)
 
 
 def _replaceable(call: Call, passed: object) -> bool:

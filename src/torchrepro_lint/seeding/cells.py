@@ -22,8 +22,9 @@ def is_for_training(statement: ast.stmt, facts: ModuleFacts, program: Program) -
     """Whether anything from a statement on to the end of its cell leads to the training of a notebook."""
     tops = [first for first, _ in facts.source.cells]
     cell = bisect_right(tops, statement.lineno)
-    lines = {s.lineno for s in _leading_to_training(facts, program) if not isinstance(s, _DEFINES)}
-    return any(line >= statement.lineno and bisect_right(tops, line) == cell for line in lines)
+    leading = (s for s in _leading_to_training(facts, program) if not isinstance(s, _DEFINES))
+    below = (s for s in leading if (s.end_lineno or 0) >= statement.lineno)
+    return any(bisect_right(tops, s.lineno) == cell for s in below)
 
 
 @remembered
@@ -69,8 +70,8 @@ class _Uses(NamedTuple):
                     uses.bound.add(name)
                 case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
                     uses.bound.update({name} if node is statement else ())
-                case ast.Call(func=ast.Attribute(value=ast.Name(id=name))) if not _is_imported(name, facts):
-                    uses.changed.add(name)
+                case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name)))):
+                    uses.changed.update({name} if not _is_imported(name, facts) else ())
         return uses
 
 

@@ -228,7 +228,7 @@ class Seeding:
             return False
         if self._measures_time:
             return True
-        if not (self.in_package or self._is_of_layers) or self.reached & (_EARNEST | _TRAINERS):
+        if not (self.in_package or self._is_of_layers) or self._is_earnest:
             return False
         return not any(
             self.runs(call, scope) and is_in_loop(call, facts)
@@ -242,7 +242,16 @@ class Seeding:
         """Whether the program draws what it computes with itself, outside of any class, and reads and keeps nothing."""
         first = self.sampled.get("torch")
         is_input = first is not None and first.draw.kind == "sample" and first.draw.scope.function.method_class is None
-        return is_input and not self.reached & (_EARNEST | _TRAINERS)
+        return is_input and not self._is_earnest
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the program prints what it computes, and reads and keeps nothing."""
+        return any(self.calls("print")) and not self._is_earnest
+
+    @property
+    def _is_earnest(self) -> bool:
+        return not self.reached.isdisjoint(_EARNEST | _TRAINERS)
 
     @property
     def _is_of_layers(self) -> bool:
