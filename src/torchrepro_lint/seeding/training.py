@@ -35,7 +35,7 @@ def _is_tried_once(seeding: Seeding, program: Program) -> bool:
     if facts.source.cells:
         return not (trains and seeding.updates)
     if not trains:
-        return seeding.is_made_up or seeding.is_shown
+        return seeding.is_made_up or seeding.is_shown or roles.is_no_training(facts.source.rel)
     return seeding.is_made_up and seeding.entry.is_guarded and _defines_layers(facts)
 
 

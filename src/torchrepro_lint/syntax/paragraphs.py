@@ -5,10 +5,13 @@ it stands apart. Knows nothing of what is written there.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 
 from torchrepro_lint.index import ModuleFacts, last_name
 from torchrepro_lint.syntax.statements import begins_cell, is_docstring, top_line
+
+_SETTINGS = re.compile(r"pars|opt(?:ion)?s?$|arg(?:ument)?s?$|param(?:eter)?s?$|conf|setting|flags", re.IGNORECASE)
 
 
 def top_of_paragraph(
@@ -48,8 +51,13 @@ def divides_paragraph(facts: ModuleFacts, statement: ast.stmt) -> bool:
         case ast.Expr(value=ast.Call(func=ast.Name(id=name))):
             return name != "print" and _continues(facts, above, statement)
         case ast.Assign() | ast.AnnAssign():
-            return not reads_options(above) and _continues(facts, above, statement)
+            return not _gives_settings(above) and _continues(facts, above, statement)
     return False
+
+
+def _gives_settings(statement: ast.stmt) -> bool:
+    """Whether a statement calls what gives options or settings, by its name: `get_opts()`."""
+    return any(_SETTINGS.search(last_name(n.func)) for n in ast.walk(statement) if isinstance(n, ast.Call))
 
 
 def reads_options(statement: ast.stmt) -> bool:
