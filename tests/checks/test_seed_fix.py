@@ -375,9 +375,7 @@ def test_what_a_layer_calls_its_seed_is_not_the_programs(read: str, is_safe: boo
     assert fixes(tmp_path, f"import torch\n\n\n{layer}\n\nLayer(4, 1)(d).sum().backward()\n") == [is_safe]
 
 
-@pytest.mark.parametrize(
-    ("later", "is_safe"), [("print(2)", False), ("print(layer)", False), ("d = layer(1)", True)]
-)
+@pytest.mark.parametrize(("later", "is_safe"), [("print(2)", False), ("print(layer)", False), ("d = layer(1)", True)])
 def test_a_cell_that_only_shows_what_was_defined_is_no_place(later: str, is_safe: bool, tmp_path: Path) -> None:
     """Another that makes what a later cell trains with is."""
     train = "net = block()\noptimizer = torch.optim.SGD(net.parameters(), 1)\n"
@@ -573,7 +571,10 @@ def test_a_process_whose_seed_is_off_by_default_gets_the_default(tmp_path: Path)
 
 def test_its_imports_stand_above_it_where_it_stands_between_imports(tmp_path: Path) -> None:
     (tmp_path / "conf.py").write_text("import torch\n\nNOISE = torch.randn(8, 4)\n")
-    text = fixed(tmp_path, "import torch\nfrom conf import NOISE\nfrom math import log2\nfor _ in range(9):\n    NOISE.backward()\n")
+    text = fixed(
+        tmp_path,
+        "import torch\nfrom conf import NOISE\nfrom math import log2\nfor _ in range(9):\n    NOISE.backward()\n",
+    )
     assert text.index("import random") < text.index("random.seed(0)") < text.index("from conf import NOISE")
 
 

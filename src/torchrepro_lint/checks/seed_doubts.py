@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Collection
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.conditions import conditions
@@ -19,23 +19,14 @@ from torchrepro_lint.seeding import cells
 from torchrepro_lint.syntax import below_header, divides_paragraph, is_below_heading, is_below_import, reads_options
 
 if TYPE_CHECKING:
+    from torchrepro_lint.checks.seed_place import Place
     from torchrepro_lint.dataflow.program import Program
     from torchrepro_lint.index import ModuleFacts, Scope
-    from torchrepro_lint.rng.seed_sources import OwnSeed
     from torchrepro_lint.seeding.seeding import Seeding, SeedMet
 
 _IMPORTS = (ast.Import, ast.ImportFrom)
 _OF_ONE_THING = re.compile(r"(?:split|fold|data|shuffle|env|eval|test|valid|sampl|noise)\w*seed", re.IGNORECASE)
 _TURNED_OFF = re.compile(r"^[ \t\"]*#[ \t#]*[\w.]{0,80}seed\w{0,40}\(", re.MULTILINE)  # also in a notebook's JSON
-
-
-class Place(NamedTuple):
-    """Where seeds go: before or after a statement of `scope`; `own` is the program's seed there."""
-
-    scope: Scope
-    statement: ast.stmt
-    is_after: bool
-    own: OwnSeed | None = None
 
 
 def is_unclear(

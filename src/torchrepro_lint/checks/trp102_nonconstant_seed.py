@@ -18,7 +18,9 @@ from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.rng.chosen_seeds import Seeding, Source, seeds_anew, seeds_by_name
 from torchrepro_lint.rng.ranks import has_ranks
 
-_MEANT = re.compile(r"randomi[sz]e (?:the )?seed|new (?:\w+ )?seed|different|on purpose|intention|deliberate|otherwise", re.IGNORECASE)
+_MEANT = re.compile(
+    r"randomi[sz]e (?:the )?seed|new (?:\w+ )?seed|different|on purpose|intention|deliberate|otherwise", re.IGNORECASE
+)
 _SHOWS = frozenset({"print", "info", "debug", "warning", "log", "write", "dump"})
 
 

@@ -48,7 +48,9 @@ _EVALUATION_FILE = _words(
     r"^(?:image|video|audio|feature)_(?:processing|extraction)",
     r"_eval$",
 )
-_TRIAL_FILE = re.compile(r"^(?:sampl(?:e|ing)|bench(?:mark)?|profil(?:e|er|ing)|speed|latency|probe|smoke|debug|check)(?:_|$)")
+_TRIAL_FILE = re.compile(
+    r"^(?:sampl(?:e|ing)|bench(?:mark)?|profil(?:e|er|ing)|speed|latency|probe|smoke|debug|check)(?:_|$)"
+)
 _DATA_PLACE = re.compile(r"^data(?!2)|dataset|transform|preprocess|augment|feats?_extract|feature_extract")
 
 

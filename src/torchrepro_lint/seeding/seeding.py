@@ -147,7 +147,7 @@ class Seeding:
             calls = list(self.calls(name))
             if any(name in _LOOPS or is_in_loop(call, scope.facts) for call, scope in calls):
                 return True
-            callers = {_called_as(scope.function) for _, scope in calls} - {None}
+            callers = {_called_as(scope.function) for _, scope in calls} - {""}
             if any(not any(self.calls(caller)) for caller in callers):
                 return True  # something out of sight calls it, as often as it likes
             pending += sorted(callers - seen)
@@ -330,10 +330,10 @@ def _is_trainer(name: str) -> bool:
     return last.endswith("Trainer") and package not in catalogue.table("callables")["transparent"]["packages"]
 
 
-def _called_as(function: Scope) -> str | None:
-    """The name by which a function is called; None of a module."""
+def _called_as(function: Scope) -> str:
+    """The name by which a function is called; empty for a module."""
     if function.kind == "module":
-        return None
+        return ""
     owner = function.method_class
     return owner.name if owner is not None and function.name in ("__init__", "__call__") else function.name
 

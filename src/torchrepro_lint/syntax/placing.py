@@ -119,7 +119,7 @@ def _in_one_cell(facts: ModuleFacts, groups: list[list[_Import]], at: ast.AST | 
     tops = [first for first, _ in facts.source.cells]
     cells = [bisect_right(tops, group[0].lineno) for group in groups]
     own = bisect_right(tops, getattr(at, "lineno", 0))
-    sizes = Counter({cell: 0 for cell in sorted(cells, key=lambda cell: (cell != own, cell))})
+    sizes = Counter(dict.fromkeys(sorted(cells, key=lambda cell: (cell != own, cell)), 0))
     for cell, group in zip(cells, groups, strict=True):
         sizes[cell] += len(group)
     wanted = next((cell for cell, _ in sizes.most_common(1)), 0)
