@@ -753,8 +753,10 @@ for batch in torch.utils.data.DataLoader(Samples(), sampler=sampler):
     ("sample", "seed"), [("torch.randn(4)", "rank"), ("index * torch.ones(4) + torch.randn(4)", "0")]
 )
 def test_ranks_that_make_their_samples_up_make_up_others(sample: str, seed: str, tmp_path: Path) -> None:
-    """Where the sample does not depend on its index, the sampler does not keep ranks apart."""
-    assert f"torch.manual_seed({seed})" in fixed(tmp_path, MADE_UP.format(sample=sample))
+    """Where the sample does not depend on its index, the sampler does not keep ranks apart. Where it does, a person says
+    whether all ranks may add the same noise."""
+    assert fixes(tmp_path, MADE_UP.format(sample=sample)) == [seed == "rank"]
+    assert f"torch.manual_seed({seed})" in fixed(tmp_path, MADE_UP.format(sample=sample), unsafe=True)
 
 
 ON_GPU = """\

@@ -122,7 +122,7 @@ def _seeded(
         lines = [f"if {number.text} >= 0:", *(indentation(place.scope.facts) + line for line in lines)]
         edits = (*edits, *with_default(switched, str(usual_seed(switched.facts, program)), program))
     is_renamed = any(line.lstrip().startswith("_") for line in lines)  # the module's name has another use
-    is_doubtful = is_renamed or is_unclear(seeding, process, families, place, program)
+    is_doubtful = ranks.is_alike or is_renamed or is_unclear(seeding, process, families, place, program)
     return SeedFix((*edits, inserted(place, lines)), is_doubtful)
 
 

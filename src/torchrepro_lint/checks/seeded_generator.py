@@ -19,21 +19,23 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
-from torchrepro_lint.loading.loaders import argument
+from torchrepro_lint.loading.loaders import argument, loaders, workers
 from torchrepro_lint.loading.same_order import (
     differs_by_rank,
     is_made_for_each_epoch,
     is_made_side_by_side,
     number_beside,
 )
+from torchrepro_lint.loading.worker_draws import worker_draws
 from torchrepro_lint.model import Edit
 from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.project.entries import files_of_programs, is_tried_out
 from torchrepro_lint.project.versions import allowed_in
 from torchrepro_lint.rng.own_seed import generator_seed
+from torchrepro_lint.rng.ranks import has_ranks
 from torchrepro_lint.rng.seed_options import SEED_NAME
 from torchrepro_lint.rng.usual_seed import has_own_seed
-from torchrepro_lint.seeding.training import trains_nothing
+from torchrepro_lint.seeding.training import is_run_to_evaluate, trains_nothing
 from torchrepro_lint.syntax import import_name, insert_before, is_within_width, top_line, with_argument
 
 _PLAIN = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Return
@@ -70,7 +72,7 @@ def seeded_generator(call: Call, program: Program) -> GeneratorFix:
     generator = f"{made.text}().manual_seed({seed})"
     unsafe = exists == "some" or runs == "unknown" or _cuda_by_default(program) or _is_for_old_torch(program)
     unsafe = unsafe or differs_by_rank(call) or is_made_side_by_side(call)
-    unsafe = unsafe or _is_tried_out(call)
+    unsafe = unsafe or _is_tried_out(call) or is_run_to_evaluate(facts, program) or _augments_alike(call)
     unsafe = unsafe or _STANDS_IN.search(seed) is not None
     unsafe = unsafe or (seed.isdecimal() and (_is_given_a_seed(call.scope.function) or _misses_seed(call)))
     style = program.project.style
@@ -86,6 +88,13 @@ def seeded_generator(call: Call, program: Program) -> GeneratorFix:
     apart = [""] if loop is not None and top_line(facts, above) < above.lineno else []  # its comments are not ours
     before = insert_before(facts, above, f"{name} = {generator}", *apart, below_comments=loop is None)
     return GeneratorFix((before, named, *made.edits), unsafe)
+
+
+def _augments_alike(call: Call) -> bool:
+    """Whether the workers of each rank would begin with one seed, and draw."""
+    if call.name not in loaders() or workers(call) is False or not has_ranks(call.facts, call.program):
+        return False
+    return bool(worker_draws(call).found)
 
 
 def _is_given_a_seed(function: Scope) -> bool:

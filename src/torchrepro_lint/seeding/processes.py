@@ -36,11 +36,13 @@ _JOIN = "torch.distributed.init_process_group"
 
 class RankSeed(NamedTuple):
     """What is added to the seed, if anything; `variable` is the environment variable that it is to be read from.
-    `is_out_of_reach` says that there are ranks, which the program numbers in a way of its own."""
+    `is_out_of_reach` says that there are ranks, which the program numbers in a way of its own; `is_alike` that all get
+    one seed, with which they augment their samples alike."""
 
     added: str = ""
     variable: str = ""
     is_out_of_reach: bool = False
+    is_alike: bool = False
 
     def of(self, seed: str) -> str:
         """The seed of a process."""
@@ -58,7 +60,8 @@ def rank_seed(
     if rank is None or not (_draws_apart(seeding, program) or _shuffles_apart(seeding, program)):
         is_hidden = rank is not None and rank.added and _may_draw_out_of_sight(seeding, program)
         is_open = rank is not None and (rank.added or rank.is_out_of_reach) and _is_undecided(seeding, missing, program)
-        return None if is_hidden or is_open else RankSeed()
+        has_ranks = rank is not None and bool(rank.added or rank.is_out_of_reach)
+        return None if is_hidden or is_open else RankSeed(is_alike=has_ranks and _augments(seeding, program))
     return None if not rank.added or _agrees(seeding, program) else rank
 
 
@@ -153,6 +156,11 @@ def _agrees(seeding: Seeding, program: Program) -> bool:
         _is_of_data_set(draw.scope, program) or (made_up and not _is_repeated(draw.node, draw.scope, program))
         for draw in _samples(seeding, program)
     )
+
+
+def _augments(seeding: Seeding, program: Program) -> bool:
+    """Whether anything is drawn for each sample."""
+    return any(draw.deferred or _is_for_each_sample(draw.scope, program) for draw in _samples(seeding, program))
 
 
 def _may_draw_out_of_sight(seeding: Seeding, program: Program) -> bool:

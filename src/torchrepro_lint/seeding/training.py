@@ -65,6 +65,11 @@ def trains_nothing(facts: ModuleFacts, program: Program) -> bool:
     return bool(found) and not any(s.trains or may_train(s, program) for s in found)
 
 
+def is_run_to_evaluate(facts: ModuleFacts, program: Program) -> bool:
+    """Whether a file is run as a program that trains nothing, and puts a model into evaluation mode."""
+    return trains_nothing(facts, program) and any("eval" in s.reached for s in seedings(facts, program))
+
+
 @remembered
 def only_evaluates(facts: ModuleFacts, program: Program) -> bool:
     """Whether programs run the code of a file to use a model, and none of them trains: the file itself, or those that
