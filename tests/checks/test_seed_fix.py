@@ -838,3 +838,36 @@ def test_a_program_of_another_framework_needs_more_than_numpy_seeds(tmp_path: Pa
     text = "import numpy as np\nimport tensorflow as tf\ntf.Session().run(f(np.random.permutation(9)))\n"
     after = fixed(tmp_path, text)
     assert after == text
+
+
+def test_the_seed_of_a_configuration_that_a_flag_names_is_not_missed(tmp_path: Path) -> None:
+    (tmp_path / "config.py").write_text("def get_config(config):\n    config.seed = 42\n    return config\n")
+    flags = "from absl import app, flags\nfrom ml_collections import config_flags\n"
+    flags += "config_flags.DEFINE_config_file('config')\n"
+    assert fixes(tmp_path, f"{flags}import torch\n\ntorch.nn.Linear(4, 1)(d).sum().backward()\n") == [False]
+
+
+def test_the_imports_of_a_cell_stay_together(tmp_path: Path) -> None:
+    """Above a function, and not above a definition in another cell."""
+    sources = [
+        "def scale(x):\n    return x / 255",
+        "import torch\nimport matplotlib\nmatplotlib.use('Agg')\n\nnet = torch.nn.Linear(4, 1)\n"
+        "optimizer = torch.optim.SGD(net.parameters())\n"
+        "for x in data:\n    net(scale(x)).sum().backward()\n    optimizer.step()",
+    ]
+    cells = [{"cell_type": "code", "metadata": {}, "source": c, "outputs": []} for c in sources]
+    asked = request(tmp_path, "")
+    book = tmp_path / "train.ipynb"
+    book.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+    fix(asked, unsafe=False, write=True)
+    first, second = ("".join(cell["source"]) for cell in json.loads(book.read_text())["cells"])
+    assert first == sources[0]
+    assert second.startswith(
+        "import random\n\nimport torch\nimport matplotlib\nmatplotlib.use('Agg')\n\nrandom.seed(0)\n"
+    )
+
+
+def test_an_import_does_not_part_another_from_the_line_that_uses_it(tmp_path: Path) -> None:
+    text = "import matplotlib\nmatplotlib.use('Agg')\nimport pandas\n\nimport torch\n\n"
+    after = fixed(tmp_path, f"{text}torch.nn.Linear(4, 1)(d).sum().backward()\n")
+    assert "import numpy as np\nimport matplotlib\nmatplotlib.use('Agg')\n" in after

@@ -14,7 +14,7 @@ from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.index import last_name
 from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.predicates import about_seed
-from torchrepro_lint.rng.usual_seed import has_own_seed
+from torchrepro_lint.rng.usual_seed import has_own_seed, is_turned_off
 from torchrepro_lint.seeding import cells
 from torchrepro_lint.syntax import below_header, divides_paragraph, is_below_heading, is_below_import, reads_options
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 _IMPORTS = (ast.Import, ast.ImportFrom)
 _OF_ONE_THING = re.compile(r"(?:split|fold|data|shuffle|env|eval|test|valid|sampl|noise)\w*seed", re.IGNORECASE)
-_TURNED_OFF = re.compile(r"^[ \t\"]*#[ \t#]*[\w.]{0,80}seed\w{0,40}\(", re.MULTILINE)  # also in a notebook's JSON
 
 
 def is_unclear(
@@ -37,7 +36,7 @@ def is_unclear(
     return (
         _may_be_another_number(seeding, place, program)
         or _is_seeded_further_on(seeding, process, families)
-        or _is_commented_out(seeding)
+        or is_turned_off({seeding.entry.facts.source.path}, program)
         or _is_headed(place)
         or _is_among_imports(facts, statement)
         or (place.own is None and (divides_paragraph(facts, statement) or _is_above_options(place)))
@@ -57,6 +56,9 @@ def _may_be_another_number(seeding: Seeding, place: Place, program: Program) -> 
     own seed, which was missed."""
     if place.own is not None:
         return place.own.option.off == "None"
+    elsewhere = catalogue.table("callables")["settings_elsewhere"]["packages"]
+    if any(not facts.packages.isdisjoint(elsewhere) for facts in seeding.visited):
+        return has_own_seed(program.project.text.containing("seed") or (), program)
     return has_own_seed({facts.source.path for facts in seeding.visited}, program)
 
 
@@ -66,11 +68,6 @@ def _is_headed(place: Place) -> bool:
     if place.is_after or (place.own is None and below_header(facts, statement) is not None):
         return False
     return is_below_heading(facts, statement)
-
-
-def _is_commented_out(seeding: Seeding) -> bool:
-    """Whether the author has turned a seed off by a `#`."""
-    return _TURNED_OFF.search(seeding.entry.facts.source.text) is not None
 
 
 def _is_among_imports(facts: ModuleFacts, statement: ast.stmt) -> bool:

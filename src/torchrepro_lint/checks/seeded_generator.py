@@ -34,7 +34,7 @@ from torchrepro_lint.project.versions import allowed_in
 from torchrepro_lint.rng.own_seed import generator_seed
 from torchrepro_lint.rng.ranks import has_ranks
 from torchrepro_lint.rng.seed_options import SEED_NAME
-from torchrepro_lint.rng.usual_seed import has_own_seed
+from torchrepro_lint.rng.usual_seed import has_own_seed, is_turned_off
 from torchrepro_lint.seeding.training import is_run_to_evaluate, trains_nothing
 from torchrepro_lint.syntax import import_name, insert_before, is_within_width, top_line, with_argument
 
@@ -103,14 +103,15 @@ def _is_given_a_seed(function: Scope) -> bool:
 
 
 def _misses_seed(call: Call) -> bool:
-    """Whether a program that runs the file has a seed that cannot be read there. A data set is better split alike
-    whatever that is."""
+    """Whether a program that runs the file has a seed that cannot be read there, or that its author has turned off. A
+    data set is better split alike whatever that is."""
     return call.name != _SPLITS and _has_own_seed(call.facts, call.program)
 
 
 @remembered
 def _has_own_seed(facts: ModuleFacts, program: Program) -> bool:
-    return has_own_seed(files_of_programs(facts, program.project), program)
+    files = files_of_programs(facts, program.project)
+    return has_own_seed(files, program) or is_turned_off(files, program)
 
 
 def _is_tried_out(call: Call) -> bool:
