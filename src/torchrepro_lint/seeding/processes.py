@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
@@ -17,6 +17,7 @@ from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.execution_count import is_called_in_a_loop
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.loading.loaders import loader_calls, shuffling
 from torchrepro_lint.loading.same_order import differs_by_rank
@@ -159,8 +160,13 @@ def _agrees(seeding: Seeding, program: Program) -> bool:
 
 
 def _augments(seeding: Seeding, program: Program) -> bool:
-    """Whether anything is drawn for each sample."""
-    return any(draw.deferred or _is_for_each_sample(draw.scope, program) for draw in _samples(seeding, program))
+    """Whether anything is drawn for each sample: by a transform, or in a method that a loader's workers may call."""
+    return any(
+        draw.deferred or _is_for_each_sample(draw.scope, program)
+        for name in sorted(_sampling())
+        for facts in seeding.visited
+        for draw in _drawn(facts.calls.get(name, ()), program)
+    )
 
 
 def _may_draw_out_of_sight(seeding: Seeding, program: Program) -> bool:
@@ -215,13 +221,22 @@ def _is_of_data_set(scope: Scope, program: Program) -> bool:
 
 
 def _samples(seeding: Seeding, program: Program) -> Iterator[Draw]:
+    for name in sorted(_sampling()):
+        yield from _drawn(seeding.calls(name), program)
+
+
+def _sampling() -> set[str]:
+    """The last names of what draws numbers that are used."""
     rows = {name.rpartition(".")[2]: row for name, row in catalogue.names("rng", "draws").items()}
     names = {n for n, row in rows.items() if row["kind"] == "sample" and "training" not in row} - _SPLITS
-    for name in sorted(names | set(catalogue.names("rng", "distribution_methods"))):
-        for call, scope in seeding.calls(name):
-            draw = draw_of(program, program.callee(call, scope), call, scope)
-            if draw is not None and draw.kind == "sample" and not is_besides(draw, program):
-                yield draw
+    return names | set(catalogue.names("rng", "distribution_methods"))
+
+
+def _drawn(sites: Iterable[CallSite], program: Program) -> Iterator[Draw]:
+    for call, scope in sites:
+        draw = draw_of(program, program.callee(call, scope), call, scope)
+        if draw is not None and draw.kind == "sample" and not is_besides(draw, program):
+            yield draw
 
 
 def _is_repeated(node: ast.AST, scope: Scope, program: Program) -> bool:
