@@ -21,6 +21,7 @@ from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.loading.loaders import loader_calls, shuffling
 from torchrepro_lint.loading.same_order import differs_by_rank
+from torchrepro_lint.project import roles
 from torchrepro_lint.rng.draws import Draw, draw_of
 from torchrepro_lint.rng.own_seed import added
 from torchrepro_lint.seeding.callees import NUMBERING
@@ -162,7 +163,7 @@ def _agrees(seeding: Seeding, program: Program) -> bool:
 def _augments(seeding: Seeding, program: Program) -> bool:
     """Whether anything is drawn for each sample: by a transform, or in a method that a loader's workers may call."""
     return any(
-        draw.deferred or _is_for_each_sample(draw.scope, program)
+        draw.deferred or _is_for_each_sample(draw.scope, program) or _is_of_data(draw.scope)
         for name in sorted(_sampling())
         for facts in seeding.visited
         for draw in _drawn(facts.calls.get(name, ()), program)
@@ -192,6 +193,11 @@ def _is_for_each_sample(scope: Scope, program: Program) -> bool:
         return False
     is_named = scope.function.name.rpartition(".")[2] in _FOR_EACH_SAMPLE
     return is_named or any(base.endswith("Dataset") for base in program.external_bases(owner))
+
+
+def _is_of_data(scope: Scope) -> bool:
+    """Whether a method is, by the name of its class, that of a data set or a transform."""
+    return scope.method_class is not None and roles.of_class([scope.method_class.name]) == "data"
 
 
 def _is_whole_sample(scope: Scope) -> bool:
