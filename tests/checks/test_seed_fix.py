@@ -749,14 +749,15 @@ for batch in torch.utils.data.DataLoader(Samples(), sampler=sampler):
 """
 
 
-@pytest.mark.parametrize(
-    ("sample", "seed"), [("torch.randn(4)", "rank"), ("index * torch.ones(4) + torch.randn(4)", "0")]
-)
-def test_ranks_that_make_their_samples_up_make_up_others(sample: str, seed: str, tmp_path: Path) -> None:
-    """Where the sample does not depend on its index, the sampler does not keep ranks apart. Where it does, a person
-    says whether all ranks may add the same noise."""
-    assert fixes(tmp_path, MADE_UP.format(sample=sample)) == [seed == "rank"]
-    assert f"torch.manual_seed({seed})" in fixed(tmp_path, MADE_UP.format(sample=sample), unsafe=True)
+@pytest.mark.parametrize("sample", ["torch.randn(4)", "index * torch.ones(4) + torch.randn(4)"])
+def test_ranks_that_make_their_samples_up_or_augment_them_draw_others(sample: str, tmp_path: Path) -> None:
+    """The sampler keeps samples apart that depend on their index, and no noise that is added to them."""
+    assert "torch.manual_seed(rank)" in fixed(tmp_path, MADE_UP.format(sample=sample))
+
+
+def test_a_person_says_what_ranks_share_that_augment_and_agree_on_an_order(tmp_path: Path) -> None:
+    text = MADE_UP.format(sample="index * torch.ones(4) + torch.randn(4)") + "order = torch.randperm(4)\n"
+    assert fixes(tmp_path, text) == [False]
 
 
 ON_GPU = """\

@@ -78,8 +78,11 @@ def _chosen(value: ast.expr, source: Source, seedings: list[Seeding], program: P
 
 
 def _stands_in(value: ast.expr, source: Source) -> bool:
-    """Whether the seed is chosen where the user gives none, who may want another one each time."""
-    return any(about_seed(c.test) for c in conditions(value, source.scope))
+    """Whether the seed becomes an option that its user did not give, who may want another one each time."""
+    match source.scope.facts.statement(value):
+        case ast.Assign(targets=[ast.Attribute() | ast.Subscript()]):
+            return any(about_seed(c.test) for c in conditions(value, source.scope))
+    return False
 
 
 def _is_meant(facts: ModuleFacts, value: ast.expr) -> bool:

@@ -62,9 +62,15 @@ def rank_seed(
     if rank is None or not (_draws_apart(seeding, program) or _shuffles_apart(seeding, program)):
         is_hidden = rank is not None and rank.added and _may_draw_out_of_sight(seeding, program)
         is_open = rank is not None and (rank.added or rank.is_out_of_reach) and _is_undecided(seeding, missing, program)
-        has_ranks = rank is not None and bool(rank.added or rank.is_out_of_reach)
-        return None if is_hidden or is_open else RankSeed(is_alike=has_ranks and _augments(seeding, program))
+        return None if is_hidden or is_open else _shared(rank, seeding, program)
     return None if not rank.added or _agrees(seeding, program) else rank
+
+
+def _shared(rank: RankSeed | None, seeding: Seeding, program: Program) -> RankSeed:
+    """One seed for all ranks; their own where they only augment samples, and draw nothing that they must share."""
+    if rank is None or not (rank.added or rank.is_out_of_reach) or not _augments(seeding, program):
+        return RankSeed()
+    return rank if rank.variable and not _agrees(seeding, program) else RankSeed(is_alike=True)
 
 
 def _rank_of_process(seeding: Seeding, process: Scope, program: Program) -> RankSeed | None:

@@ -135,7 +135,7 @@ class Seeding:
             self.runs(call, scope) for facts in self.visited for n in TRAINS for call, scope in facts.calls.get(n, ())
         )
 
-    @cached_property
+    @property
     def trains_repeatedly(self) -> bool:
         """Whether a loop computes gradients again and again, or a library does; not a step or two that are shown."""
         if self._is_trained_by_library:
@@ -154,7 +154,7 @@ class Seeding:
             seen |= callers
         return False
 
-    @cached_property
+    @property
     def _is_trained_by_library(self) -> bool:
         if "LightningCLI" in self.reached or ("train" in self.reached and self.reached & _TRAINERS):
             return True
@@ -237,7 +237,7 @@ class Seeding:
             for call, scope in facts.calls.get(name, ())
         )
 
-    @cached_property
+    @property
     def is_made_up(self) -> bool:
         """Whether the program draws what it computes with itself, outside of any class, and reads and keeps nothing."""
         first = self.sampled.get("torch")
