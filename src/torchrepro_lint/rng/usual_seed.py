@@ -112,7 +112,7 @@ def _spoken(path: Path, program: Program) -> _Spoken:
 
 def seeds_spoken_of(facts: ModuleFacts) -> tuple[tuple[int, ...], bool, bool, bool]:
     """The numbers that a file calls seeds, whether it is a test, whether it reads a seed, or has turned one off."""
-    return tuple(_numbers_of(facts)), is_test(facts), _reads(facts), _TURNED_OFF.search(facts.source.text) is not None
+    return tuple(_numbers_of(facts)), is_test(facts), _reads(facts), _TURNED_OFF.search(facts.source.whole) is not None
 
 
 def _numbers_of(facts: ModuleFacts) -> Iterator[int]:
