@@ -35,6 +35,7 @@ from torchrepro_lint.rng.own_seed import generator_seed
 from torchrepro_lint.rng.ranks import has_ranks
 from torchrepro_lint.rng.seed_options import SEED_NAME
 from torchrepro_lint.rng.usual_seed import has_own_seed, is_turned_off
+from torchrepro_lint.seeding.seedings import seedings
 from torchrepro_lint.seeding.training import is_run_to_evaluate, trains_nothing
 from torchrepro_lint.syntax import import_name, insert_before, is_within_width, top_line, with_argument
 
@@ -94,7 +95,9 @@ def _augments_alike(call: Call) -> bool:
     """Whether the workers of each rank would begin with one seed, and draw."""
     if call.name not in loaders() or workers(call) is False or not has_ranks(call.facts, call.program):
         return False
-    return bool(worker_draws(call).found)
+    programs = seedings(call.facts, call.program)
+    is_alone = bool(programs) and not any(True for s in programs for _ in s.calls("init_process_group"))
+    return not is_alone and bool(worker_draws(call).found)
 
 
 def _is_given_a_seed(function: Scope) -> bool:
