@@ -615,3 +615,48 @@ def test_no_number_stands_in_for_the_seed_that_a_function_is_given(
     text = HEAD + seeds + "    return DataLoader(d, shuffle=True)\nload(*unseen)\n"
     after = fixed(tmp_path, "TRP201", text)
     assert after == text if passed is None else f"manual_seed({passed})))" not in after and f"({passed}))" in after
+
+
+LOADED = """\
+import random
+
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader, Dataset
+
+
+class Pairs(Dataset):
+    def __getitem__(self, index):
+        return {drawn}
+
+
+{begin}
+model = torch.nn.Linear(4, 1)
+{step}
+for batch in DataLoader(Pairs(), shuffle=shuffles, num_workers=2):
+    model(batch).sum(){more}
+"""
+
+
+@pytest.mark.parametrize(
+    ("drawn", "begin", "step", "more", "is_safe"),
+    [
+        ("random.random()", "torch.manual_seed(3)", "", ".backward()", True),
+        ("random.random()", "# torch.manual_seed(3)", "", ".backward()", False),  # its author has turned seeds off
+        ("random.random()", "dist.init_process_group('nccl')", "", ".backward()", False),  # all ranks would draw alike
+        ("index", "torch.manual_seed(3)", "model.eval()", "", False),  # an evaluation
+    ],
+)
+def test_a_generator_is_safe_where_it_decides_what_is_trained(
+    drawn: str, begin: str, step: str, more: str, is_safe: bool, tmp_path: Path
+) -> None:
+    text = LOADED.format(drawn=drawn, begin=begin, step=step, more=more)
+    assert ("generator=" in fixed(tmp_path, "TRP201", text)) is is_safe
+    assert "generator=" in fixed(tmp_path, "TRP201", text, unsafe=True)
+
+
+def test_entries_are_sorted_within_the_length_of_a_line(tmp_path: Path) -> None:
+    (tmp_path / "setup.cfg").write_text("[flake8]\nmax-line-length = 60\n")
+    text = "import os\n\nfor one in os.scandir('a'):\n    files.append(one.path)\nfirst = files[0]\n"
+    after = fixed(tmp_path, "TRP204", text)
+    assert after == text or "lambda e: e.name" in after

@@ -79,7 +79,7 @@ CASES = {
         "args.seed",
     ),
     "a class of settings": (
-        main("    cfg = Config\n    print(cfg.r)\n").replace("def main", "class Config:\n    SEED = 3\n\n\ndef main"),
+        main("    cfg = Config\n    rate = cfg.r\n").replace("def main", "class Config:\n    SEED = 3\n\n\ndef main"),
         "Config.SEED",
     ),
     "a class of settings that objects change": (
@@ -193,7 +193,7 @@ def test_the_seed_is_the_program_s_own(text: str, seed: str, tmp_path: Path) -> 
 
 
 def test_a_module_of_settings_has_the_seed(tmp_path: Path) -> None:
-    program = "import torch\nimport config\n\nif __name__ == '__main__':\n    print(config.RATE)\n" + WORK
+    program = "import torch\nimport config\n\nif __name__ == '__main__':\n    rate = config.RATE\n" + WORK
     assert "manual_seed(config.SEED)" in fixed(tmp_path, train=program, config="RATE = 0.1\nSEED = 7\n")
 
 
@@ -330,7 +330,7 @@ import torch
 
 
 def main():
-    print(random.random())
+    work(random.random())
 {later}
     torch.nn.Linear(4, 1)(torch.ones(4)).sum().backward()
 

@@ -43,8 +43,9 @@ MAY = [
     ("start_of", (), "if __name__ == '__main__':\n    run()\n", "guard"),
     ("start_of", (), "import pytest\nrun()\n", "test"),
     ("start_of", (), "SIZE = 3\n", ""),
-    ("seeds_spoken_of", (), "seed = 3\nrun(seed=5)\n", ((3, 5), False, False)),
-    ("seeds_spoken_of", (), "run(config.seed)\n", ((), False, True)),
+    ("seeds_spoken_of", (), "seed = 3\nrun(seed=5)\n", ((3, 5), False, False, False)),
+    ("seeds_spoken_of", (), "run(config.seed)\n", ((), False, True, False)),
+    ("seeds_spoken_of", (), "# torch.manual_seed(3)\n", ((), False, False, True)),
 ]
 
 

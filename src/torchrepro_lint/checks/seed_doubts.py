@@ -6,34 +6,26 @@ from __future__ import annotations
 
 import ast
 import re
-from bisect import bisect_right
 from collections.abc import Collection
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.index import last_name
+from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.predicates import about_seed
-from torchrepro_lint.rng.usual_seed import has_own_seed
-from torchrepro_lint.seeding.seeding import TRAINS
-from torchrepro_lint.syntax import below_header, divides_paragraph, is_below_heading
+from torchrepro_lint.rng.usual_seed import has_own_seed, is_turned_off
+from torchrepro_lint.seeding import cells
+from torchrepro_lint.syntax import below_header, divides_paragraph, is_below_heading, is_below_import, reads_options
 
 if TYPE_CHECKING:
+    from torchrepro_lint.checks.seed_place import Place
     from torchrepro_lint.dataflow.program import Program
     from torchrepro_lint.index import ModuleFacts, Scope
-    from torchrepro_lint.rng.seed_sources import OwnSeed
     from torchrepro_lint.seeding.seeding import Seeding, SeedMet
 
-_PREPARES = (*TRAINS, "step", "parameters", "DataLoader")  # what a cell calls that trains, or makes ready to
-_TURNED_OFF = re.compile(r"^[ \t\"]*#[ \t#]*[\w.]{0,80}seed\w{0,40}\(", re.MULTILINE)  # also in a notebook's JSON
-
-
-class Place(NamedTuple):
-    """Where seeds go: before or after a statement of `scope`; `own` is the program's seed there."""
-
-    scope: Scope
-    statement: ast.stmt
-    is_after: bool
-    own: OwnSeed | None = None
+_IMPORTS = (ast.Import, ast.ImportFrom)
+_OF_ONE_THING = re.compile(r"(?:split|fold|data|shuffle|env|eval|test|valid|sampl|noise)\w*seed", re.IGNORECASE)
 
 
 def is_unclear(
@@ -44,11 +36,11 @@ def is_unclear(
     return (
         _may_be_another_number(seeding, place, program)
         or _is_seeded_further_on(seeding, process, families)
-        or _is_commented_out(seeding)
+        or is_turned_off({seeding.entry.facts.source.path}, program)
         or _is_headed(place)
-        or _imports_below(facts, statement)
-        or (place.own is None and divides_paragraph(facts, statement))
-        or _is_among_trials(facts, statement)
+        or _is_among_imports(facts, statement)
+        or (place.own is None and (divides_paragraph(facts, statement) or _is_above_options(place)))
+        or (bool(facts.source.cells) and not cells.is_for_training(statement, facts, program))
     )
 
 
@@ -56,7 +48,7 @@ def warns(met: SeedMet) -> bool:
     """Whether who gives a seed is warned: whether all should be is not ours to say."""
     tests = (c.owner for c in conditions(met.node, met.scope) if about_seed(c.test))
     calls = (n for test in tests for n in ast.walk(test) if isinstance(n, ast.Call))
-    return any(last_name(call.func) in ("warn", "warning") for call in calls)
+    return any(last_name(call.func) in catalogue.names("callables", "warns") for call in calls)
 
 
 def _may_be_another_number(seeding: Seeding, place: Place, program: Program) -> bool:
@@ -64,6 +56,9 @@ def _may_be_another_number(seeding: Seeding, place: Place, program: Program) -> 
     own seed, which was missed."""
     if place.own is not None:
         return place.own.option.off == "None"
+    elsewhere = catalogue.table("callables")["settings_elsewhere"]["packages"]
+    if any(not facts.packages.isdisjoint(elsewhere) for facts in seeding.visited):
+        return has_own_seed(program.project.text.containing("seed") or (), program)
     return has_own_seed({facts.source.path for facts in seeding.visited}, program)
 
 
@@ -75,35 +70,47 @@ def _is_headed(place: Place) -> bool:
     return is_below_heading(facts, statement)
 
 
-def _is_among_trials(facts: ModuleFacts, statement: ast.stmt) -> bool:
-    """Whether a notebook defines functions or classes above a statement, and no training is made ready in its cell, nor
-    anything that another cell reads: it may only show what they do, where an author would not seed."""
-    if not facts.source.cells:
+def _is_among_imports(facts: ModuleFacts, statement: ast.stmt) -> bool:
+    """Whether a script goes on with imports after a statement, or has one right above it and below other code: an
+    author would put them first."""
+    if facts.source.cells or facts.parents.get(statement) is not facts.tree or isinstance(statement, _IMPORTS):
         return False
-    tops = [first for first, _ in facts.source.cells]
-    cell = bisect_right(tops, statement.lineno)
-    inside = [s for s in facts.tree.body if bisect_right(tops, s.lineno) == cell]
-    made = {n.id for s in inside for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    reads = facts.reads(facts.tree)
-    calls = [call for name in _PREPARES for call, _ in facts.calls.get(name, ())]
-    if any(bisect_right(tops, call.lineno) == cell for call in calls):
+    body = facts.tree.body
+    index = body.index(statement)
+    if any(isinstance(s, _IMPORTS) for s in body[index:]):
+        return True
+    return is_below_import(facts, statement) and any(map(_is_of_program, body[:index]))
+
+
+def _is_of_program(statement: ast.stmt) -> bool:
+    """Whether a statement is more than what stands between imports: paths, warnings, the environment."""
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)]):
+            return not name.startswith("__")
+    return isinstance(statement, ast.FunctionDef | ast.ClassDef)
+
+
+def _is_above_options(place: Place) -> bool:
+    """Whether the program reads its options only after the seeds, of which one may be the seed some day."""
+    body: list[ast.stmt] = getattr(place.scope.facts.parents.get(place.statement), "body", [])
+    following = body[body.index(place.statement) :] if place.statement in body else []
+    return any(isinstance(s, ast.Assign) and reads_options(s) for s in following)
+
+
+def is_for_something_else(met: SeedMet, program: Program) -> bool:
+    """Whether a seed is not that of the whole program: by its name, `split_seed`, or because what is drawn right below
+    it is what it is for, as where data are shuffled."""
+    if met.seeder is not None and _OF_ONE_THING.search(last_name(met.seeder.seed)) is not None:
+        return True
+    facts = met.scope.facts
+    statement = facts.statement(met.node)
+    body: list[ast.stmt] = getattr(facts.parents[statement], "body", [])
+    below = body[body.index(statement) + 1] if statement in body[:-1] else None
+    if below is None or below.lineno > (statement.end_lineno or 0) + 1 or not isinstance(below, ast.Expr | ast.Assign):
         return False
-    above = (s for s in facts.tree.body if s.lineno < statement.lineno)
-    defined = any(isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) for s in above)
-    is_read = any(bisect_right(tops, read.lineno) > cell for name in made for read in reads.of_name(name))
-    return defined and not is_read
-
-
-def _is_commented_out(seeding: Seeding) -> bool:
-    """Whether the author has turned a seed off by a `#`."""
-    return _TURNED_OFF.search(seeding.entry.facts.source.text) is not None
-
-
-def _imports_below(facts: ModuleFacts, statement: ast.stmt) -> bool:
-    """Whether a script goes on with imports after a statement, which an author would put first."""
-    following = [s for s in facts.tree.body if s.lineno >= statement.lineno] if not facts.source.cells else []
-    is_own = facts.parents.get(statement) is facts.tree and not isinstance(statement, ast.Import | ast.ImportFrom)
-    return is_own and any(isinstance(s, ast.Import | ast.ImportFrom) for s in following)
+    calls = (n for n in ast.walk(below) if isinstance(n, ast.Call))
+    draws = (draw_of(program, program.callee(call, met.scope), call, met.scope) for call in calls)
+    return any(draw is not None and draw.kind == "order" for draw in draws)
 
 
 def _is_seeded_further_on(seeding: Seeding, process: Scope | None, families: Collection[str]) -> bool:

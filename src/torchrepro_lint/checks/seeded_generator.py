@@ -19,20 +19,24 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
-from torchrepro_lint.loading.loaders import argument
+from torchrepro_lint.loading.loaders import argument, loaders, workers
 from torchrepro_lint.loading.same_order import (
     differs_by_rank,
     is_made_for_each_epoch,
     is_made_side_by_side,
     number_beside,
 )
+from torchrepro_lint.loading.worker_draws import worker_draws
 from torchrepro_lint.model import Edit
 from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.project.entries import files_of_programs, is_tried_out
 from torchrepro_lint.project.versions import allowed_in
 from torchrepro_lint.rng.own_seed import generator_seed
+from torchrepro_lint.rng.ranks import has_ranks
 from torchrepro_lint.rng.seed_options import SEED_NAME
-from torchrepro_lint.rng.usual_seed import has_own_seed
+from torchrepro_lint.rng.usual_seed import has_own_seed, is_turned_off
+from torchrepro_lint.seeding.seedings import seedings
+from torchrepro_lint.seeding.training import is_run_to_evaluate, trains_nothing
 from torchrepro_lint.syntax import import_name, insert_before, is_within_width, top_line, with_argument
 
 _PLAIN = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Return
@@ -69,7 +73,7 @@ def seeded_generator(call: Call, program: Program) -> GeneratorFix:
     generator = f"{made.text}().manual_seed({seed})"
     unsafe = exists == "some" or runs == "unknown" or _cuda_by_default(program) or _is_for_old_torch(program)
     unsafe = unsafe or differs_by_rank(call) or is_made_side_by_side(call)
-    unsafe = unsafe or _is_tried_out(call)
+    unsafe = unsafe or _is_tried_out(call) or is_run_to_evaluate(facts, program) or _augments_alike(call)
     unsafe = unsafe or _STANDS_IN.search(seed) is not None
     unsafe = unsafe or (seed.isdecimal() and (_is_given_a_seed(call.scope.function) or _misses_seed(call)))
     style = program.project.style
@@ -87,27 +91,39 @@ def seeded_generator(call: Call, program: Program) -> GeneratorFix:
     return GeneratorFix((before, named, *made.edits), unsafe)
 
 
+def _augments_alike(call: Call) -> bool:
+    """Whether the workers of each rank would begin with one seed, and draw."""
+    if call.name not in loaders() or workers(call) is False or not has_ranks(call.facts, call.program):
+        return False
+    programs = seedings(call.facts, call.program)
+    is_alone = bool(programs) and not any(True for s in programs for _ in s.calls("init_process_group"))
+    return not is_alone and bool(worker_draws(call).found)
+
+
 def _is_given_a_seed(function: Scope) -> bool:
     """Whether a function has a parameter for the seed, which may be none: a number would stand in for it."""
     return function.kind == "function" and any(SEED_NAME.fullmatch(name) for name in named_parameters(function))
 
 
 def _misses_seed(call: Call) -> bool:
-    """Whether a program that runs the file has a seed that cannot be read there. A data set is better split alike
-    whatever that is."""
+    """Whether a program that runs the file has a seed that cannot be read there, or that its author has turned off. A
+    data set is better split alike whatever that is."""
     return call.name != _SPLITS and _has_own_seed(call.facts, call.program)
 
 
 @remembered
 def _has_own_seed(facts: ModuleFacts, program: Program) -> bool:
-    return has_own_seed(files_of_programs(facts, program.project), program)
+    files = files_of_programs(facts, program.project)
+    return has_own_seed(files, program) or is_turned_off(files, program)
 
 
 def _is_tried_out(call: Call) -> bool:
-    """Whether this is how a module that others import is tried out, under its own guard, where nothing is trained."""
+    """Whether this is how a module is tried out, under its own guard, where nothing is trained."""
     facts, program = call.facts, call.program
     in_guard = facts.guard is not None and facts.guard in facts.ancestors(call.node)
-    return in_guard and "backward" not in facts.calls and is_tried_out(facts, program.project)
+    if not in_guard or "backward" in facts.calls:
+        return False
+    return is_tried_out(facts, program.project) or trains_nothing(facts, program)
 
 
 def _replaceable(call: Call, passed: object) -> bool:

@@ -15,7 +15,7 @@ from torchrepro_lint.loading.walks import WalkOrder
 from torchrepro_lint.model import Edit
 from torchrepro_lint.syntax import insert_first, kept_within_width, replace, wrap
 
-_BY_NAME = ", key=lambda entry: entry.name)"
+_BY_NAME = ", key=lambda {0}: {0}.name)"
 
 
 def sorted_items(facts: ModuleFacts, node: ast.expr) -> tuple[Edit, ...]:
@@ -57,7 +57,9 @@ def _sorted_where_made(listing: Listing, program: Program) -> tuple[Edit, ...]:
     facts, node = listing.scope.facts, listing.node
     parent = facts.parents[node]
     if listing.items == "entries":
-        return _sorted_entries(listing, program)
+        first, shorter = (_sorted_entries(listing, program, _BY_NAME.format(name)) for name in ("entry", "e"))
+        width = len(facts.source.line(node.lineno)) + sum(len(edit.text) for edit in first)
+        return first if width <= (program.project.style.width or width) else shorter
     if listing.lazy and isinstance(parent, ast.Assign):
         read = [s for t in parent.targets for s in reads_of_target(t, parent, listing.scope, program)]
         if any(_is_advanced(s.node, s.scope.facts) for s in read):
@@ -65,7 +67,7 @@ def _sorted_where_made(listing: Listing, program: Program) -> tuple[Edit, ...]:
     return sorted_items(facts, node)
 
 
-def _sorted_entries(listing: Listing, program: Program) -> tuple[Edit, ...]:
+def _sorted_entries(listing: Listing, program: Program, by_name: str) -> tuple[Edit, ...]:
     """Entries cannot be compared, so they are sorted by name; inside `with`, where they are read."""
     facts, node = listing.scope.facts, listing.node
     parent = facts.parents[node]
@@ -73,11 +75,11 @@ def _sorted_entries(listing: Listing, program: Program) -> tuple[Edit, ...]:
     if isinstance(names, ast.ListComp) and _is_named(names):
         return (replace(facts, names, f"sorted({facts.text(names)[1:-1]})"),)
     if not isinstance(parent, ast.withitem):
-        return wrap(facts, node, "sorted(", _BY_NAME)
+        return wrap(facts, node, "sorted(", by_name)
     target, statement = parent.optional_vars, facts.parents[parent]
     read = reads_of_target(target, statement, listing.scope, program) if target is not None else []
     loops = [s.node for s in read if isinstance(facts.parents[s.node], ast.For | ast.comprehension)]
-    return tuple(e for n in loops for e in wrap(facts, n, "sorted(", _BY_NAME)) if len(loops) == len(read) else ()
+    return tuple(e for n in loops for e in wrap(facts, n, "sorted(", by_name)) if len(loops) == len(read) else ()
 
 
 def _is_named(listed: ast.ListComp) -> bool:

@@ -11,14 +11,18 @@ from torchrepro_lint.checks.chosen_by_itself import drawn_by_default, reseeded, 
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.nonconstant_seed_fix import is_worker_init, seed_edits, tells_apart, whole_value
 from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.rng.chosen_seeds import Seeding, Source, seeds_anew, seeds_by_name
+from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.ranks import has_ranks
 
-_MEANT = re.compile(r"randomi[sz]e (?:the )?seed|different|on purpose|intention|deliberate|otherwise", re.IGNORECASE)
+_MEANT = re.compile(
+    r"randomi[sz]e (?:the )?seed|new (?:\w+ )?seed|different|on purpose|intention|deliberate|otherwise", re.IGNORECASE
+)
 _SHOWS = frozenset({"print", "info", "debug", "warning", "log", "write", "dump"})
 
 
@@ -64,8 +68,21 @@ def _chosen(value: ast.expr, source: Source, seedings: list[Seeding], program: P
         "shown" if not direct and _is_shown(facts, value, program) else None,
         related=() if direct else tuple(Place(s.scope.facts, s.call, "used as a seed here") for s in seedings),
         edits=edits,
-        unsafe=not varies and (_is_per_process(source, program) or not all(runs_once(program, *p) for p in places)),
+        unsafe=not varies
+        and (
+            _is_per_process(source, program)
+            or _stands_in(value, source)
+            or not all(runs_once(program, *p) for p in places)
+        ),
     )
+
+
+def _stands_in(value: ast.expr, source: Source) -> bool:
+    """Whether the seed becomes an option that its user did not give, who may want another one each time."""
+    match source.scope.facts.statement(value):
+        case ast.Assign(targets=[ast.Attribute() | ast.Subscript()]):
+            return any(about_seed(c.test) for c in conditions(value, source.scope))
+    return False
 
 
 def _is_meant(facts: ModuleFacts, value: ast.expr) -> bool:

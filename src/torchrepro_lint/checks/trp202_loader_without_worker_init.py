@@ -28,6 +28,7 @@ from torchrepro_lint.loading.worker_calls import WorkerDraw
 from torchrepro_lint.loading.worker_draws import WorkerDraws, worker_draws
 from torchrepro_lint.model import Certainty, Edit
 from torchrepro_lint.project.versions import may_be
+from torchrepro_lint.seeding.training import trains_nothing
 
 FAMILIES: tuple[Literal["numpy", "python"], ...] = ("numpy", "python")
 _WRITTEN = {"numpy": "numpy", "python": "`random`"}
@@ -73,7 +74,9 @@ def _draft(call: Call, draws: WorkerDraws, first: Call, program: Program) -> Dra
     if numpy is not None and not _is_seeded("numpy", program):
         edits = seeded_workers(call, first, program, lambda other: _first_unseeded(other, program))
         if _is_in_order(call):
-            return Draft(call.node, values, "old", depends=(_EVALUATES,), related=_place(numpy), edits=edits)
+            unsafe = trains_nothing(call.facts, program)
+            depends = (_EVALUATES,)
+            return Draft(call.node, values, "old", depends=depends, related=_place(numpy), edits=edits, unsafe=unsafe)
         return Draft(call.node, values, "old", certainty=Certainty.CERTAIN, related=_place(numpy), edits=edits)
     if not draws.found or not lacks_generator(call):
         return None

@@ -23,6 +23,8 @@ def comprehension(generator: ast.comprehension, use: Use[Shown], edges: Edges) -
     facts = use.scope.facts
     owner = facts.parents[generator]
     assert isinstance(owner, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp)
+    if any(_is_one(test, generator.target) for test in generator.ifs):
+        return STOP
     elements = [owner.key, owner.value] if isinstance(owner, ast.DictComp) else [owner.elt]
     drawn = _drawn(edges.program, elements, facts)
     if drawn is not None or isinstance(owner, ast.SetComp):
@@ -33,6 +35,15 @@ def comprehension(generator: ast.comprehension, use: Use[Shown], edges: Edges) -
     if index and any(isinstance(n, ast.Name) and n.id == index for e in elements for n in ast.walk(e)):
         return STOP if only_compares(owner, use.at(owner).scope, edges.program) else decided(use, owner, NUMBERED)
     return (use.become("mapping").at(owner),)
+
+
+def _is_one(test: ast.expr, item: ast.expr) -> bool:
+    """Whether a test lets one item through, as no name is listed twice: `name == "train.sh"`."""
+    match test:
+        case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]) if isinstance(item, ast.Name):
+            sides = [isinstance(side, ast.Name) and side.id == item.id for side in (left, right)]
+            return any(sides) and any(isinstance(side, ast.Constant) for side in (left, right))
+    return False
 
 
 def rounds(node: Loop | ast.While, use: Use[Shown], edges: Edges) -> Iterator[Step]:

@@ -13,7 +13,7 @@ from torchrepro_lint.project.disk import exists
 from torchrepro_lint.project.project import Project
 
 # What starts the work of a program, by its name.
-_STARTS = re.compile(r"_*(?:main|run|train|fit|test|eval|evaluate|validate|launch|experiment|save)(?:_|$)")
+STARTS = re.compile(r"_*(?:main|run|train|fit|test|eval|evaluate|validate|launch|experiment|save)(?:_|$)")
 
 
 class Entry(NamedTuple):
@@ -67,7 +67,7 @@ def is_tried_out(facts: ModuleFacts, project: Project) -> bool:
     """Whether a module that others import shows under its own guard what it has, and starts nothing there."""
     if facts.guard is None or not project.users([facts.source.path]):
         return False
-    return not any(_STARTS.match(last_name(n.func)) for n in ast.walk(facts.guard) if isinstance(n, ast.Call))
+    return not any(STARTS.match(last_name(n.func)) for n in ast.walk(facts.guard) if isinstance(n, ast.Call))
 
 
 def _is_imported(own: Path, project: Project) -> bool:

@@ -48,6 +48,9 @@ _EVALUATION_FILE = _words(
     r"^(?:image|video|audio|feature)_(?:processing|extraction)",
     r"_eval$",
 )
+_TRIAL_FILE = re.compile(
+    r"^(?:sampl(?:e|ing)|bench(?:mark)?|profil(?:e|er|ing)|speed|latency|probe|smoke|debug|check)(?:_|$)"
+)
 _DATA_PLACE = re.compile(r"^data(?!2)|dataset|transform|preprocess|augment|feats?_extract|feature_extract")
 
 
@@ -94,6 +97,11 @@ def of_file(path: str, *, trains: bool) -> Role | None:
         return "evaluation"
     named = _EVALUATION_FILE.search(parts.stem) or any(_EVALUATION_FOLDER.search(p) for p in parts.parts[:-1])
     return "evaluation" if named and not trains else None
+
+
+def is_no_training(path: str) -> bool:
+    """Whether a file that trains nothing itself is named after what uses a model, measures it or tries it out."""
+    return of_file(path, trains=False) is not None or _TRIAL_FILE.search(PurePath(path).stem) is not None
 
 
 def handles_data(path: str, *, in_module: bool) -> bool:

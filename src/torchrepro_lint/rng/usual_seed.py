@@ -27,6 +27,7 @@ _SEEDS = re.compile(  # what a function is called that is given one
     r"(?:\w+_)?seed(?:_(?:all|everything|torch|rng|random|numpy|python|cuda))*|default_rng|Random(?:State)?"
     r"|(?:set|init|fix)_?random_?(?:seed|state)s?|SeedSequence|PRNGKey"
 )
+_TURNED_OFF = re.compile(r"^[ \t\"]*#[ \t#]*[\w.]{0,80}seed\w{0,40}\(", re.MULTILINE)  # also in a notebook's JSON
 _KEY = re.compile(r"""["']\w{0,40}(?:seed|random_?state)\w{0,40}["']\s*:""", re.IGNORECASE)  # of a dict
 
 
@@ -66,6 +67,12 @@ def has_own_seed(paths: Collection[Path], program: Program) -> bool:
     return any(_spoken(path, program).is_read for path in islice(speaking, MAX_FILES))
 
 
+def is_turned_off(paths: Collection[Path], program: Program) -> bool:
+    """Whether the author of any of the files has turned a seed off by a `#`."""
+    speaking = (path for path in _speaking(program).every if path in paths)
+    return any(_spoken(path, program).is_off for path in islice(speaking, MAX_FILES))
+
+
 def _most_usual(counts: Counter[int], default: int) -> int:
     """Of equally usual numbers the one that would be taken anyway, else the first."""
     number, times = counts.most_common(1)[0]
@@ -90,21 +97,22 @@ def _speaking(program: Program) -> _Speaking:
 
 
 class _Spoken(NamedTuple):
-    """What a file says of seeds: the numbers that its code calls seeds, or seeds with, in the order of the lines, and
-    whether it reads a seed that its user chooses."""
+    """What a file says of seeds: the numbers that its code calls seeds, or seeds with, in the order of the lines,
+    whether it reads a seed that its user chooses, and whether a call that seeds is commented out."""
 
     numbers: tuple[int, ...] = ()
     is_test: bool = True
     is_read: bool = False
+    is_off: bool = False
 
 
 def _spoken(path: Path, program: Program) -> _Spoken:
     return _Spoken(*program.project.files.says(str(path), seeds_spoken_of) or ())
 
 
-def seeds_spoken_of(facts: ModuleFacts) -> tuple[tuple[int, ...], bool, bool]:
-    """The numbers that a file calls seeds, whether it is a test, and whether it reads a seed."""
-    return tuple(_numbers_of(facts)), is_test(facts), _reads(facts)
+def seeds_spoken_of(facts: ModuleFacts) -> tuple[tuple[int, ...], bool, bool, bool]:
+    """The numbers that a file calls seeds, whether it is a test, whether it reads a seed, or has turned one off."""
+    return tuple(_numbers_of(facts)), is_test(facts), _reads(facts), _TURNED_OFF.search(facts.source.whole) is not None
 
 
 def _numbers_of(facts: ModuleFacts) -> Iterator[int]:

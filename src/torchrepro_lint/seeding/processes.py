@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
@@ -17,9 +17,11 @@ from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.execution_count import is_called_in_a_loop
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.loading.loaders import loader_calls, shuffling
 from torchrepro_lint.loading.same_order import differs_by_rank
+from torchrepro_lint.project import roles
 from torchrepro_lint.rng.draws import Draw, draw_of
 from torchrepro_lint.rng.own_seed import added
 from torchrepro_lint.seeding.callees import NUMBERING
@@ -36,11 +38,13 @@ _JOIN = "torch.distributed.init_process_group"
 
 class RankSeed(NamedTuple):
     """What is added to the seed, if anything; `variable` is the environment variable that it is to be read from.
-    `is_out_of_reach` says that there are ranks, which the program numbers in a way of its own."""
+    `is_out_of_reach` says that there are ranks, which the program numbers in a way of its own; `is_alike` that all get
+    one seed, with which they augment their samples alike."""
 
     added: str = ""
     variable: str = ""
     is_out_of_reach: bool = False
+    is_alike: bool = False
 
     def of(self, seed: str) -> str:
         """The seed of a process."""
@@ -58,8 +62,15 @@ def rank_seed(
     if rank is None or not (_draws_apart(seeding, program) or _shuffles_apart(seeding, program)):
         is_hidden = rank is not None and rank.added and _may_draw_out_of_sight(seeding, program)
         is_open = rank is not None and (rank.added or rank.is_out_of_reach) and _is_undecided(seeding, missing, program)
-        return None if is_hidden or is_open else RankSeed()
+        return None if is_hidden or is_open else _shared(rank, seeding, program)
     return None if not rank.added or _agrees(seeding, program) else rank
+
+
+def _shared(rank: RankSeed | None, seeding: Seeding, program: Program) -> RankSeed:
+    """One seed for all ranks; their own where they only augment samples, and draw nothing that they must share."""
+    if rank is None or not (rank.added or rank.is_out_of_reach) or not _augments(seeding, program):
+        return RankSeed()
+    return rank if rank.variable and not _agrees(seeding, program) else RankSeed(is_alike=True)
 
 
 def _rank_of_process(seeding: Seeding, process: Scope, program: Program) -> RankSeed | None:
@@ -155,6 +166,16 @@ def _agrees(seeding: Seeding, program: Program) -> bool:
     )
 
 
+def _augments(seeding: Seeding, program: Program) -> bool:
+    """Whether anything is drawn for each sample: by a transform, or in a method that a loader's workers may call."""
+    return any(
+        draw.deferred or _is_for_each_sample(draw.scope, program) or _is_of_data(draw.scope)
+        for name in sorted(_sampling())
+        for facts in seeding.visited
+        for draw in _drawn(facts.calls.get(name, ()), program)
+    )
+
+
 def _may_draw_out_of_sight(seeding: Seeding, program: Program) -> bool:
     """Whether the model that ranks train may draw what cannot be seen."""
     return any(_may_build(*step, program) for step in opaque(seeding, program))
@@ -178,6 +199,11 @@ def _is_for_each_sample(scope: Scope, program: Program) -> bool:
         return False
     is_named = scope.function.name.rpartition(".")[2] in _FOR_EACH_SAMPLE
     return is_named or any(base.endswith("Dataset") for base in program.external_bases(owner))
+
+
+def _is_of_data(scope: Scope) -> bool:
+    """Whether a method is, by the name of its class, that of a data set or a transform."""
+    return scope.method_class is not None and roles.of_class([scope.method_class.name]) == "data"
 
 
 def _is_whole_sample(scope: Scope) -> bool:
@@ -207,13 +233,22 @@ def _is_of_data_set(scope: Scope, program: Program) -> bool:
 
 
 def _samples(seeding: Seeding, program: Program) -> Iterator[Draw]:
+    for name in sorted(_sampling()):
+        yield from _drawn(seeding.calls(name), program)
+
+
+def _sampling() -> set[str]:
+    """The last names of what draws numbers that are used."""
     rows = {name.rpartition(".")[2]: row for name, row in catalogue.names("rng", "draws").items()}
     names = {n for n, row in rows.items() if row["kind"] == "sample" and "training" not in row} - _SPLITS
-    for name in sorted(names | set(catalogue.names("rng", "distribution_methods"))):
-        for call, scope in seeding.calls(name):
-            draw = draw_of(program, program.callee(call, scope), call, scope)
-            if draw is not None and draw.kind == "sample" and not is_besides(draw, program):
-                yield draw
+    return names | set(catalogue.names("rng", "distribution_methods"))
+
+
+def _drawn(sites: Iterable[CallSite], program: Program) -> Iterator[Draw]:
+    for call, scope in sites:
+        draw = draw_of(program, program.callee(call, scope), call, scope)
+        if draw is not None and draw.kind == "sample" and not is_besides(draw, program):
+            yield draw
 
 
 def _is_repeated(node: ast.AST, scope: Scope, program: Program) -> bool:

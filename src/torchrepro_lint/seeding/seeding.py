@@ -28,6 +28,7 @@ _EARNEST = frozenset({"parse_args", "DataLoader", "fit", "LightningCLI", "load",
 TRAINS = ("backward", "manual_backward", "fit", "zero_grad")
 # What makes new parameters of gradients: an optimizer, a framework, or the program itself, which may do it in place.
 _UPDATES = ("step", "fit", "manual_backward", "minimize", "add_", "sub_", "addcdiv_", "lerp_")
+_LOOPS = ("fit", "minimize")  # what has a loop of its own
 _PROGRAM = r"(?i)main|train|run|launch"  # a function that is a program; others are tried out under a guard
 # Names of files and functions that measure how long something takes, how they do it, and what they may do besides.
 _MEASURES = r"(?i)(?:^|_)(?:bench(?:mark)?(?:s|ing)?|profil(?:e|er|ing)|latency|throughput|fps|speed(?:_?test)?)(?:_|$)"
@@ -126,15 +127,38 @@ class Seeding:
     @cached_property
     def trains(self) -> bool:
         """Whether gradients are computed anywhere on the path, or in a function of the name of one that is called."""
-        if "LightningCLI" in self.reached or ("train" in self.reached and self.reached & _TRAINERS):
+        if self._is_trained_by_library:
             return True
-        if any(self._is_by_library(call, scope) for call, scope in self.calls("train")):
-            return True
-        if "eval" in self.reached and (self.loads_weights or self._is_pretrained) and not self._updates:
+        if "eval" in self.reached and (self.loads_weights or self._is_pretrained) and not self.updates:
             return False  # it looks at the gradients of predictions
         return any(n in self.reached for n in TRAINS) or any(
             self.runs(call, scope) for facts in self.visited for n in TRAINS for call, scope in facts.calls.get(n, ())
         )
+
+    @property
+    def trains_repeatedly(self) -> bool:
+        """Whether a loop computes gradients again and again, or a library does; not a step or two that are shown."""
+        if self._is_trained_by_library:
+            return True
+        pending = [*TRAINS, *_UPDATES]
+        seen = set(pending)
+        while pending:
+            name = pending.pop()
+            calls = list(self.calls(name))
+            if any(name in _LOOPS or is_in_loop(call, scope.facts) for call, scope in calls):
+                return True
+            callers = {_called_as(scope.function) for _, scope in calls} - {""}
+            if any(not any(self.calls(caller)) for caller in callers):
+                return True  # something out of sight calls it, as often as it likes
+            pending += sorted(callers - seen)
+            seen |= callers
+        return False
+
+    @property
+    def _is_trained_by_library(self) -> bool:
+        if "LightningCLI" in self.reached or ("train" in self.reached and self.reached & _TRAINERS):
+            return True
+        return any(self._is_by_library(call, scope) for call, scope in self.calls("train"))
 
     def _is_by_library(self, call: ast.Call, scope: Scope) -> bool:
         """`trainer.train(...)` of a library's `SupervisedTrainer`, whose gradients are computed out of sight."""
@@ -155,7 +179,7 @@ class Seeding:
         )
 
     @property
-    def _updates(self) -> bool:
+    def updates(self) -> bool:
         """Whether anything in the files of the program may change parameters by their gradients."""
         return any(name in facts.calls for facts in self.visited for name in _UPDATES) or any(
             self.runs(read, facts.scope_of(read)) and not isinstance(facts.parents[read], ast.Call)
@@ -204,14 +228,30 @@ class Seeding:
             return False
         if self._measures_time:
             return True
-        if not (self.in_package or self._is_of_layers) or self.reached & (_EARNEST | _TRAINERS):
+        if not (self.in_package or self._is_of_layers) or self._is_earnest:
             return False
         return not any(
-            self.runs(call, scope) and _is_in_loop(call, facts)
+            self.runs(call, scope) and is_in_loop(call, facts)
             for facts in self.visited
             for name in ("backward", "step")
             for call, scope in facts.calls.get(name, ())
         )
+
+    @property
+    def is_made_up(self) -> bool:
+        """Whether the program draws what it computes with itself, outside of any class, and reads and keeps nothing."""
+        first = self.sampled.get("torch")
+        is_input = first is not None and first.draw.kind == "sample" and first.draw.scope.function.method_class is None
+        return is_input and not self._is_earnest
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the program prints what it computes, and reads and keeps nothing."""
+        return any(self.calls("print")) and not self._is_earnest
+
+    @property
+    def _is_earnest(self) -> bool:
+        return not self.reached.isdisjoint(_EARNEST | _TRAINERS)
 
     @property
     def _is_of_layers(self) -> bool:
@@ -290,7 +330,15 @@ def _is_trainer(name: str) -> bool:
     return last.endswith("Trainer") and package not in catalogue.table("callables")["transparent"]["packages"]
 
 
-def _is_in_loop(node: ast.AST, facts: ModuleFacts) -> bool:
+def _called_as(function: Scope) -> str:
+    """The name by which a function is called; empty for a module."""
+    if function.kind == "module":
+        return ""
+    owner = function.method_class
+    return owner.name if owner is not None and function.name in ("__init__", "__call__") else function.name
+
+
+def is_in_loop(node: ast.AST, facts: ModuleFacts) -> bool:
     """Whether a loop of the same function runs `node` more than a few times."""
     for parent in facts.ancestors(node):
         is_loop = isinstance(parent, ast.For | ast.AsyncFor | ast.While)

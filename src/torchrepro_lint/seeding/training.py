@@ -6,8 +6,10 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts
-from torchrepro_lint.project.entries import entries, is_tried_out
-from torchrepro_lint.seeding.seeding import Seeding
+from torchrepro_lint.project import roles
+from torchrepro_lint.project.contents import is_test
+from torchrepro_lint.project.entries import STARTS, entries, is_tried_out
+from torchrepro_lint.seeding.seeding import TRAINS, Seeding
 from torchrepro_lint.seeding.seedings import seedings
 from torchrepro_lint.seeding.unfollowed import may_train, uses_tensors
 
@@ -20,8 +22,52 @@ def is_for_training(seeding: Seeding, program: Program) -> bool:
     Nor is it clear of a module that others import, and that trains under its own guard to show what it can do."""
     if not (seeding.trains or may_train(seeding, program)) or is_tried_out(seeding.entry.facts, program.project):
         return False
+    if _is_tried_once(seeding, program) or _is_named_otherwise(seeding.entry.facts, program):
+        return False
     others = frozenset(catalogue.table("frameworks")["elsewhere"]["packages"])
     return uses_tensors(seeding) or all(facts.packages.isdisjoint(others) for facts in seeding.visited)
+
+
+def _is_tried_once(seeding: Seeding, program: Program) -> bool:
+    """Whether a program shows how something is done: a notebook that takes a step or two, another that does so on input
+    that it makes up, or the guard of a file with classes that does it any number of times."""
+    facts, trains = seeding.entry.facts, seeding.trains_repeatedly or may_train(seeding, program)
+    if facts.source.cells:
+        return not (trains and seeding.updates)
+    if not trains:
+        return seeding.is_made_up or seeding.is_shown or roles.is_no_training(facts.source.rel)
+    return seeding.is_made_up and seeding.entry.is_guarded and _defines_layers(facts)
+
+
+def _is_named_otherwise(facts: ModuleFacts, program: Program) -> bool:
+    """Whether a file without a step of training says by its name that it does something else."""
+    trains = any(name in facts.calls for name in (*TRAINS, "step", "train"))
+    return program.by_name(
+        not trains and roles.is_no_training(facts.source.rel),
+        "that a program trains nothing",
+        facts.scope,
+        facts.source.rel,
+    )
+
+
+def _defines_layers(facts: ModuleFacts) -> bool:
+    """Whether a file defines classes, and no function that is a program."""
+    inside = facts.scope.children.values()
+    return any(scope.kind == "class" for scope in inside) and not any(
+        STARTS.match(scope.name) for scope in inside if scope.kind == "function"
+    )
+
+
+@remembered
+def trains_nothing(facts: ModuleFacts, program: Program) -> bool:
+    """Whether a file is run as a program, and does not train then."""
+    found = seedings(facts, program)
+    return bool(found) and not any(s.trains or may_train(s, program) for s in found)
+
+
+def is_run_to_evaluate(facts: ModuleFacts, program: Program) -> bool:
+    """Whether a file is run as a program that trains nothing, and puts a model into evaluation mode."""
+    return trains_nothing(facts, program) and any("eval" in s.reached for s in seedings(facts, program))
 
 
 @remembered
@@ -29,6 +75,8 @@ def only_evaluates(facts: ModuleFacts, program: Program) -> bool:
     """Whether programs run the code of a file to use a model, and none of them trains: the file itself, or those that
     import it."""
     own = facts.source.path
+    if is_test(facts) or _is_named_otherwise(facts, program):
+        return True
     loaded = (program.load(str(path)) for path in (own, *sorted(program.project.users([own]))))
     starts = [f for f in loaded if f is not None and entries(f, program.project)]
     found = [s for f in starts[:MAX_PROGRAMS] for s in seedings(f, program)]

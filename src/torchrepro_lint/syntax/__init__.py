@@ -7,6 +7,7 @@ from torchrepro_lint.syntax.paragraphs import (
     divides_paragraph,
     is_below_heading,
     is_below_import,
+    reads_options,
     stands_apart,
     top_of_paragraph,
 )
@@ -46,6 +47,7 @@ __all__ = [
     "is_within_width",
     "kept_within_width",
     "quoted",
+    "reads_options",
     "remove",
     "replace",
     "stands_apart",

@@ -5,10 +5,13 @@ it stands apart. Knows nothing of what is written there.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 
 from torchrepro_lint.index import ModuleFacts, last_name
 from torchrepro_lint.syntax.statements import begins_cell, is_docstring, top_line
+
+_SETTINGS = re.compile(r"pars|opt(?:ion)?s?$|arg(?:ument)?s?$|param(?:eter)?s?$|conf|setting|flags", re.IGNORECASE)
 
 
 def top_of_paragraph(
@@ -40,14 +43,26 @@ def _is_constant(statement: ast.stmt) -> bool:
 
 
 def divides_paragraph(facts: ModuleFacts, statement: ast.stmt) -> bool:
-    """Whether a line above a statement would stand between calls that belong together; methods, as those of
-    `os.environ`, and what tells how far the program is, belong to nothing."""
+    """Whether a line above a statement would stand between calls or assignments that belong together; methods, as those
+    of `os.environ`, what reads the options, and what tells how far the program is, belong to nothing."""
     body = getattr(facts.parents[statement], "body", [])
     above = body[body.index(statement) - 1] if statement in body[1:-1] else None
     match above:
         case ast.Expr(value=ast.Call(func=ast.Name(id=name))):
             return name != "print" and _continues(facts, above, statement)
+        case ast.Assign() | ast.AnnAssign():
+            return not _gives_settings(above) and _continues(facts, above, statement)
     return False
+
+
+def _gives_settings(statement: ast.stmt) -> bool:
+    """Whether a statement calls what gives options or settings, by its name: `get_opts()`."""
+    return any(_SETTINGS.search(last_name(n.func)) for n in ast.walk(statement) if isinstance(n, ast.Call))
+
+
+def reads_options(statement: ast.stmt) -> bool:
+    """Whether a statement calls what parses, by its name."""
+    return any("pars" in last_name(n.func).lower() for n in ast.walk(statement) if isinstance(n, ast.Call))
 
 
 def is_below_heading(facts: ModuleFacts, statement: ast.stmt) -> bool:
@@ -82,8 +97,7 @@ def _is_plain(statement: ast.stmt) -> bool:
             return True
     if isinstance(statement, ast.If):
         return all(map(_is_plain, (*statement.body, *statement.orelse)))
-    called = (last_name(n.func) for n in ast.walk(statement) if isinstance(n, ast.Call))
-    return isinstance(statement, ast.Assign | ast.AnnAssign) and not any("pars" in name.lower() for name in called)
+    return isinstance(statement, ast.Assign | ast.AnnAssign) and not reads_options(statement)
 
 
 def _reads(statement: ast.stmt) -> bool:

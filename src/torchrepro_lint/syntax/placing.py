@@ -10,6 +10,7 @@ import ast
 import re
 import sys
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
@@ -84,9 +85,11 @@ def is_for_typing(node: ast.AST | None) -> bool:
 
 # -- the imports there are ------------------------------------------------------------------------------------
 def _reach(facts: ModuleFacts, scope: Scope, at: ast.AST | None) -> Sequence[ast.stmt]:
-    """The top of the file that has run before `at`; up to the first definition at most."""
+    """The top of the file that has run before `at`; of a script up to the first definition at most."""
     body = facts.tree.body
-    end = next((i for i, n in enumerate(body) if not isinstance(n, _BETWEEN) or n is facts.guard), len(body))
+    is_cell = bool(facts.source.cells) and scope.function.kind == "module" and at is not None
+    heads = (i for i, n in enumerate(body) if not isinstance(n, _BETWEEN) or n is facts.guard)
+    end = len(body) if is_cell else next(heads, len(body))
     if scope.function.kind == "module":
         line = getattr(at, "lineno", 0)
         early = (i for i, n in enumerate(body) if (n.end_lineno or 0) >= line)
@@ -112,11 +115,14 @@ def _groups(facts: ModuleFacts, statements: Sequence[ast.stmt]) -> list[list[_Im
 
 
 def _in_one_cell(facts: ModuleFacts, groups: list[list[_Import]], at: ast.AST | None) -> list[list[_Import]]:
-    """Those in the cell of `at`, where it has imports, else in the first cell that does; all of them in a script."""
+    """Those in the cell with most of them, of several that of `at`, else the first; all of them in a script."""
     tops = [first for first, _ in facts.source.cells]
     cells = [bisect_right(tops, group[0].lineno) for group in groups]
     own = bisect_right(tops, getattr(at, "lineno", 0))
-    wanted = own if own in cells else min(cells, default=0)
+    sizes = Counter(dict.fromkeys(sorted(cells, key=lambda cell: (cell != own, cell)), 0))
+    for cell, group in zip(cells, groups, strict=True):
+        sizes[cell] += len(group)
+    wanted = next((cell for cell, _ in sizes.most_common(1)), 0)
     return [group for group, cell in zip(groups, cells, strict=True) if cell == wanted]
 
 
@@ -159,9 +165,16 @@ def _among(facts: ModuleFacts, same: Sequence[_Import], module: str, line: str) 
     elif mixed:
         head = list(same)
     after = next((n for n in head if _key(n) > key or (mixed and plain and _key(n) == key)), None)
-    if after is None and head:
+    if after is None and head and not _is_used_below(facts, head[-1]):
         return _below(facts, head[-1], line)
     return _above(facts, after or same[0], line)
+
+
+def _is_used_below(facts: ModuleFacts, node: _Import) -> bool:
+    """Whether the line right below an import is no import: `import matplotlib`, `matplotlib.use("Agg")`."""
+    body = facts.tree.body
+    below = body[body.index(node) + 1] if node in body[:-1] else None
+    return below is not None and not isinstance(below, _Import) and below.lineno == (node.end_lineno or 0) + 1
 
 
 def _apart(facts: ModuleFacts, groups: Sequence[Sequence[_Import]], kind: Kind, line: str) -> Edit:

@@ -1,0 +1,134 @@
+"""What the fix of TRP101 writes: the calls that seed, or one of a function that seeds all generators at once, with the
+number that the program names elsewhere, if any.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.checks.own_seeder_call import own_seeder
+from torchrepro_lint.checks.seed_families import SEED_CALLS
+from torchrepro_lint.checks.worker_seeding import homes
+from torchrepro_lint.dataflow.abstract_values import Constant, is_configured
+from torchrepro_lint.rng.draws import draw_of
+from torchrepro_lint.rng.seed_options import SEED_NAME, is_seed
+from torchrepro_lint.rng.usual_seed import usual_seed
+from torchrepro_lint.syntax import Import, also_imported, import_from, import_module
+
+if TYPE_CHECKING:
+    from torchrepro_lint.checks.seed_place import Place
+    from torchrepro_lint.dataflow.program import Program
+    from torchrepro_lint.index import ModuleFacts, Scope
+    from torchrepro_lint.model import Edit
+    from torchrepro_lint.seeding.seeding import Seeding
+    from torchrepro_lint.seeding.unseeded import Unseeded
+
+
+class SeedFix(NamedTuple):
+    """The edits; `unsafe` where the value of the seed, or whether the program wants another, is not clear."""
+
+    edits: tuple[Edit, ...]
+    unsafe: bool = False
+
+
+class Number(NamedTuple):
+    """The seed as it is written, with the import that its name needs; `is_known` where the program has one."""
+
+    text: str
+    is_known: bool = True
+    edits: tuple[Edit, ...] = ()
+
+
+def number_at(program: Program, seeding: Seeding, found: Unseeded, place: Place) -> Number:
+    """The program's own seed at a place, else the number that it names elsewhere, else the project's usual one."""
+    known = place.own.text if place.own is not None else number_elsewhere(program, seeding, found)
+    if known is not None:
+        return Number(known)
+    imported = imported_seed(place.scope, place.statement, program)
+    if imported is not None:
+        return Number(imported.text, edits=imported.edits)
+    return Number(str(usual_seed(place.scope.facts, program)), is_known=False)
+
+
+def seed_calls(scope: Scope, at: ast.stmt, families: Sequence[str], seed: str) -> tuple[list[str], tuple[Edit, ...]]:
+    """The calls that seed, with the imports that they need."""
+    facts = scope.facts
+    whole = _at_once(facts, scope, at) if {"python", "torch"} <= set(families) else None
+    if whole is not None:
+        return [f"{whole.text}({seed})"], whole.edits
+    modules = {family: import_module(facts, SEED_CALLS[family][0], scope, at) for family in families}
+    name = "seed" if len(families) > 1 and _is_long(seed) and _is_free("seed", scope) else seed
+    lines = [f"{modules[family].text}.{SEED_CALLS[family][1]}({name})" for family in families]
+    return [f"seed = {seed}"] * (name != seed) + lines, tuple(e for made in modules.values() for e in made.edits)
+
+
+def _is_long(seed: str) -> bool:
+    """Whether a seed is more than a name, an attribute, an entry or a sum of such; that is written once."""
+    return "(" in seed or " or " in seed or " if " in seed
+
+
+def _is_free(name: str, scope: Scope) -> bool:
+    """Whether nothing that `scope` or its module binds has a name, and nothing in the file reads it."""
+    return scope.binding_scope(name) is None and not scope.facts.reads(scope.facts.tree).of_name(name)
+
+
+def by_own_seeder(
+    program: Program, seeding: Seeding, place: Place, families: Sequence[str], seed: str, *, is_free: bool
+) -> tuple[list[str], tuple[Edit, ...]] | None:
+    """A call of the project's own function that seeds all of these; with its default, where the seed `is_free`."""
+    scope, at = place.scope, place.statement
+    if len(families) < 2 or _at_once(scope.facts, scope, at) is not None:
+        return None
+    packages = {package for facts in seeding.visited for package in facts.packages}
+    name, seeder = own_seeder(program, scope, at, families, packages) or (None, None)
+    if name is None or seeder is None:
+        return None
+    return [f"{name.text}({'' if is_free and seeder.has_default else seed})"], name.edits
+
+
+def _at_once(facts: ModuleFacts, scope: Scope, at: ast.stmt) -> Import | None:
+    """What seeds all generators at once, of a package that the file imports anyway: Lightning's `seed_everything`."""
+    always = [b.target for b in facts.imports if facts.parents.get(b.node) is facts.tree and not b.level]
+    for package, name in sorted(catalogue.table("rng")["at_once"].items(), reverse=True):
+        if any(target == package or target.startswith(f"{package}.") for target in always):
+            module, _, function = name.rpartition(".")
+            return import_from(facts, module, function, scope, at)
+    return None
+
+
+def number_elsewhere(program: Program, seeding: Seeding, found: Unseeded) -> str | None:
+    """The one number that the code of a program seeds with further on, or under a test."""
+    general = [m for m in seeding.met if not is_for_own_draws(program, seeding, found, m.scope.function)]
+    given = [(m.seeder.seed, m.scope) for m in general if m.seeder is not None and m.seeder.seed is not None]
+    made = [o for seed, scope in given for o in program.origins(seed, scope)]
+    numbers = {o.value for o in made if isinstance(o, Constant) and is_seed(o.node) and not is_configured(o)}
+    return str(numbers.pop()) if len(numbers) == 1 else None
+
+
+def is_for_own_draws(program: Program, seeding: Seeding, found: Unseeded, function: Scope) -> bool:
+    """Whether a function that is neither the program's nor on the way to what is missing draws itself: that it seeds
+    one generator is about these draws."""
+    if function.kind == "module" or function is seeding.entry.function:
+        return False
+    if leads(function, found):
+        return False
+    calls = ((n, function.facts.scope_of(n)) for n in ast.walk(function.node) if isinstance(n, ast.Call))
+    return any(draw_of(program, program.callee(call, scope), call, scope) is not None for call, scope in calls)
+
+
+def leads(function: Scope, found: Unseeded) -> bool:
+    """Whether a function is on the way to what is missing."""
+    return any(step.scope.function is function for witness in found.draws.values() for step in witness.chain)
+
+
+def imported_seed(scope: Scope, at: ast.stmt, program: Program) -> Import | None:
+    """The seed that a module of the project names, from which the file imports other names."""
+    for node, home in homes(scope.facts, program) if not scope.facts.source.cells else ():
+        for name, made in home.scope.bindings.items():
+            is_constant = len(made) == 1 and is_seed(made[0].value) and home.parents.get(made[0].node) is home.tree
+            if is_constant and SEED_NAME.fullmatch(name) and _is_free(name, scope) and node.lineno < at.lineno:
+                return Import(name, (also_imported(scope.facts, node, name),))
+    return None

@@ -1,0 +1,76 @@
+"""Where the fix of TRP101 seeds: before anything that may draw, where the program's own seed is known."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from torchrepro_lint.rng.own_seed import own_seed, parsed_above
+from torchrepro_lint.syntax import (
+    below_header,
+    insert_after,
+    insert_at,
+    insert_before,
+    is_below_import,
+    stands_apart,
+    top_of_paragraph,
+)
+
+if TYPE_CHECKING:
+    from torchrepro_lint.dataflow.program import Program
+    from torchrepro_lint.index import Scope
+    from torchrepro_lint.model import Edit
+    from torchrepro_lint.rng.seed_sources import OwnSeed
+    from torchrepro_lint.seeding.seeding import Seeding
+    from torchrepro_lint.seeding.setting_up import Beginning
+    from torchrepro_lint.seeding.unseeded import Unseeded
+
+
+class Place(NamedTuple):
+    """Where seeds go: before or after a statement of `scope`; `own` is the program's seed there."""
+
+    scope: Scope
+    statement: ast.stmt
+    is_after: bool
+    own: OwnSeed | None = None
+
+
+def works_of(seeding: Seeding, found: Unseeded, process: Scope | None, families: Collection[str]) -> Iterator[ast.AST]:
+    """Calls and imports before which the seeds of `families` must stand: those that lead to a draw, or to a seed of one
+    of them that counts only sometimes, which is then the user's choice."""
+    for witness in found.draws.values():
+        if witness.process is process:
+            yield from (step.node for step in witness.chain)
+    for met in seeding.met:
+        if met.process is process and (met.seeder is None or not set(families).isdisjoint(met.seeder.families)):
+            yield from (*(step.node for step in met.chain), met.node)
+
+
+def place_of(levels: Collection[Beginning] | Iterator[Beginning], program: Program) -> Place | None:
+    """The outermost place where the program's own seed is known, else the outermost of all programs that share it."""
+    outermost: Place | None = None
+    for scope, body, statement, is_shared in levels:
+        if statement is None:
+            break
+        own = own_seed(scope, statement, program) or parsed_above(scope, statement, body, program)
+        if own is not None:
+            made = own.name.binding.node
+            if own.is_parsed and isinstance(made, ast.stmt) and made in body:
+                return Place(scope, made, is_after=True, own=own)
+            return Place(scope, top_of_paragraph(scope.facts, body, statement, made), is_after=False, own=own)
+        if outermost is None or is_shared:
+            outermost = Place(scope, top_of_paragraph(scope.facts, body, statement), is_after=False)
+    return outermost
+
+
+def inserted(place: Place, lines: Sequence[str]) -> Edit:
+    scope, statement, is_after, own = place
+    facts = scope.facts
+    if is_after:
+        return insert_after(facts, statement, *lines)
+    if own is None and (line := below_header(facts, statement)) is not None:
+        return insert_at(facts, line, statement, *lines, "")
+    below_import = is_below_import(facts, statement)
+    apart = below_import or stands_apart(facts, statement)
+    return insert_before(facts, statement, *[""] * below_import, *lines, *[""] * apart)

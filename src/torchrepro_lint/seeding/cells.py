@@ -1,0 +1,89 @@
+"""Which cells of a notebook lead to its training: those that train, or make what a cell that does so reads. What others
+make is shown and forgotten, as a layer that is tried out below its definition.
+"""
+
+from __future__ import annotations
+
+import ast
+from bisect import bisect_right
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.index import ModuleFacts, Scope, last_name
+from torchrepro_lint.rng.updates import leads_to_update
+
+_DEFINES = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def is_for_training(statement: ast.stmt, facts: ModuleFacts, program: Program) -> bool:
+    """Whether anything from a statement on to the end of its cell leads to the training of a notebook."""
+    tops = [first for first, _ in facts.source.cells]
+    cell = bisect_right(tops, statement.lineno)
+    leading = (s for s in _leading_to_training(facts, program) if not isinstance(s, _DEFINES))
+    below = (s for s in leading if (s.end_lineno or 0) >= statement.lineno)
+    return any(bisect_right(tops, s.lineno) == cell for s in below)
+
+
+@remembered
+def _leading_to_training(facts: ModuleFacts, program: Program) -> frozenset[ast.stmt]:
+    """The statements of a module that train, or bind or change what one of those further down reads."""
+    found: set[ast.stmt] = set()
+    wanted: set[str] = set()
+    for statement in reversed(facts.tree.body):
+        uses = _Uses.of(statement, facts)
+        if (uses.bound | uses.changed) & wanted or _trains(statement, facts, program):
+            found.add(statement)
+            wanted = (wanted - uses.bound) | uses.read
+    return frozenset(found)
+
+
+def _trains(statement: ast.stmt, facts: ModuleFacts, program: Program) -> bool:
+    """Whether a statement trains or makes ready to, itself or by a function of the notebook."""
+    if isinstance(statement, _DEFINES):
+        return False
+    calls = [n for n in ast.walk(statement) if isinstance(n, ast.Call)]
+    if any(last_name(call.func) in catalogue.names("callables", "of_training") for call in calls):
+        return True
+    functions = (f for call in calls for f in program.runs(call, facts.scope_of(call)) if isinstance(f, Scope))
+    return any(leads_to_update(function, program) for function in functions)
+
+
+class _Uses(NamedTuple):
+    """The module's names that a statement reads before it binds them itself, those that it binds, and those of objects
+    whose methods it calls, which may change them."""
+
+    read: set[str]
+    bound: set[str]
+    changed: set[str]
+
+    @classmethod
+    def of(cls, statement: ast.stmt, facts: ModuleFacts) -> _Uses:
+        uses = cls(set(), set(), set())
+        for node in _in_order(statement):
+            match node:
+                case ast.Name(id=name, ctx=ast.Load()) if name not in uses.bound:
+                    uses.read.update({name} if facts.scope_of(node).binding_scope(name) is facts.scope else ())
+                case ast.Name(id=name) if facts.scope_of(node) is facts.scope:
+                    uses.bound.add(name)
+                case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                    uses.bound.update({name} if node is statement else ())
+                case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name)))):
+                    uses.changed.update({name} if not _is_imported(name, facts) else ())
+        return uses
+
+
+def _is_imported(name: str, facts: ModuleFacts) -> bool:
+    return any(binding.kind == "import" for binding in facts.scope.bindings.get(name, ()))
+
+
+def _in_order(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a statement, what is assigned or iterated before the names that are given to it."""
+    yield node
+    parts = list(ast.iter_child_nodes(node))
+    first = [getattr(node, field, None) for field in ("value", "iter", "generators")]
+    parts.sort(key=lambda part: part not in first)
+    for part in parts:
+        yield from _in_order(part)
