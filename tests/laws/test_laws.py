@@ -43,6 +43,7 @@ KNOWN = {
         "what a function is given and gives back is not followed into the functions that it calls by every question",
     )
     | {
+        "TRP201": "a dict that several functions hand on is judged for all their calls at once",
         "entry-points": "fire offers each function of a file as a command, a new one too",
         "inference": "what a constructor has other methods set is not told apart by its arguments",
     },
