@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int], None]
 MAX_GIVEN = 64  # files by name, as pre-commit gives them
+FEW = 24  # files for which others are read, and not many kept
 MIN_FILES = 24  # that are worth a process: it reads again what others have read
 # Settings that decide for single files; which rules they enable stands with the findings of each.
 _OF_FILES: dict[str, Any] = {"select": None, "ignore": (), "extend_select": (), "per_file_ignores": (),
@@ -469,6 +470,8 @@ def _each(run: Run, files: Sequence[Path]) -> Iterator[tuple[Path, list[Finding]
     if jobs > 1:
         yield from run.checked_apart(new, jobs)
         return
+    if new and len(new) <= FEW and run.cache is not None:
+        run.program.project.files.is_for_few = True
     for path in new:
         yield path, run.check_file(path)
         run.program.release()

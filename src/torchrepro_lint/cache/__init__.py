@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from torchrepro_lint.project.project import Project
 
 FORMAT = 1
-_RECALLED = (OUTLINE, SEARCH_PATH, IMPORTS, SAYS)  # what is asked of many files that are read for nothing else
+_RECALLED = (CODE, OUTLINE, SEARCH_PATH, IMPORTS, SAYS)  # what is asked of many files that are read for nothing else
 _IDLE = 3  # times as many questions as are of use: then the others are left out
 
 
