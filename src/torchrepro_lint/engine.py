@@ -18,10 +18,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from torchrepro_lint import selection
-from torchrepro_lint.discover import discover, named_from, project_root, python_files
+from torchrepro_lint.discover import configuration_files, discover, named_from, project_root, python_files
 from torchrepro_lint.elements import Level, Safety
 from torchrepro_lint.project.folders import Folders
 from torchrepro_lint.project.kinds import COUNTED, UNTOLD
+from torchrepro_lint.project.listed import listed_as
 from torchrepro_lint.project.text import MAX_BYTES
 from torchrepro_lint.reading import CONFIGURATIONS, PLOTS, Reach, read_regular
 from torchrepro_lint.records import NamedTuple
@@ -191,6 +192,14 @@ class Run:
         return self._found.files if is_known else python_files(self.root, self._settings)
 
     @cached_property
+    def _configurations(self) -> tuple[str, ...]:
+        return tuple(map(str, configuration_files(self.root, self._settings)))
+
+    def listed(self, path: str) -> list[str]:
+        """The configuration files of the project that a path with unknown parts may be."""
+        return listed_as(path, os.path.abspath(self.root), self._configurations)  # noqa: PTH100
+
+    @cached_property
     def checker(self) -> Checker:
         """What reads and checks files."""
         from torchrepro_lint.checking import Checker, Subject
@@ -229,6 +238,7 @@ class Run:
             read=self.content,
             folders=self.folders,
             project=lambda: self.program.project,
+            listed=self.listed,
         )
 
     def _close_cache(self) -> None:

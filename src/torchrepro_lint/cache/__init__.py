@@ -7,7 +7,7 @@ Nothing that is kept decides what is right: whatever cannot be read, or is not i
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,6 +53,7 @@ class Cache:
         read: Callable[[str], bytes | None],
         folders: Folders,
         project: Callable[[], Project],
+        listed: Callable[[str], Sequence[str]],
     ) -> None:
         self.hits = 0
         self.misses = 0
@@ -63,7 +64,7 @@ class Cache:
         self._new: dict[str, tuple[int, Any]] = {}
         self._states = States(self._kept.states, read)
         self._listing = Listing(map(str, listing()), self._kept.listing, self._states)
-        self._validity = Validity(self._kept.questions, self._kept.answers, self._listing, folders, project)
+        self._validity = Validity(self._kept.questions, self._kept.answers, self._listing, folders, project, listed)
         tracker.expect(self._kept.questions)
         tracker.recall = self.recall
         for path in self._listing.now:  # before anything is read: what changes from now on shows
