@@ -37,7 +37,7 @@ MAY = [
     ("may_read", ("SIZE",), "SIZE = 3\nprint(SIZE)\n", False),
     ("called_in", ("main",), "def main():\n    a()\n    b.c()\nd()\n", ("a", "c")),
     ("called_in", ("main",), "import pytest\ndef main():\n    a()\n", ()),
-    ("only_defines", ("mark",), "def mark(name):\n    def apply(f):\n        return wraps(f)\n    return apply\n", True),
+    ("only_defines", ("mark",), "def mark(n):\n    def apply(f):\n        return g(f)\n    return apply\n", True),
     ("only_defines", ("mark",), "def mark(name):\n    return seed(name)\n", False),
     ("only_defines", ("mark",), "def mark(name):\n    import seeding\n    return name\n", False),
     ("only_defines", ("mark",), "def mark(name):\n    @seed(0)\n    def apply(f): ...\n    return apply\n", False),

@@ -5,7 +5,7 @@ Knows paths and names; what a file says is in its facts, as if it were code.
 """
 
 # Strings instead of Path objects, as in `files`.
-# ruff: noqa: PTH100, PTH118, PTH122
+# ruff: noqa: PTH100, PTH118
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Which of a project's configuration files a path with unknown parts may be. Knows names alone: a run of which everything
-is known asks it, too."""
+"""Which of a project's configuration files a path with unknown parts may be. Knows names alone, since a run of which
+everything is known asks it, too."""
 
 from __future__ import annotations
 
