@@ -71,8 +71,8 @@ class Listing:
 
 
 class Validity:
-    """Judges sets of the earlier run's questions, each question once. `listed` gives the configuration files that a path
-    with unknown parts may be."""
+    """Judges sets of the earlier run's questions, each question once. `listed` gives the configuration files that
+    a path with unknown parts may be."""
 
     def __init__(
         self,
