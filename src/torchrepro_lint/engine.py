@@ -18,10 +18,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from torchrepro_lint import selection
-from torchrepro_lint.discover import discover, named_from, project_root, python_files
+from torchrepro_lint.discover import configuration_files, discover, named_from, project_root, python_files
 from torchrepro_lint.elements import Level, Safety
 from torchrepro_lint.project.folders import Folders
 from torchrepro_lint.project.kinds import COUNTED
+from torchrepro_lint.project.listed import listed_as
 from torchrepro_lint.project.text import MAX_BYTES
 from torchrepro_lint.reading import CONFIGURATIONS, PLOTS, Reach, read_regular
 from torchrepro_lint.records import NamedTuple
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int], None]
 MAX_GIVEN = 64  # files by name, as pre-commit gives them
+FEW = 24  # files for which others are read, and not many kept
 MIN_FILES = 24  # that are worth a process: it reads again what others have read
 # Settings that decide for single files; which rules they enable stands with the findings of each.
 _OF_FILES: dict[str, Any] = {"select": None, "ignore": (), "extend_select": (), "per_file_ignores": (),
@@ -190,6 +192,14 @@ class Run:
         return self._found.files if is_known else python_files(self.root, self._settings)
 
     @cached_property
+    def _configurations(self) -> tuple[str, ...]:
+        return tuple(map(str, configuration_files(self.root, self._settings)))
+
+    def listed(self, path: str) -> list[str]:
+        """The configuration files of the project that a path with unknown parts may be."""
+        return listed_as(path, os.path.abspath(self.root), self._configurations)  # noqa: PTH100
+
+    @cached_property
     def checker(self) -> Checker:
         """What reads and checks files."""
         from torchrepro_lint.checking import Checker, Subject
@@ -228,6 +238,7 @@ class Run:
             read=self.content,
             folders=self.folders,
             project=lambda: self.program.project,
+            listed=self.listed,
         )
 
     def _close_cache(self) -> None:
@@ -467,6 +478,8 @@ def _each(run: Run, files: Sequence[Path]) -> Iterator[tuple[Path, list[Finding]
     if jobs > 1:
         yield from run.checked_apart(new, jobs)
         return
+    if new and len(new) <= FEW and run.cache is not None:
+        run.program.project.files.is_for_few = True
     for path in new:
         yield path, run.check_file(path)
         run.program.release()

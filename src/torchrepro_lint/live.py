@@ -96,7 +96,8 @@ class Live:
         answers: list[Any] = [None] * len(order)
         for number in asked:
             answers[number] = _plain(order[number], before[order[number]])
-        validity = Validity(order, answers, listing, self.run.folders, lambda: self.run.program.project)
+        run = self.run
+        validity = Validity(order, answers, listing, run.folders, lambda: run.program.project, run.listed)
         broken = validity.broken(bits(asked))
         tracker.reopen(question for question in tracker.questions(broken) if not _is_about(question, moved))
         for question, answer in ((order[number], answers[number]) for number in asked):

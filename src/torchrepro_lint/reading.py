@@ -31,7 +31,12 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 
 def digest(data: bytes) -> str:
     """A name for these bytes, and no others."""
-    return blake2b(data, digest_size=_SIZE).hexdigest()
+    return hasher(data).hexdigest()
+
+
+def hasher(data: bytes = b"") -> blake2b:
+    """What makes such a name of bytes that come one after the other."""
+    return blake2b(data, digest_size=_SIZE)
 
 
 class NotRegularError(OSError):

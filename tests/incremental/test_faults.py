@@ -9,8 +9,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
@@ -114,12 +115,13 @@ def test_a_full_disk(project: Path, expected: Printed, monkeypatch: pytest.Monke
     (project / "model.py").write_text("import torch\ntorch.rand(2)\n")
     expected = lint(project, "--no-cache")
 
-    def full(path: Path, data: bytes) -> None:
-        path.with_name("half.new").write_bytes(data[: len(data) // 2])
+    def full(file: BinaryIO, lines: Iterable[str]) -> None:
+        file.write(next(iter(lines)).encode())
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(storage, "_replace", full)
+    monkeypatch.setattr(storage, "_write_signed", full)
     assert lint(project) == expected
+    assert not [path for path in (project / FOLDER).iterdir() if path.suffix == ".new"]
     monkeypatch.undo()
     assert lint(project) == expected
 

@@ -7,8 +7,9 @@ Nothing that is kept decides what is right: whatever cannot be read, or is not i
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from torchrepro_lint.project.project import Project
 
 FORMAT = 1
-_RECALLED = (OUTLINE, SEARCH_PATH, IMPORTS, SAYS)  # what is asked of many files that are read for nothing else
+_RECALLED = (CODE, OUTLINE, SEARCH_PATH, IMPORTS, SAYS)  # what is asked of many files that are read for nothing else
 _IDLE = 3  # times as many questions as are of use: then the others are left out
 
 
@@ -53,6 +54,7 @@ class Cache:
         read: Callable[[str], bytes | None],
         folders: Folders,
         project: Callable[[], Project],
+        listed: Callable[[str], Sequence[str]],
     ) -> None:
         self.hits = 0
         self.misses = 0
@@ -63,7 +65,7 @@ class Cache:
         self._new: dict[str, tuple[int, Any]] = {}
         self._states = States(self._kept.states, read)
         self._listing = Listing(map(str, listing()), self._kept.listing, self._states)
-        self._validity = Validity(self._kept.questions, self._kept.answers, self._listing, folders, project)
+        self._validity = Validity(self._kept.questions, self._kept.answers, self._listing, folders, project, listed)
         tracker.expect(self._kept.questions)
         tracker.recall = self.recall
         for path in self._listing.now:  # before anything is read: what changes from now on shows
@@ -119,11 +121,12 @@ class Cache:
         if not self._new and not self._states.is_news:
             return
         try:
-            lines = list(self._lines())
+            lines = self._lines()
+            first = next(lines)  # the others are only put into words
         except (KeyError, ValueError):  # a file has come or gone meanwhile
             return
         if self._states.hold():
-            storage.write(self._folder, self._context, lines)
+            storage.write(self._folder, self._context, chain([first], lines))
 
     # -- what is written --------------------------------------------------------------------------------------------
     def _lines(self) -> Iterator[str]:
@@ -138,10 +141,11 @@ class Cache:
         answers = [asked[q] if q in asked else self._validity.renewed(q, kept[q]) for q in order]
         files = sorted({*self._listing.now, *(q[1] for q in order if q[0] in OF_A_FILE)})
         numbered = {path: number for number, path in enumerate(files)}
+        rows = [[path, *self._row(path)] for path in files]
+        listing = sorted(numbered[path] for path in self._listing.now)
+        questions = [_question(q, answer, numbered) for q, answer in zip(order, answers, strict=True)]
         yield json.dumps([FORMAT, self._context])
-        yield json.dumps([[path, *self._row(path)] for path in files])
-        yield json.dumps(sorted(numbered[path] for path in self._listing.now))
-        yield json.dumps([_question(q, answer, numbered) for q, answer in zip(order, answers, strict=True)])
+        yield from map(json.dumps, (rows, listing, questions))
         for key, (rests, answer) in entries.items():
             yield f"{key}\t{rests:x}\t{answer}"
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
-from torchrepro_lint.reading import digest, read_regular
+from torchrepro_lint.reading import digest, hasher, read_regular
 
 FOLDER = ".torchrepro_cache"
 MAX_SIZE = 400_000_000  # bytes; a project of ten thousand files takes a tenth of that
@@ -41,13 +42,12 @@ def read(folder: Path, name: str) -> list[str] | None:
         return None
 
 
-def write(folder: Path, name: str, lines: Sequence[str]) -> bool:
+def write(folder: Path, name: str, lines: Iterable[str]) -> bool:
     """Put these lines, of which none has a newline, in the place of those under a name; whether that was possible."""
-    body = "\n".join(lines).encode("utf-8", errors="surrogatepass")
     try:
         if not _prepared(folder):
             return False
-        _replace(folder / f"{name}{_SUFFIX}", digest(body).encode() + b"\n" + body)
+        _replace(folder / f"{name}{_SUFFIX}", lines)
         _clean(folder, keep=name)
     except OSError:
         return False
@@ -65,16 +65,30 @@ def _prepared(folder: Path) -> bool:
     return True
 
 
-def _replace(path: Path, data: bytes) -> None:
+def _replace(path: Path, lines: Iterable[str]) -> None:
     new = path.with_name(f"{path.stem}-{os.getpid()}-{time.monotonic_ns()}.new")
     try:
         with new.open("xb") as file:
-            file.write(data)
+            _write_signed(file, lines)
         new.replace(path)
     except BaseException:
         with suppress(OSError):
             new.unlink()
         raise
+
+
+def _write_signed(file: BinaryIO, lines: Iterable[str]) -> None:
+    """Write the checksum and the lines, one by one: all of them at once would be a second copy of what is held."""
+    body = hasher()
+    file.write(body.hexdigest().encode() + b"\n")
+    begin = b""
+    for line in lines:
+        data = begin + line.encode("utf-8", errors="surrogatepass")
+        body.update(data)
+        file.write(data)
+        begin = b"\n"
+    file.seek(0)
+    file.write(body.hexdigest().encode())
 
 
 def _clean(folder: Path, keep: str) -> None:

@@ -71,7 +71,8 @@ class Listing:
 
 
 class Validity:
-    """Judges sets of the earlier run's questions, each question once."""
+    """Judges sets of the earlier run's questions, each question once. `listed` gives the configuration files that
+    a path with unknown parts may be."""
 
     def __init__(
         self,
@@ -80,12 +81,14 @@ class Validity:
         listing: Listing,
         folders: Folders,
         project: Callable[[], Project],
+        listed: Callable[[str], Sequence[str]],
     ) -> None:
         self._questions = questions
         self._answers = answers
         self._listing = listing
         self._folders = folders
         self._project = project
+        self._listed = listed
         self._judged = 0
         self._bad = 0
 
@@ -118,7 +121,7 @@ class Validity:
         if kind == NATIVE:
             return bool(self._native() == answer)
         if kind == LISTED:
-            return bool(plain(self._project().configurations.listed_as(about[0])) == answer)
+            return bool(self._listed(about[0]) == answer)
         if kind == text.TOO_LARGE:
             return self._listing.is_too_large is answer
         if kind in SEARCHES:

@@ -17,7 +17,7 @@ from torchrepro_lint.dataflow.abstract_values import Origin, is_configured
 from torchrepro_lint.dataflow.paths import Written
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.project.configurations import ANY
+from torchrepro_lint.project.listed import ANY
 from torchrepro_lint.project.project import Project
 
 PathOf: TypeAlias = "Callable[[ast.expr, Scope], Written]"

@@ -15,8 +15,8 @@ from typing import TypeAlias
 
 from torchrepro_lint.dataflow.domain import Domain, Of
 from torchrepro_lint.index import Binding, Scope
-from torchrepro_lint.project.configurations import ANY
 from torchrepro_lint.project.declarations import declared_options
+from torchrepro_lint.project.listed import ANY
 
 Written: TypeAlias = "tuple[str, ...]"
 MAX_PATHS = 16

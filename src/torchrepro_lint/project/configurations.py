@@ -5,12 +5,11 @@ Knows paths and names; what a file says is in its facts, as if it were code.
 """
 
 # Strings instead of Path objects, as in `files`.
-# ruff: noqa: PTH100, PTH118, PTH122
+# ruff: noqa: PTH100, PTH118
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Collection
 from functools import cached_property
 from pathlib import Path
@@ -19,14 +18,11 @@ from typing import Any
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.project.disk import is_file, yaml_reader
 from torchrepro_lint.project.kinds import LISTED
+from torchrepro_lint.project.listed import ANY, EVERY_YAML, YAML, listed_as
 from torchrepro_lint.reading import CONFIGURATIONS
 from torchrepro_lint.tracking import Tracker
 
-ANY = "\0"
-"""Stands in a path for a part that is not known."""
 MAX_CANDIDATES = 64
-YAML = (".yaml", ".yml")
-EVERY_YAML = f"{ANY}.yaml"
 
 
 class Configurations:
@@ -69,7 +65,7 @@ class Configurations:
 
     def every_yaml(self) -> list[ModuleFacts]:
         """The YAML files of the project that can be read; none where there are too many to look into."""
-        found = self.listed_as(EVERY_YAML)
+        found = listed_as(EVERY_YAML, self._root, self._listed)
         self._tracker.note((LISTED, EVERY_YAML), found)
         read = [self.read(path) for path in found] if len(found) <= MAX_CANDIDATES else []
         return [facts for facts in read if facts is not None]
@@ -83,20 +79,9 @@ class Configurations:
         path = os.path.normpath(path)
         if ANY not in path:
             return [path] if self._ask(is_file, path) else []
-        found = self.listed_as(path)
+        found = listed_as(path, self._root, self._listed)
         self._tracker.note((LISTED, path), found)
         return found
-
-    def listed_as(self, path: str) -> list[str]:
-        """The files of the project that a path with unknown parts may be."""
-        if path == EVERY_YAML:
-            return [name for name in self._listed if name.endswith(YAML)]
-        known = os.path.splitext(path.removeprefix(self._root))[0].replace(ANY, "").strip("./\\-_")
-        if not known:  # any file at all
-            return []
-        parts = (re.escape(part) for part in path.split(ANY))
-        pattern = re.compile(r"[^/\\]*".join(parts))
-        return [name for name in self._listed if pattern.fullmatch(name)]
 
     @cached_property
     def _listed(self) -> list[str]:

@@ -60,6 +60,15 @@ def called_in(facts: ModuleFacts, name: str) -> tuple[str, ...]:
     )
 
 
+def only_defines(facts: ModuleFacts, name: str) -> bool:
+    """Whether a call of its function `name` runs nothing: one that makes a decorator, say."""
+    match facts.scope.bindings.get(name):
+        case [binding] if binding.kind == "function":
+            function = facts.scope.children[binding.node]
+            return not function.runs and not getattr(function.node, "decorator_list", ())
+    return False
+
+
 def start_of(facts: ModuleFacts) -> Literal["", "test", "guard", "main", "options", "script"]:
     """How a program starts in a file: for certain by a `guard` or as a `main` file, which nothing imports; if nothing
     else imports it, as a `script`, or one that reads `options`, as no library does."""
@@ -135,6 +144,6 @@ def _may_be_others(written: ast.expr, scope: Scope) -> bool:
 
 QUESTIONS: dict[str, Callable[..., Any]] = {
     question.__name__: question
-    for question in (may_call, may_pass, calls_any, reads_attribute, may_read, called_in, start_of)
+    for question in (may_call, may_pass, calls_any, reads_attribute, may_read, called_in, only_defines, start_of)
 }
 """By their names, under which they are noted."""

@@ -20,6 +20,7 @@ from torchrepro_lint.tracking import Tracker, Untracked
 V = TypeVar("V")
 # More trees than these are made compact, which takes longer, in a project of more code than this.
 PLAIN_LINES = 20_000  # about 28 MB of syntax trees
+PLAIN_FOR_FEW = 80_000  # where only a few files are checked
 PLAIN_BYTES = 3_500_000  # about 85,000 lines, so 120 MB of trees
 
 
@@ -59,11 +60,12 @@ class Files:
         self._outlines: dict[str, Outline | None] = {}
         self._search_paths: dict[str, SearchPath] = {}
         self._said: dict[str, dict[tuple[str, ...], Any]] = {}
+        self.is_for_few = False
 
     @property
     def are_many(self) -> bool:
         """Whether the next file's tree should be compact, since many will be held."""
-        return self._lines > PLAIN_LINES and self._size() > PLAIN_BYTES
+        return self._lines > (PLAIN_FOR_FEW if self.is_for_few else PLAIN_LINES) and self._size() > PLAIN_BYTES
 
     @property
     def _bounds(self) -> Bounds:
@@ -114,7 +116,10 @@ class Files:
     def _track(self, path: str, facts: ModuleFacts | None) -> None:
         """Note the file's code, and its whole text when that is read."""
         outer = self._tracker.begin()
-        self._tracker.note((CODE, path), facts.source.code_digest if facts is not None else None)
+        known = self._tracker.recalled((CODE, path), _as_said)
+        if known is None:
+            known = [facts.source.code_digest if facts is not None else None]
+        self._tracker.note((CODE, path), known[0])
         if facts is not None:
             source, tracker = facts.source, self._tracker
             text, content = (TEXT, path), source.digest

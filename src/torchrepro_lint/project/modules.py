@@ -8,7 +8,7 @@ puts on `sys.path`. What is not found in the project is external.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from torchrepro_lint.project.folders import INSTALLED, Folders
@@ -56,7 +56,16 @@ class ModuleFinder:
                 folder = os.path.dirname(folder)
             return self._descend(folder, parts)
         first, last = self._on_search_path(importer)
-        for base in (*first, *self._bases(folder), *last):
+        if not first and not last:  # the same for all files of a folder
+            found = self._answers.get((name, folder), lambda: next(self._places(parts, self._bases(folder)), None))
+            if found is None or found[0] != importer:
+                return found
+        places = self._places(parts, (*first, *self._bases(folder), *last))
+        return next((place for place in places if place[0] != importer), None)
+
+    def _places(self, parts: list[str], bases: Iterable[str]) -> Iterator[tuple[str, str]]:
+        """What a name means in each of the folders that have such a module, in order."""
+        for base in bases:
             if parts and parts[0] in _OUTSIDE and self._folders.package(base) != base:
                 continue
             if parts and self._folders.child(base, parts[0]) is not None:
@@ -65,9 +74,8 @@ class ModuleFinder:
                 found = self._descend(os.path.join(base, parts[0]), parts[1:])
             else:
                 continue
-            if found is not None and found[0] != importer:
-                return found
-        return None
+            if found is not None:
+                yield found
 
     def _is_own_folder(self, base: str, parts: list[str]) -> bool:
         """Whether a folder that is called like an installed package holds the module that is asked for: were the

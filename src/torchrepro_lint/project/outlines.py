@@ -15,10 +15,12 @@ _CONFIGURES = ("seed", "cudnn", "determinis", "add_argument")
 
 
 class Outline(NamedTuple):
-    """`imports` are (name, level) in order; a file that is not `active` has no other effect when it is imported."""
+    """`imports` are (name, level) in order, and so are those `called`; a file that is not `active` has no other effect
+    when it is imported than what these calls have."""
 
     imports: tuple[tuple[str, int], ...]
     active: bool
+    called: tuple[tuple[str, int], ...] = ()
 
 
 def outline_of(facts: ModuleFacts) -> Outline:
@@ -26,27 +28,36 @@ def outline_of(facts: ModuleFacts) -> Outline:
     at_top = {node for node, _ in facts.scope.runs}  # also within an `if`, a `try` or a class
     imports = tuple((b.target, b.level) for b in facts.imports if b.node in at_top)
     text = facts.source.text.lower()
-    active = any(word in text for word in _CONFIGURES) or _runs_something(facts)
-    return Outline(imports, active)
+    called = None if any(word in text for word in _CONFIGURES) else _called_at_top(facts)
+    return Outline(imports, called is None, called or ())
 
 
 def outline_from(row: Any) -> Outline | None:
     """The same as JSON gives it back."""
     if row is None:
         return None
-    imports, active = row
-    return Outline(tuple((str(name), int(level)) for name, level in imports), bool(active))
+    imports, active, called = row
+    return Outline(_names(imports), bool(active), _names(called))
 
 
-def _runs_something(facts: ModuleFacts) -> bool:
-    """Whether a call outside of functions can draw, or enter code of the project."""
-    drawing = _drawing_names()
-    own = facts.scope.bindings
+def _names(rows: Any) -> tuple[tuple[str, int], ...]:
+    return tuple((str(name), int(level)) for name, level in rows)
+
+
+def _called_at_top(facts: ModuleFacts) -> tuple[tuple[str, int], ...] | None:
+    """What is imported and called outside of functions, decorators for instance; None where a call there can draw, or
+    enters code of the file itself."""
+    drawing, own = _drawing_names(), facts.scope.bindings
+    found: dict[tuple[str, int], None] = {}
     for name, sites in facts.calls.items():
-        matters = name in drawing or (name in own and own[name][-1].kind in ("function", "class", "import"))
-        if matters and any(_outside_functions(scope) for _, scope in sites):
-            return True
-    return False
+        bindings = own.get(name, ())
+        matters = name in drawing or (bindings and bindings[-1].kind in ("function", "class", "import"))
+        if not matters or not any(_outside_functions(scope) for _, scope in sites):
+            continue
+        if name in drawing or any(b.kind != "import" for b in bindings):
+            return None
+        found |= dict.fromkeys((b.target, b.level) for b in bindings)
+    return tuple(found)
 
 
 def _outside_functions(scope: Scope) -> bool:

@@ -7,6 +7,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from torchrepro_lint.index import Scope
+from torchrepro_lint.project.contents import only_defines
 from torchrepro_lint.project.files import Files
 from torchrepro_lint.project.modules import ModuleFinder
 from torchrepro_lint.tracking import Memo, Tracker
@@ -44,12 +45,17 @@ class Imports:
             outline = self._files.outline(current)
             if outline is None:
                 continue
-            if outline.active:
+            if outline.active or not all(self._only_defines(*name, current) for name in outline.called):
                 yield current
                 continue
             new = [p for p in self._meant(outline.imports, current) if p not in seen]
             seen.update(new)
             pending += reversed(new)
+
+    def _only_defines(self, name: str, level: int, importer: str) -> bool:
+        """Whether what a file imports by this name is a function of the project, a call of which runs no others."""
+        place = self._finder.find(name, level, importer)
+        return place is not None and bool(self._files.says(place[0], only_defines, place[1]))
 
 
 def _names(node: ast.Import | ast.ImportFrom) -> list[tuple[str, int]]:
