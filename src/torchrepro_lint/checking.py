@@ -50,9 +50,9 @@ class Subject(NamedTuple):
         """`path` as findings name it."""
         return named_from(self.root, path)
 
-    def timed(self, kind: Kind, name: str) -> AbstractContextManager[None]:
+    def timed(self, kind: Kind, name: str, *, apart: bool = False) -> AbstractContextManager[None]:
         """Count the time of a block where that is asked for."""
-        return self.timings.of(kind, name) if self.timings is not None else nullcontext()
+        return self.timings.of(kind, name, apart=apart) if self.timings is not None else nullcontext()
 
 
 class Checked(NamedTuple):
@@ -82,6 +82,7 @@ class Checker:
         self._failures: dict[Path, Finding] = {}
         self._seen: dict[Path, int] = {}
         self._other: Suppressor | None = None
+        self._checking: Path | None = None
         self.program = self._new_program()
 
     def _new_program(self) -> Program:
@@ -101,6 +102,7 @@ class Checker:
             folders=self._folders,
             tracker=self._tracker,
             refused=self._refused,
+            timed=partial(self._subject.timed, apart=True),
         )
         program = Program(project, self._subject.evidence)
         for path, text in self._overlay.items():
@@ -119,7 +121,7 @@ class Checker:
             return None
         source: SourceFile | None = None
         try:
-            with self._subject.timed("step", "reading and indexing"):
+            with self._subject.timed("step", "reading and indexing", apart=path != self._checking):
                 source = self._source(path)
                 if path not in self._overlay:
                     self._seen.setdefault(path, hash(source.document))
@@ -169,6 +171,7 @@ class Checker:
         """What all rules that are enabled find in a file."""
         suppressed: list[Finding] = []
         rel = self._subject.rel(path)
+        self._checking = path
         return Checked(_guarded("the engine", rel, lambda: self._checked(path, suppressed)), suppressed)
 
     def _checked(self, path: Path, suppressed: list[Finding]) -> list[Finding]:
@@ -181,7 +184,9 @@ class Checker:
         suppressor = Suppressor(facts.source, facts, cards.codes(), enabled)
         module = Module(facts, self.program)
         findings: list[Finding] = []
-        for code, check in checks.load(selection.worth_a_look(enabled, facts.source.text)):
+        with self._subject.timed("step", "importing rules", apart=True):
+            loaded = checks.load(selection.worth_a_look(enabled, facts.source.text))
+        for code, check in loaded:
             with self._subject.timed("rule", code):
                 work = partial(self._found, code, check, module, suppressor, suppressed)
                 findings += _guarded(code, facts.source.rel, work)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from torchrepro_lint import selection
 from torchrepro_lint.discover import configuration_files, discover, named_from, project_root, python_files
 from torchrepro_lint.elements import Level, Safety
+from torchrepro_lint.garbage import uncollected
 from torchrepro_lint.project.folders import Folders
 from torchrepro_lint.project.kinds import COUNTED
 from torchrepro_lint.project.listed import listed_as
@@ -442,27 +443,22 @@ class Run:
 
 def check(request: Request, progress: Progress | None = None) -> Result:
     """Check all files that the paths name."""
-    run = Run(request)
-    findings = check_files(run, run.files, progress)
-    findings |= check_users(run)
-    run.save()
-    return finish(run, findings)
+    with uncollected():
+        run = Run(request)
+        findings = check_files(run, run.files, progress)
+        findings |= check_users(run)
+        run.save()
+        return finish(run, findings)
 
 
 def check_files(run: Run, files: Sequence[Path], progress: Progress | None = None) -> dict[Path, list[Finding]]:
-    """The findings of each file. The cyclic garbage collector is off: syntax trees make it slow, and the program
-    frees what it drops by itself."""
+    """The findings of each file."""
     findings: dict[Path, list[Finding]] = {}
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
+    with uncollected():
         for path, found in _each(run, files):
             findings[path] = found
             if progress is not None:
                 progress(len(findings), len(files))
-    finally:
-        if was_enabled:
-            gc.enable()
     return {path: findings[path] for path in files}
 
 
@@ -589,10 +585,12 @@ def _each_once(findings: Sequence[Finding]) -> list[Finding]:
     seen: set[tuple[object, ...]] = set()
     kept = []
     for finding in findings:
-        key = (finding.code, finding.location, finding.message)
-        if key not in seen or not finding.location.path.endswith(CONFIGURATIONS):
-            kept.append(finding)
-        seen.add(key)
+        if finding.location.path.endswith(CONFIGURATIONS):
+            key = (finding.code, finding.location, finding.message)
+            if key in seen:
+                continue
+            seen.add(key)
+        kept.append(finding)
     return kept
 
 

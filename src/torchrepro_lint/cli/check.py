@@ -98,7 +98,7 @@ class _Check(Command):
     "it in that format besides; may be given several times.",
 )
 @_output("--statistics", is_flag=True, help="Show after the findings how many each rule has.")
-@_output("--timings", is_flag=True, help="Show at the end where the time went: by step, rule and file.")
+@_output("--timings", is_flag=True, help="Show at the end where the time went: by step, program, rule and file.")
 @_output("--quiet", "-q", is_flag=True, help="Print findings and failures, and nothing else.")
 @_output(
     "--watch",

@@ -17,14 +17,17 @@ _HELD: set[object] = set(by_kind(dict.fromkeys(kind for kind in KINDS if kind._a
 _HOLDING = by_kind(
     {kind: tuple(name for name in kind._fields if name not in _PLAIN) for kind in KINDS} | {ast.Constant: ()}
 )
+_NONE: tuple[list[int], list[ast.stmt]] = [], []
 
 
 class Parents:
     """What holds a node."""
 
     def __init__(self, tree: ast.Module) -> None:
+        self._tree: ast.AST = tree
         self._known: dict[ast.AST, ast.AST | None] = {tree: None}
-        self._unread = self._read(tree)  # statements whose inside is not known yet, in source order
+        self._inside: dict[ast.AST, tuple[list[int], list[ast.stmt]]] = {}  # of what was read
+        self._is_whole = False
 
     def __getitem__(self, node: ast.AST) -> ast.AST:
         found = self.get(node)
@@ -34,24 +37,52 @@ class Parents:
 
     def get(self, node: ast.AST) -> ast.AST | None:
         """What holds `node`; None for the module, and for a node of another file."""
-        while node not in self._known and self._unread:
-            place = self._around(node)
-            self._unread[place : place + 1] = self._read(self._unread[place])
-        return self._known.get(node)
+        known = self._known
+        if node not in known and not self._is_whole:
+            self._look_for(node)
+        return known.get(node)
+
+    def above(self, node: ast.AST) -> Iterator[ast.AST]:
+        """Parent, grandparent, ... up to the module: all of these are known where the first is."""
+        known, holder = self._known, self.get(node)
+        while holder is not None:
+            yield holder
+            holder = known[holder]
 
     def adopt(self, node: ast.AST, instead_of: ast.AST) -> None:
         """Let a node that is not written anywhere have the place of another one."""
         self._known[node] = self.get(instead_of)
 
-    def _around(self, node: ast.AST) -> int:
-        """Which of them to look into for `node`, by its line; f-strings may give a wrong one, or none."""
-        line = getattr(node, "lineno", 0)
-        place = bisect_right(self._unread, line, key=_first_line) - 1
-        is_inside = place >= 0 and line <= (self._unread[place].end_lineno or 0)
-        return place if is_inside else len(self._unread) - 1
+    def _look_for(self, node: ast.AST) -> None:
+        """Read the statements on its line; f-strings may give a wrong one, or none: then all."""
+        line, holders = getattr(node, "lineno", 0), [self._tree]
+        for holder in holders:
+            holders += self._around(holder, line)
+        if node in self._known:
+            return
+        self._is_whole, holders = True, [self._tree]
+        for holder in holders:
+            holders += self._statements_of(holder)[1]
+
+    def _around(self, holder: ast.AST, line: int) -> list[ast.AST]:
+        """The statements right inside `holder` that a line is part of."""
+        lines, statements = self._statements_of(holder)
+        end = start = bisect_right(lines, line)
+        while start and line <= (statements[start - 1].end_lineno or 0):
+            start -= 1
+        return [*statements[start:end]]
+
+    def _statements_of(self, holder: ast.AST) -> tuple[list[int], list[ast.stmt]]:
+        """What `holder` has of its own statements, by their lines."""
+        known = self._inside.get(holder)
+        if known is None:
+            statements = sorted(self._read(holder), key=_first_line)
+            known = (list(map(_first_line, statements)), statements) if statements else _NONE
+            self._inside[holder] = known
+        return known
 
     def _read(self, top: ast.AST) -> list[ast.stmt]:
-        """Take in what `top` holds, down to its own statements, which are returned unread, in source order."""
+        """Take in what `top` holds, down to its own statements, which are given back."""
         known, stack = self._known, [top]
         statements: list[ast.stmt] = []
         while stack:
@@ -60,9 +91,9 @@ class Parents:
                 known[child] = node
                 if isinstance(child, ast.stmt):
                     statements.append(child)
-                else:
+                elif _HOLDING[child.__class__]:
                     stack.append(child)
-        return sorted(statements, key=_first_line)
+        return statements
 
 
 def children(node: ast.AST) -> list[ast.AST]:
@@ -73,7 +104,7 @@ def children(node: ast.AST) -> list[ast.AST]:
         kind: type = value.__class__
         if kind in _HELD:
             found.append(value)
-        elif kind is list:
+        elif value and kind is list:
             found += [child for child in value if child.__class__ in _HELD]
     return found
 
@@ -82,9 +113,10 @@ def descendants(node: ast.AST) -> Iterator[ast.AST]:
     """All nodes inside, the outer ones first."""
     found = [node]
     for holder in found:
-        inner = children(holder)
-        found += inner
-        yield from inner
+        if _HOLDING[holder.__class__]:
+            inner = children(holder)
+            found += inner
+            yield from inner
 
 
 def _first_line(statement: ast.stmt) -> int:

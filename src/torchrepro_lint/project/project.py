@@ -24,7 +24,7 @@ from torchrepro_lint.project.kinds import NATIVE
 from torchrepro_lint.project.libraries import Libraries
 from torchrepro_lint.project.modules import ModuleFinder
 from torchrepro_lint.project.names import Names
-from torchrepro_lint.project.text import ProjectText
+from torchrepro_lint.project.text import ProjectText, Timed, untimed
 from torchrepro_lint.reading import Reach, digest
 from torchrepro_lint.tracking import Memo, Tracker, Untracked
 
@@ -37,7 +37,7 @@ class Project:
     """One project. `read` gives the facts of a file, or None when it cannot be read; `files` lists all Python files,
     `configurations` those of YAML and the like, `native_files` C++ and CUDA sources; `sources` are folders in which
     imports are looked for, `folders` what they hold; `seed` is what fixes use where a program has none;
-    `refused` is told of lists that cannot be read, and why."""
+    `refused` is told of lists that cannot be read, and why, `timed` what is asked of the project as a whole."""
 
     def __init__(
         self,
@@ -56,8 +56,10 @@ class Project:
         tracker: Tracker | None = None,
         folders: Folders | None = None,
         refused: Callable[[Path, str], None] = lambda path, reason: None,
+        timed: Timed = untimed,
     ) -> None:
         self.tracker = tracker or Untracked()
+        self.timed = timed
         self.root = root
         self.seed = seed
         self.seed_functions = frozenset(seed_functions)
@@ -67,7 +69,7 @@ class Project:
         self.configured = Configured(loader_classes, rng_functions)
         folders = folders or Folders(Reach([root, *sources]), self.tracker)
         self.reach = folders.reach
-        self.text = ProjectText(files, self.reach.read, self.tracker)
+        self.text = ProjectText(files, self.reach.read, self.tracker, timed)
         self.files = Files(read, self.text.read, self._is_own, lambda: self.text.size, self.tracker)
         self._configuration_files = configurations
         self.finder = ModuleFinder(root, sources, folders, self.files.search_path, self.tracker)

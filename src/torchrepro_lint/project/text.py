@@ -7,11 +7,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from torchrepro_lint.reading import digest
 from torchrepro_lint.tracking import Memo, Question, Tracker, Untracked
+
+if TYPE_CHECKING:
+    from torchrepro_lint.timings import Kind
 
 # The kinds under which questions are noted.
 TOO_LARGE, MENTIONING, CONTAINING, DEFINES, MATCH = "too large", "mentioning", "containing", "defines", "match"
@@ -22,18 +27,27 @@ _DEFINITION = rb"\b(?:def|class)\s+(\w+)"
 _BASES = rb"\bclass\s+\w+\s*\(([^()]*)"
 _IN_WORDS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") | frozenset(range(128, 256))
 _ONLY_WORDS = bytes(byte if byte in _IN_WORDS else ord(" ") for byte in range(256))  # a table for `translate`
+_SEARCHING = "searching the project"
+Timed: TypeAlias = "Callable[[Kind, str], AbstractContextManager[None]]"
+
+
+def untimed(kind: Kind, name: str) -> AbstractContextManager[None]:  # noqa: ARG001
+    """Count no time."""
+    return nullcontext()
 
 
 class ProjectText:
     """All Python files of the project as bytes, read on the first question. `files` lists them, and `read` raises
-    OSError for what is none."""
+    OSError for what is none; `timed` counts the time of searches."""
 
     def __init__(
         self,
         files: Callable[[], Collection[Path]],
         read: Callable[[Path, int], bytes],
         tracker: Tracker | None = None,
+        timed: Timed = untimed,
     ) -> None:
+        self._timed = timed
         self._files = files
         self._read = read
         self._tracker = tracker or Untracked()
@@ -65,7 +79,8 @@ class ProjectText:
         _ = self._is_too_large  # on which every search rests
         if found is None:
             known = self._tracker.recalled(question, self._in_order)
-            found = self._found[question] = known[0] if known is not None else work()
+            with self._timed("step", _SEARCHING):
+                found = self._found[question] = known[0] if known is not None else work()
         self._tracker.note(question, found)
         return found
 
@@ -83,6 +98,10 @@ class ProjectText:
 
     @cached_property
     def _read_contents(self) -> dict[Path, bytes] | None:
+        with self._timed("step", _SEARCHING):
+            return self._all_contents()
+
+    def _all_contents(self) -> dict[Path, bytes] | None:
         contents: dict[Path, bytes] = {}
         total = 0
         for path in self._files():

@@ -11,8 +11,8 @@ _MOST = 10
 
 
 def rows(timings: Timings) -> Iterator[str]:
-    """Lines with seconds: by step, the slowest rules and files, and how much was known from an earlier run."""
-    for kind, title in (("step", "steps"), ("rule", "rules"), ("file", "files")):
+    """Lines with seconds: of steps, the slowest programs, rules and files; and how much an earlier run has found."""
+    for kind, title in (("step", "steps"), ("program", "programs"), ("rule", "rules"), ("file", "files")):
         longest = timings.longest(kind, _MOST)  # type: ignore[arg-type]
         if longest:
             yield f"seconds, {title}:\n"

@@ -21,7 +21,8 @@ def seedings(facts: ModuleFacts, program: Program) -> list[Seeding]:
         return []
     from torchrepro_lint.seeding.interpreter import seeding_of  # most files start no program
 
-    found = [seeding_of(entry, program) for entry in started]
+    with program.project.timed("program", facts.source.rel):
+        found = [seeding_of(entry, program) for entry in started]
     if not all(s.complete for s in found):
         program.store.cut("files with a program not walked to its end", facts.source.rel)
     return found
