@@ -178,7 +178,7 @@ def test_two_runs_at_once(project: Path) -> None:
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
 def test_ctrl_c_ends_every_process(tmp_path: Path) -> None:
     project = write_project(tmp_path / "project")
-    for number in range(60):
+    for number in range(400):
         shutil.copy(project / "train.py", project / f"train_{number}.py")
     command = [sys.executable, "-m", "torchrepro_lint", "check", "--jobs", "2", "--no-cache"]
     run = subprocess.Popen(command, cwd=project, stdout=subprocess.PIPE)
