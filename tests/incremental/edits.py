@@ -257,6 +257,8 @@ def _replace_by_link(root: Path, generator: random.Random) -> str:
 def _change_configuration(root: Path, generator: random.Random) -> str:
     """An entry of a file that a program reads, or a comment in it."""
     path = generator.choice(_of(root, "*.yaml", "*.json") or [root / "configs" / "base.yaml"])
+    if path.is_dir():
+        return "nothing"
     lines = _lines(path)
     if lines and generator.random() < 0.5:
         del lines[generator.randrange(len(lines))]
