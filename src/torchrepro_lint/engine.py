@@ -11,7 +11,7 @@ import gc
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from types import MappingProxyType
@@ -431,29 +431,36 @@ class Run:
         return path if any(path.is_relative_to(folder) for folder in given) else None
 
 
-def check(request: Request, progress: Progress | None = None) -> Result:
-    """Check all files that the paths name."""
-    run = Run(request)
-    findings = check_files(run, run.files, progress)
-    findings |= check_users(run)
-    run.save()
-    return finish(run, findings)
-
-
-def check_files(run: Run, files: Sequence[Path], progress: Progress | None = None) -> dict[Path, list[Finding]]:
-    """The findings of each file. The cyclic garbage collector is off: syntax trees make it slow, and the program
-    frees what it drops by itself."""
-    findings: dict[Path, list[Finding]] = {}
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Collect no cycles in the block: syntax trees make that slow, and the program frees what it drops by itself."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def check(request: Request, progress: Progress | None = None) -> Result:
+    """Check all files that the paths name."""
+    with uncollected():
+        run = Run(request)
+        findings = check_files(run, run.files, progress)
+        findings |= check_users(run)
+        run.save()
+        return finish(run, findings)
+
+
+def check_files(run: Run, files: Sequence[Path], progress: Progress | None = None) -> dict[Path, list[Finding]]:
+    """The findings of each file."""
+    findings: dict[Path, list[Finding]] = {}
+    with uncollected():
         for path, found in _each(run, files):
             findings[path] = found
             if progress is not None:
                 progress(len(findings), len(files))
-    finally:
-        if was_enabled:
-            gc.enable()
     return {path: findings[path] for path in files}
 
 
@@ -578,10 +585,12 @@ def _each_once(findings: Sequence[Finding]) -> list[Finding]:
     seen: set[tuple[object, ...]] = set()
     kept = []
     for finding in findings:
-        key = (finding.code, finding.location, finding.message)
-        if key not in seen or not finding.location.path.endswith(CONFIGURATIONS):
-            kept.append(finding)
-        seen.add(key)
+        if finding.location.path.endswith(CONFIGURATIONS):
+            key = (finding.code, finding.location, finding.message)
+            if key in seen:
+                continue
+            seen.add(key)
+        kept.append(finding)
     return kept
 
 
@@ -632,4 +641,5 @@ __all__ = [
     "check",
     "check_files",
     "finish",
+    "uncollected",
 ]

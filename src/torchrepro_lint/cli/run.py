@@ -14,7 +14,7 @@ from torchrepro_lint.cli.known import conclude, narrowed
 from torchrepro_lint.cli.options import Options
 from torchrepro_lint.cli.outputs import show, show_diff
 from torchrepro_lint.cli.streams import Failure, complain
-from torchrepro_lint.engine import Request, Result, check
+from torchrepro_lint.engine import Request, Result, check, uncollected
 from torchrepro_lint.report.escaping import visible
 from torchrepro_lint.report.summary import after_fixing, counted
 from torchrepro_lint.settings import SettingsError, SettingsResolver
@@ -46,7 +46,8 @@ def run(options: Options) -> int:
             from torchrepro_lint.cli.watch import watch
 
             return _exit_code(options, watch(options, partial(_watched, options), _tell))
-        return _checked(options, resolver)
+        with uncollected():  # the report, too: what was found is held to its end
+            return _checked(options, resolver)
     except SettingsError as error:
         raise Failure(str(error)) from None
 
