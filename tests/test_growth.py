@@ -63,6 +63,7 @@ LINEAR = {
     "the same code": lambda n: HEAD + "x = 1  # noqa: " + ",".join(["TRP201"] * n) + "\n",
     "unknown codes": lambda n: HEAD + "x = 1  # noqa: " + ",".join(f"TRP9{i}" for i in range(n)) + "\n",
     "names": lambda n: HEAD + "x = 1  # torchrepro: ignore[" + ", ".join(f"a-b{i}" for i in range(n)) + "]\n",
+    "findings on one line": lambda n: HEAD + "; ".join(["torch.rand(2, generator=torch.Generator())"] * n) + "\n",
     "one statement": lambda n: HEAD + "x = [\n" + "    foo(),  # noqa: TRP201\n" * n + "]\n",
     "a seed that grows": lines("x{i} = 1; x = x + {i}; seed = x; torch.manual_seed(seed)"),
     "blanks": lambda n: HEAD + "x = 1  #" + " #" * n + " noqa: TRP201\n",
@@ -340,6 +341,26 @@ SEARCHES = {
 def test_a_search_is_not_done_anew_for_each_finding(name: str, tmp_path: Path) -> None:
     text, n = SEARCHES[name]
     assert growth(tmp_path, text, n) < LIMIT
+
+
+def test_calls_that_are_written_alike_are_changed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What libcst works out takes as long as reading a page."""
+    import libcst as cst
+
+    text = "from ultralytics.utils.torch_utils import init_seeds\n\n" + "init_seeds(\n    7,  # for all\n)\n" * 20
+    asked: list[str] = []
+    parsed = cst.parse_expression
+    monkeypatch.setattr(cst, "parse_expression", lambda code: asked.append(code) or parsed(code))
+    assert [f.code for f in checked(tmp_path, text).findings] == ["TRP110"] * 20
+    assert sum(code.startswith("init_seeds(") for code in asked) == 1
+
+
+def test_a_finding_takes_no_more_steps_than_it_did(tmp_path: Path) -> None:
+    """Lines that are executed for each finding of a rule that is quickly decided, with its fix and its report."""
+    text = "from ultralytics.utils.torch_utils import init_seeds\n\n"
+    checked(tmp_path, text + "init_seeds(7)\n" * 3)
+    few, many = (work(tmp_path, text + "init_seeds(7)\n" * n) for n in (100, 200))
+    assert (many - few) / 100 < 1_500
 
 
 def test_draws_that_are_added_up(tmp_path: Path) -> None:

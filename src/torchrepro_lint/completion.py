@@ -135,6 +135,8 @@ def _better_place(source: SourceFile, unused: Unused, line: int) -> str:
 
 def fill(template: str, values: Mapping[str, str]) -> str:
     """The message with its `{placeholders}` filled; long values, and calls of many lines, are shortened."""
+    if "{" not in template and "}" not in template:
+        return template
     return template.format_map({k: _short(v) for k, v in values.items()})
 
 

@@ -6,9 +6,9 @@ such a run.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from torchrepro_lint.records import NamedTuple
 
@@ -61,6 +61,12 @@ class Range(NamedTuple):
 
     start: Position
     end: Position
+
+
+def spanning(line: int, column: int, end_line: int, end_column: int, made: Callable[..., Any] = tuple.__new__) -> Range:
+    """The range between two places, made at once: most work on a finding asks for some."""
+    found: Range = made(Range, (made(Position, (line, column)), made(Position, (end_line, end_column))))
+    return found
 
 
 SuppressionKind = Literal["noqa", "ignore", "ignore-file"]

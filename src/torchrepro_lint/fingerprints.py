@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
@@ -56,10 +55,14 @@ def statement_at(source: SourceFile, facts: ModuleFacts | None, line: int) -> st
 def with_fingerprints(findings: Sequence[Finding]) -> Iterator[Finding]:
     """Sorted findings, each with the digest of its identity and of which among its equals it is."""
     seen: Counter[Identity] = Counter()
+    known: dict[tuple[object, ...], Identity] = {}  # of findings in statements that are written alike
     for finding in findings:
-        same = identity(finding)
+        written = finding.location.path, finding.code, str(finding.properties.get("family", "")), finding.statement
+        if written not in known:
+            known[written] = identity(finding)
+        same = known[written]
         seen[same] += 1
-        yield replace(finding, fingerprint=_digest(*same, str(seen[same])))
+        yield finding.numbered(_digest(*same, str(seen[same])))
 
 
 @cache

@@ -110,7 +110,7 @@ def _edits(call: Call, passed: object, row: Mapping[str, Any], program: Program)
     """Replace the value that is written here; an option is left for the user to choose."""
     if "instead" not in row:
         return ()
-    text = row["instead"].replace("{seed}", seed_text(call.scope, call.node, program))
+    text = row["instead"].replace("{seed}", seed_text(call.scope, call.node, program) if _seeds(row) else "")
     if not isinstance(passed, Site):
         return (with_argument(call.facts, call.node, row["argument"], text, call.program.project.style),)
     is_written = isinstance(passed.node, ast.Constant) and passed.scope.facts is call.facts

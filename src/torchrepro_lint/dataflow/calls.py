@@ -48,12 +48,13 @@ class Call(NamedTuple):
         for keyword in self.node.keywords:
             if keyword.arg == name:
                 return Site(keyword.value, self.scope)
-        if position is not None:
-            before = self.node.args[: position + 1]
-            if any(isinstance(a, ast.Starred) for a in before):
-                return UNKNOWN
-            if position < len(self.node.args):
-                return Site(self.node.args[position], self.scope)
+        given = self.node.args
+        if position is not None and given:
+            for before in given[: position + 1]:
+                if isinstance(before, ast.Starred):
+                    return UNKNOWN
+            if position < len(given):
+                return Site(given[position], self.scope)
         found: Site | None = None
         for keyword in self.node.keywords:
             if keyword.arg is None:

@@ -23,6 +23,7 @@ from torchrepro_lint.index import Binding, ModuleFacts, Scope
 MAX_CALLERS = 2  # how far up the calls a test is looked for
 MAX_BEFORE = 64  # statements of one block that may have left, the nearest: nobody writes more tests one after the other
 _OPPOSITES = {ast.Eq: "!=", ast.NotEq: "==", ast.Is: "is not", ast.IsNot: "is", ast.In: "not in", ast.NotIn: "in"}
+_UNTESTED = (ast.Expr, ast.Assign, ast.Return, ast.Call, ast.keyword, ast.Attribute)  # around most places
 _UNBROKEN = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.Constant, ast.UnaryOp)  # need no parentheses
 
 
@@ -210,8 +211,9 @@ def _is_of_self(test: ast.expr, scope: Scope) -> bool:
 def _conditions(node: ast.AST, scope: Scope) -> Iterator[Condition]:
     function, child = scope.function.node, node
     for holder in ancestors(node, scope):
-        yield from _split(_of_arm(holder, child, scope))
-        yield from _split(_of_block(holder, child, scope.facts)[1])
+        if not isinstance(holder, _UNTESTED):
+            yield from _split(_of_arm(holder, child, scope))
+            yield from _split(_of_block(holder, child, scope.facts)[1])
         if isinstance(holder, ast.stmt) and holder is not function:
             yield from conditions(holder, scope)  # many places share these
             return

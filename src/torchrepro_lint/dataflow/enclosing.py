@@ -11,6 +11,8 @@ from torchrepro_lint.index.parents import descendants
 _TEARDOWNS = frozenset({"tearDown", "tearDownClass", "asyncTearDown", "tearDownModule", "teardown", "teardown_method",
                          "teardown_class", "teardown_module", "teardown_function"})  # fmt: skip
 _TWO_PARTS = frozenset({"fixture", "contextmanager", "asynccontextmanager"})
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
 BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 
 
@@ -87,9 +89,9 @@ def outermost_loop(facts: ModuleFacts, node: ast.AST) -> ast.stmt | None:
     found: ast.stmt | None = None
     child = node
     for parent in facts.ancestors(node):
-        if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+        if isinstance(parent, _DEFINITIONS):
             break
-        if isinstance(parent, ast.For | ast.AsyncFor | ast.While) and is_in_body(child, parent):
+        if isinstance(parent, _LOOPS) and is_in_body(child, parent):
             found = parent
         child = parent
     return found

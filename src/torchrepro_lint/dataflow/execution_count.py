@@ -32,6 +32,7 @@ _RUNS_IT_OFTEN = frozenset(
     {"map", "imap", "imap_unordered", "starmap", "map_async", "starmap_async", "submit", "apply_async", "delayed",
      "Pool", "ProcessPoolExecutor", "ThreadPoolExecutor", "vmap", "apply_along_axis", "repeat", "timeit"}
 )  # fmt: skip
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 MAX_CALLERS = 4  # how far up the calls is looked
 MAX_FILES = 24  # that mention a function
 
@@ -158,7 +159,7 @@ def _again_and_again(facts: ModuleFacts, node: ast.AST) -> ast.AST | None:
     """The loop or comprehension of the same function that runs `node` for each of its items."""
     child = node
     for parent in facts.ancestors(node):
-        if isinstance(parent, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+        if isinstance(parent, _COMPREHENSIONS):
             if child is not parent.generators[0]:
                 return parent
         elif isinstance(parent, ast.stmt):

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
-from torchrepro_lint.elements import Position, Range
+from torchrepro_lint.elements import Position, Range, spanning
 from torchrepro_lint.index.fstrings import repair_positions
 from torchrepro_lint.index.parents import Parents
 from torchrepro_lint.index.reads import Reads
@@ -180,7 +180,7 @@ class ModuleFacts:
     __slots__ = ("_in_handlers", "_item_sets", "_object_sets", "_packages", "_parents", "_passed", "_reads",
                  "_statements", "aliases", "attribute_sets", "blocks", "calls", "conditions", "declared", "definitions",
                  "f_strings", "guard", "handlers", "imported", "imports", "is_own", "lines", "scope", "source",
-                 "star_imports", "statements", "subscript_sets", "tree")  # fmt: skip
+                 "star_imports", "statements", "subscript_sets", "tree", "with_arguments")  # fmt: skip
 
     def __init__(
         self, source: SourceFile, tree: ast.Module, statements: dict[int, tuple[int, int]] | None = None
@@ -208,6 +208,7 @@ class ModuleFacts:
         self.definitions: dict[ast.AST, Any] = {}  # kept by `dataflow.reaching_definitions`
         self.imported: dict[Scope, Any] = {}  # kept by `syntax.imports`
         self.statements: dict[int, str] = {}  # by `fingerprints`
+        self.with_arguments: dict[Any, Any] = {}  # by `syntax.arguments`, for calls of one text
         self._statements = statements
         self._in_handlers: set[int] | None = None
         self._item_sets: dict[str, dict[str, list[SubscriptSet]]] = {}
@@ -249,9 +250,9 @@ class ModuleFacts:
         at: Any = node
         first, start, last, end = at.lineno, at.col_offset, at.end_lineno, at.end_col_offset
         if self.source.text.isascii():
-            return Range(Position(first, start + 1), Position(last, end + 1))
+            return spanning(first, start + 1, last, end + 1)
         column = self.source.column
-        return Range(Position(first, column(first, start)), Position(last, column(last, end)))
+        return spanning(first, column(first, start), last, column(last, end))
 
     def text(self, node: ast.AST) -> str:
         """The source of `node`, as written."""
@@ -305,10 +306,7 @@ class ModuleFacts:
 
     def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
         """Parent, grandparent, ... up to the module."""
-        parents = self.parents
-        while (parent := parents.get(node)) is not None:
-            yield parent
-            node = parent
+        return self.parents.above(node)
 
     def statement(self, node: ast.AST) -> ast.stmt:
         """The innermost statement that `node` is, or is part of."""

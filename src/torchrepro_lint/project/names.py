@@ -60,6 +60,8 @@ class Names:
 
     def resolve(self, expr: ast.expr, scope: Scope, depth: int = 0) -> Target | None:
         """The target of a name or attribute chain, seen from `scope`."""
+        if isinstance(expr, ast.Name) and depth <= MAX_DEPTH:
+            return self.lookup(expr.id, scope, (), depth + 1)
         rest: tuple[str, ...] = ()
         node = expr
         while isinstance(node, ast.Attribute):

@@ -6,9 +6,9 @@ Knows lines and columns of one file (or one notebook cell); nothing of rules, fi
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from torchrepro_lint.elements import Level, Range
+from torchrepro_lint.records import NamedTuple
 from torchrepro_lint.report.escaping import visible
 from torchrepro_lint.report.row import Row
 from torchrepro_lint.report.terminal import Paint, Style, columns
@@ -17,8 +17,7 @@ _WHOLE = 5  # a range of at most so many lines is shown whole
 _LEAST = 20  # columns for the text, however narrow the terminal
 
 
-@dataclass(frozen=True, slots=True)
-class Annotation:
+class Annotation(NamedTuple):
     """A range and what to say of it; the primary one is what the finding is about."""
 
     range: Range
@@ -26,8 +25,7 @@ class Annotation:
     primary: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(NamedTuple):
     """How the lines of one snippet are drawn. `lines` are those of the file or the notebook cell."""
 
     lines: Sequence[str]
@@ -107,8 +105,7 @@ class Frame:
         return self.paint(style, f"{marks} {visible(label)}" if label else marks)
 
 
-@dataclass(frozen=True, slots=True)
-class _Bar:
+class _Bar(NamedTuple):
     """The bar left of a primary range of several lines; `flush` when only indent precedes it."""
 
     annotation: Annotation

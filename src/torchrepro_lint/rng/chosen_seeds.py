@@ -79,10 +79,10 @@ def _by_name(module: Module, program: Program) -> Iterator[Seeding]:
         if not _SEEDS.search(name) or _READS.search(name):
             continue
         for node, scope in sites:
-            if _gives_a_seed(node, scope.facts) or _is_asked(node, scope.facts):
-                continue
             callee = program.resolve(node.func, scope)
-            if isinstance(callee, Scope) and callee.kind == "function":
+            if not isinstance(callee, Scope) or callee.kind != "function":
+                continue
+            if not _gives_a_seed(node, scope.facts) and not _is_asked(node, scope.facts):
                 seed = next((k.value for k in node.keywords if k.arg in _OWN_SEED), None) or next(iter(node.args), None)
                 is_passed = seed is not None and not isinstance(seed, ast.Starred)
                 if seed is not None and is_passed and _may_seed_with(seed, node, callee):

@@ -92,6 +92,7 @@ class Fail:
 Item: TypeAlias = "Invoke | Import | Branch | Loop | Attempt | Select | Guard | Leave | Fail"
 Term: TypeAlias = "tuple[Item, ...]"
 NOTHING: Term = ()
+_WITHOUT_CALLS = (ast.Name, ast.Constant, ast.Lambda)
 _LEAVE, _FAIL = Leave(), Fail()
 
 
@@ -191,7 +192,7 @@ class TermBuilder:
         return found
 
     def _collect(self, node: ast.AST, scope: Scope, found: list[Item]) -> None:
-        if isinstance(node, ast.Name | ast.Constant | ast.Lambda):
+        if isinstance(node, _WITHOUT_CALLS):
             return
         if isinstance(node, ast.IfExp):
             self._collect(node.test, scope, found)

@@ -42,21 +42,33 @@ def with_argument(facts: ModuleFacts, call: ast.Call, name: str, value: str, sty
 
 
 def _laid_out(facts: ModuleFacts, call: ast.Call, name: str, value: str) -> Edit:
-    """The argument added as the others are laid out."""
-    place = facts.range(call)
-    before = facts.source.slice(place)
-    plain = _plainly(facts, call, before, name, value)
-    if plain is not None:
-        return _smallest(facts, place, before, plain)
+    """The argument added as the others are laid out, for calls that are written alike once."""
+    source, place = facts.source, facts.range(call)
+    begin, end = source.offset(place.start), source.offset(place.end)
+    before = source.text[begin:end]
+    known: dict[tuple[str, str, str], tuple[int, int, str] | None] = facts.with_arguments
+    key = before, name, value
+    if key not in known:
+        after = _plainly(facts, call, before, name, value)
+        after = _by_libcst(facts, before, name, value) if after is None else after
+        known[key] = _difference(before, after) if after is not None else None
+    change = known[key]
+    if change is None:
+        return _behind_last(facts, call, f"{name}={value}")
+    head, tail, text = change
+    return Edit(source.rel, Range(source.position(begin + head), source.position(end - tail)), text)
+
+
+def _by_libcst(facts: ModuleFacts, before: str, name: str, value: str) -> str | None:
+    """The same for any call; None for one that is not written in one piece."""
     import libcst as cst  # which takes longer to import than to lint a file: most calls do without
 
     try:
         node = cst.parse_expression(before)
     except cst.ParserSyntaxError:  # a line ends before the bracket, within brackets that are not part of the call
-        return _behind_last(facts, call, f"{name}={value}")
+        return None
     assert isinstance(node, cst.Call)
-    after = cst.Module([], default_newline=facts.source.newline).code_for_node(_appended(node, name, value))
-    return _smallest(facts, place, before, after)
+    return cst.Module([], default_newline=facts.source.newline).code_for_node(_appended(node, name, value))
 
 
 def _plainly(facts: ModuleFacts, call: ast.Call, text: str, name: str, value: str) -> str | None:
@@ -206,14 +218,12 @@ def _with_comment_of(comma: cst.Comma, own: cst.Comma) -> cst.Comma:
     return comma
 
 
-def _smallest(facts: ModuleFacts, place: Range, before: str, after: str) -> Edit:
-    """The edit without the common prefix and suffix of `before` and `after`."""
+def _difference(before: str, after: str) -> tuple[int, int, str]:
+    """The lengths of the common prefix and suffix of two texts, and what stands between them in the second."""
     shorter = min(len(before), len(after))
     head = next((i for i in range(shorter) if before[i] != after[i]), shorter)
     tail = next((i for i in range(shorter - head) if before[-1 - i] != after[-1 - i]), shorter - head)
-    start = facts.source.offset(place.start)
-    changed = Range(facts.source.position(start + head), facts.source.position(start + len(before) - tail))
-    return Edit(facts.source.rel, changed, after[head : len(after) - tail])
+    return head, tail, after[head : len(after) - tail]
 
 
 # -- the width of a line --------------------------------------------------------------------------------------
