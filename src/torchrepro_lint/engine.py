@@ -11,7 +11,7 @@ import gc
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from types import MappingProxyType
@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from torchrepro_lint import selection
 from torchrepro_lint.discover import configuration_files, discover, named_from, project_root, python_files
 from torchrepro_lint.elements import Level, Safety
-from torchrepro_lint.garbage import uncollected
 from torchrepro_lint.project.folders import Folders
 from torchrepro_lint.project.kinds import COUNTED
 from torchrepro_lint.project.listed import listed_as
@@ -441,6 +440,18 @@ class Run:
         return path if any(path.is_relative_to(folder) for folder in given) else None
 
 
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Collect no cycles in the block: syntax trees make that slow, and the program frees what it drops by itself."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
 def check(request: Request, progress: Progress | None = None) -> Result:
     """Check all files that the paths name."""
     with uncollected():
@@ -641,4 +652,5 @@ __all__ = [
     "check",
     "check_files",
     "finish",
+    "uncollected",
 ]

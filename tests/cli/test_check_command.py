@@ -149,7 +149,7 @@ def test_a_fix_goes_above_a_comment_that_silences_the_line_below(run: Run, proje
         "    x = torch.rand(2, requires_grad=True); torch.backends.cudnn.benchmark = True\n    x.sum().backward()\n"
     )
     (project / "train.py").write_text(text.format(""))
-    assert run("train.py", "--fix").exit_code == 0
+    assert run("train.py", "--fix", "--unsafe-fixes").exit_code == 0
     seeded = text.format("    random.seed(0)\n    torch.manual_seed(0)\n\n")
     assert (project / "train.py").read_text() == "import random\n\n" + seeded
 

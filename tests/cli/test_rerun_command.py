@@ -170,7 +170,7 @@ def test_one_run_is_kept_and_a_later_one_compared_with_it(project: Path, rerun: 
 @pytest.mark.slow
 @pytest.mark.usefixtures("forks")
 def test_safe_fixes_are_proven_on_a_copy(project: Path, run: Run) -> None:
-    (project / "program.py").write_text(MODEL.replace("torch.manual_seed(0)", "") + "step()\n")
+    (project / "program.py").write_text(MODEL.replace("torch.manual_seed(0)", "") + "for _ in range(9):\n    step()\n")
     before = (project / "program.py").read_bytes()
     done = run("rerun", "--prove", "program.py")
     assert done.exit_code == 0, done.output

@@ -14,8 +14,7 @@ from torchrepro_lint.cli.known import conclude, narrowed
 from torchrepro_lint.cli.options import Options
 from torchrepro_lint.cli.outputs import show, show_diff
 from torchrepro_lint.cli.streams import Failure, complain
-from torchrepro_lint.engine import Request, Result, check
-from torchrepro_lint.garbage import uncollected
+from torchrepro_lint.engine import Request, Result, check, uncollected
 from torchrepro_lint.report.escaping import visible
 from torchrepro_lint.report.summary import after_fixing, counted
 from torchrepro_lint.settings import SettingsError, SettingsResolver
