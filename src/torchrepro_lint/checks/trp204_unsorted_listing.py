@@ -16,7 +16,6 @@ from torchrepro_lint.loading.order import decided_by
 from torchrepro_lint.loading.walks import walk_order
 from torchrepro_lint.model import Edit
 
-
 _COUNTS = frozenset({"len", "set", "frozenset", "bool", "any", "all", "max", "min", "sum"})
 
 
@@ -27,7 +26,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     left = {_folder(listing) for listing in found if listing.node not in drafts and not _is_unordered(listing)}
     for listing in found:
         if (draft := drafts.get(listing.node)) is not None:
-            yield draft._replace(unsafe=_folder(listing) in left)
+            yield draft._replace(unsafe=draft.unsafe or _folder(listing) in left)
 
 
 def _folder(listing: Listing) -> tuple[str, Scope]:
@@ -50,11 +49,19 @@ def _is_unordered(listing: Listing) -> bool:
 def _draft(listing: Listing, program: Program) -> Draft | None:
     if listing.items == "walk":
         walked = walk_order(listing.node, listing.scope, program)
-        return _decided(listing, walked.decision, sorted_walk(listing, walked)) if walked is not None else None
+        if walked is None:
+            return None
+        draft = _decided(listing, walked.decision, sorted_walk(listing, walked))
+        return draft._replace(unsafe=_is_bottom_up(listing.node))
     decision = decided_by(listing.node, listing.scope, program)
     if decision is None or (decision.why in (TAKEN, FIRST) and is_by_name(listing.node)):
         return None
     return _decided(listing, decision, sorted_listing(listing, program))
+
+
+def _is_bottom_up(walk: ast.Call) -> bool:
+    """`os.walk(folder, topdown=False)`: who wants the inner folders first loses that where the walk is sorted."""
+    return any(k.arg == "topdown" and getattr(k.value, "value", True) is False for k in walk.keywords)
 
 
 def _decided(listing: Listing, decision: Decision, edits: tuple[Edit, ...]) -> Draft:
