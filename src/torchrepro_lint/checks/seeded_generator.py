@@ -20,6 +20,7 @@ from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.loading.loaders import argument, loaders, workers
+from torchrepro_lint.loading.looked_at import is_only_looked_at
 from torchrepro_lint.loading.same_order import (
     differs_by_rank,
     is_made_for_each_epoch,
@@ -74,6 +75,7 @@ def seeded_generator(call: Call, program: Program) -> GeneratorFix:
     unsafe = exists == "some" or runs == "unknown" or _cuda_by_default(program) or _is_for_old_torch(program)
     unsafe = unsafe or differs_by_rank(call) or is_made_side_by_side(call)
     unsafe = unsafe or _is_tried_out(call) or is_run_to_evaluate(facts, program) or _augments_alike(call)
+    unsafe = unsafe or is_only_looked_at(call)
     unsafe = unsafe or _STANDS_IN.search(seed) is not None
     unsafe = unsafe or (seed.isdecimal() and (_is_given_a_seed(call.scope.function) or _misses_seed(call)))
     style = program.project.style
