@@ -9,7 +9,7 @@ from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.sorting import sorted_listing, sorted_walk
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.index import Scope, last_name
+from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.loading.decisions import FIRST, TAKEN, Decision, sorts
 from torchrepro_lint.loading.listings import Listing, is_by_name, listings
 from torchrepro_lint.loading.order import decided_by
@@ -56,7 +56,13 @@ def _draft(listing: Listing, program: Program) -> Draft | None:
     decision = decided_by(listing.node, listing.scope, program)
     if decision is None or (decision.why in (TAKEN, FIRST) and is_by_name(listing.node)):
         return None
-    return _decided(listing, decision, sorted_listing(listing, program))
+    draft = _decided(listing, decision, sorted_listing(listing, program))
+    return draft._replace(unsafe=decision.why == TAKEN and _only_shows(listing.scope.facts))
+
+
+def _only_shows(facts: ModuleFacts) -> bool:
+    """Whether a notebook computes nothing with PyTorch: the one file that it takes is one to look at."""
+    return bool(facts.source.cells) and "torch" not in facts.packages
 
 
 def _is_bottom_up(walk: ast.Call) -> bool:
