@@ -80,8 +80,8 @@ def _chosen(value: ast.expr, source: Source, seedings: list[Seeding], program: P
 
 
 def _goes_on(source: Source) -> bool:
-    """Whether the function that seeds loads a checkpoint, with which a run goes on: a constant would have it draw what it
-    drew before."""
+    """Whether the function that seeds loads a checkpoint: a run that goes on from there with a constant would draw what
+    it drew before."""
     inside = (last_name(n.func) for n in ast.walk(source.scope.function.node) if isinstance(n, ast.Call))
     return source.scope.kind != "module" and not _LOADS.isdisjoint(inside)
 

@@ -90,8 +90,8 @@ def _draft(call: Call, draws: WorkerDraws, first: Call, program: Program) -> Dra
 
 
 def _is_surely_drawn(call: Call) -> bool:
-    """Whether another loader of the file, which shuffles, needs the same for certain: of one that does not shuffle it is
-    not known that it draws at all."""
+    """Whether another loader of the file, which shuffles, needs the same for certain: of one that does not shuffle it
+    is not known that it draws at all."""
     others = (other for other, draws in _drawn(Module(call.facts, call.program)) if draws.first("numpy"))
     return any(not _is_in_order(other) for other in others)
 

@@ -21,8 +21,8 @@ _SHOWS = frozenset({
 
 
 def is_only_looked_at(call: Call) -> bool:
-    """Whether all that the file does with the loader is to count its batches, to print them or to take one of them; in a
-    notebook also, that it makes the loader and leaves it at that."""
+    """Whether all that the file does with the loader is to count its batches, to print them or to take one of them; in
+    a notebook also, that it makes the loader and leaves it at that."""
     facts, program = call.facts, call.program
     statement = facts.parents[call.node]
     if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
