@@ -121,6 +121,16 @@ def test_a_readme_that_speaks_of_an_old_release(tmp_path: Path, text: str, wante
     assert project_torch(tmp_path) == ">=2.0"
 
 
+def test_the_readme_of_a_folder_counts_where_the_projects_own_says_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / "pytorch"
+    folder.mkdir()
+    (tmp_path / "README.md").write_text("What is needed is said in each folder.\n")
+    (folder / "README.md").write_text("- PyTorch >= 0.4.0 (with suitable CUDA and CuDNN version)\n")
+    assert project_torch(tmp_path) == ">=0.4.0"
+    (tmp_path / "README.md").write_text("PyTorch 2.1\n")
+    assert project_torch(tmp_path) is None
+
+
 def test_a_broken_pyproject_is_told(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[project\n")
     with pytest.raises(SettingsError, match=r"pyproject\.toml:1:9: broken TOML"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 from pathlib import Path
 
 import pytest
@@ -660,3 +661,14 @@ def test_entries_are_sorted_within_the_length_of_a_line(tmp_path: Path) -> None:
     text = "import os\n\nfor one in os.scandir('a'):\n    files.append(one.path)\nfirst = files[0]\n"
     after = fixed(tmp_path, "TRP204", text)
     assert after == text or "lambda e: e.name" in after
+
+
+@pytest.mark.parametrize(("package", "is_sorted"), [("torch", True), ("tensorflow", False)])
+def test_a_notebook_without_torch_may_show_any_file(package: str, is_sorted: bool, tmp_path: Path) -> None:
+    lines = ["import os\n", f"import {package}\n", "name = os.listdir('images')[0]\n", "show(name)"]
+    cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": lines}
+    book = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (tmp_path / "show.ipynb").write_text(json.dumps(book))
+    resolver = SettingsResolver(cards.codes(), isolated=True, overrides={"select": ["TRP204"]})
+    fix(Request((tmp_path,), resolver), unsafe=False, write=True)
+    assert ("sorted(" in (tmp_path / "show.ipynb").read_text()) is is_sorted

@@ -574,8 +574,23 @@ def test_its_imports_stand_above_it_where_it_stands_between_imports(tmp_path: Pa
     text = fixed(
         tmp_path,
         "import torch\nfrom conf import NOISE\nfrom math import log2\nfor _ in range(9):\n    NOISE.backward()\n",
+        unsafe=True,
     )
     assert text.index("import random") < text.index("random.seed(0)") < text.index("from conf import NOISE")
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        "NETS = dict(small=make)\n",
+        "if __name__ == '__main2__':\n    NETS = make()\n",
+    ],
+)
+def test_what_a_module_only_holds_does_not_run_when_it_is_imported(tmp_path: Path, held: str) -> None:
+    (tmp_path / "conf.py").write_text(f"import torch\n\n\ndef make():\n    return torch.nn.Linear(8, 4)\n\n\n{held}")
+    imports = "import numpy\nimport torch\nfrom conf import make\nfrom math import log2\n"
+    work = "net = make()\nfor batch in read():\n    net(batch).sum().backward()\n"
+    assert fixed(tmp_path, imports + work).endswith("torch.manual_seed(0)\n\n" + work)
 
 
 def test_a_seed_that_is_commented_out_is_taken_from_its_comment(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def fixed(folder: Path, data: bytes, *codes: str) -> bytes:
     path = folder / "a.ipynb"
     path.write_bytes(data)
     resolver = SettingsResolver(cards.codes(), isolated=True, overrides={"select": list(codes)})
-    result = fix(Request((path,), resolver), unsafe=False, write=True)
+    result = fix(Request((path,), resolver), unsafe=True, write=True)
     assert (result.findings, result.fixed > 0) == ((), True)
     return path.read_bytes()
 

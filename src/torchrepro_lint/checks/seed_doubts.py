@@ -73,7 +73,7 @@ def _is_headed(place: Place) -> bool:
 def _is_among_imports(facts: ModuleFacts, statement: ast.stmt) -> bool:
     """Whether a script goes on with imports after a statement, or has one right above it and below other code: an
     author would put them first."""
-    if facts.source.cells or facts.parents.get(statement) is not facts.tree or isinstance(statement, _IMPORTS):
+    if facts.source.cells or facts.parents.get(statement) is not facts.tree:
         return False
     body = facts.tree.body
     index = body.index(statement)

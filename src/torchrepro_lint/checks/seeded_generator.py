@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.checks.seed_edit import seed_fix as safe_seeds
 from torchrepro_lint.dataflow.binding import named_parameters
 from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.enclosing import outermost_loop
@@ -20,6 +21,7 @@ from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.loading.loaders import argument, loaders, workers
+from torchrepro_lint.loading.looked_at import is_only_looked_at
 from torchrepro_lint.loading.same_order import (
     differs_by_rank,
     is_made_for_each_epoch,
@@ -35,8 +37,10 @@ from torchrepro_lint.rng.own_seed import generator_seed
 from torchrepro_lint.rng.ranks import has_ranks
 from torchrepro_lint.rng.seed_options import SEED_NAME
 from torchrepro_lint.rng.usual_seed import has_own_seed, is_turned_off
+from torchrepro_lint.seeding.seeding import Seeding
 from torchrepro_lint.seeding.seedings import seedings
-from torchrepro_lint.seeding.training import is_run_to_evaluate, trains_nothing
+from torchrepro_lint.seeding.training import MAX_PROGRAMS, is_for_training, is_run_to_evaluate, trains_nothing
+from torchrepro_lint.seeding.unseeded import Unseeded, unseeded
 from torchrepro_lint.syntax import import_name, insert_before, is_within_width, top_line, with_argument
 
 _PLAIN = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr | ast.Return
@@ -74,6 +78,7 @@ def seeded_generator(call: Call, program: Program) -> GeneratorFix:
     unsafe = exists == "some" or runs == "unknown" or _cuda_by_default(program) or _is_for_old_torch(program)
     unsafe = unsafe or differs_by_rank(call) or is_made_side_by_side(call)
     unsafe = unsafe or _is_tried_out(call) or is_run_to_evaluate(facts, program) or _augments_alike(call)
+    unsafe = unsafe or is_only_looked_at(call)
     unsafe = unsafe or _STANDS_IN.search(seed) is not None
     unsafe = unsafe or (seed.isdecimal() and (_is_given_a_seed(call.scope.function) or _misses_seed(call)))
     style = program.project.style
@@ -108,13 +113,30 @@ def _is_given_a_seed(function: Scope) -> bool:
 def _misses_seed(call: Call) -> bool:
     """Whether a program that runs the file has a seed that cannot be read there, or that its author has turned off. A
     data set is better split alike whatever that is."""
-    return call.name != _SPLITS and _has_own_seed(call.facts, call.program)
+    return call.name != _SPLITS and (
+        _has_own_seed(call.facts, call.program) or _is_left_unseeded(call.facts, call.program)
+    )
 
 
 @remembered
 def _has_own_seed(facts: ModuleFacts, program: Program) -> bool:
     files = files_of_programs(facts, program.project)
     return has_own_seed(files, program) or is_turned_off(files, program)
+
+
+@remembered
+def _is_left_unseeded(facts: ModuleFacts, program: Program) -> bool:
+    """Whether the programs that run the file are reported as unseeded, and a safe fix seeds none of them: then only the
+    order of their samples would be the same on every run."""
+    own = facts.source.path
+    loaded = (program.load(str(path)) for path in (own, *program.project.users([own])[:MAX_PROGRAMS]))
+    found = [(s, unseeded(s, program)) for f in loaded if f is not None for s in seedings(f, program)]
+    return bool(found) and not any(left is None or _is_seeded_safely(s, left, program) for s, left in found)
+
+
+def _is_seeded_safely(seeding: Seeding, left: Unseeded, program: Program) -> bool:
+    fix = safe_seeds(program, seeding, left)
+    return fix is not None and not fix.unsafe and is_for_training(seeding, program)
 
 
 def _is_tried_out(call: Call) -> bool:

@@ -74,7 +74,7 @@ def _draft(call: Call, draws: WorkerDraws, first: Call, program: Program) -> Dra
     if numpy is not None and not _is_seeded("numpy", program):
         edits = seeded_workers(call, first, program, lambda other: _first_unseeded(other, program))
         if _is_in_order(call):
-            unsafe = trains_nothing(call.facts, program)
+            unsafe = trains_nothing(call.facts, program) or not _is_surely_drawn(call)
             depends = (_EVALUATES,)
             return Draft(call.node, values, "old", depends=depends, related=_place(numpy), edits=edits, unsafe=unsafe)
         return Draft(call.node, values, "old", certainty=Certainty.CERTAIN, related=_place(numpy), edits=edits)
@@ -87,6 +87,13 @@ def _draft(call: Call, draws: WorkerDraws, first: Call, program: Program) -> Dra
         call.node, values, depends=(_SAME_STATE,), related=related, edits=fix.edits, unsafe=fix.unsafe,
         fix_title="Give the loader its own seeded generator",
     )  # fmt: skip
+
+
+def _is_surely_drawn(call: Call) -> bool:
+    """Whether another loader of the file, which shuffles, needs the same for certain: of one that does not shuffle it
+    is not known that it draws at all."""
+    others = (other for other, draws in _drawn(Module(call.facts, call.program)) if draws.first("numpy"))
+    return any(not _is_in_order(other) for other in others)
 
 
 def _is_in_order(call: Call) -> bool:

@@ -2,33 +2,75 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.sorting import sorted_listing, sorted_walk
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.loading.decisions import FIRST, TAKEN, Decision
+from torchrepro_lint.index import ModuleFacts, Scope, last_name
+from torchrepro_lint.loading.decisions import FIRST, TAKEN, Decision, sorts
 from torchrepro_lint.loading.listings import Listing, is_by_name, listings
 from torchrepro_lint.loading.order import decided_by
 from torchrepro_lint.loading.walks import walk_order
 from torchrepro_lint.model import Edit
 
+_COUNTS = frozenset({"len", "set", "frozenset", "bool", "any", "all", "max", "min", "sum"})
+
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
     """Report each listing whose order reaches samples, classes, splits or the choice of a file."""
-    for listing in listings(module, program):
-        if listing.items == "walk":
-            walked = walk_order(listing.node, listing.scope, program)
-            if walked is not None:
-                yield _draft(listing, walked.decision, sorted_walk(listing, walked))
-        else:
-            decision = decided_by(listing.node, listing.scope, program)
-            if decision is not None and not (decision.why in (TAKEN, FIRST) and is_by_name(listing.node)):
-                yield _draft(listing, decision, sorted_listing(listing, program))
+    found = list(listings(module, program))
+    drafts = {listing.node: draft for listing in found if (draft := _draft(listing, program)) is not None}
+    left = {_folder(listing) for listing in found if listing.node not in drafts and not _is_unordered(listing)}
+    for listing in found:
+        if (draft := drafts.get(listing.node)) is not None:
+            yield draft._replace(unsafe=draft.unsafe or _folder(listing) in left)
 
 
-def _draft(listing: Listing, decision: Decision, edits: tuple[Edit, ...]) -> Draft:
+def _folder(listing: Listing) -> tuple[str, Scope]:
+    """The folder as it is written, and the function or class that means one by it."""
+    written, scope = ast.unparse(listing.node), listing.scope
+    return written, (scope.method_class if "self." in written else None) or scope.function
+
+
+def _is_unordered(listing: Listing) -> bool:
+    """Whether what is listed is sorted, counted or tested at once. Any other list may belong to a second one of its
+    folder, item by item, and both have to be sorted then."""
+    match listing.scope.facts.parents[listing.node]:
+        case ast.Call(func=function) as call:
+            return sorts(call) or last_name(function) in _COUNTS
+        case ast.Compare() | ast.UnaryOp() | ast.If() | ast.While() | ast.Assert() | ast.For():
+            return True
+    return False
+
+
+def _draft(listing: Listing, program: Program) -> Draft | None:
+    if listing.items == "walk":
+        walked = walk_order(listing.node, listing.scope, program)
+        if walked is None:
+            return None
+        draft = _decided(listing, walked.decision, sorted_walk(listing, walked))
+        return draft._replace(unsafe=_is_bottom_up(listing.node))
+    decision = decided_by(listing.node, listing.scope, program)
+    if decision is None or (decision.why in (TAKEN, FIRST) and is_by_name(listing.node)):
+        return None
+    draft = _decided(listing, decision, sorted_listing(listing, program))
+    return draft._replace(unsafe=decision.why == TAKEN and _only_shows(listing.scope.facts))
+
+
+def _only_shows(facts: ModuleFacts) -> bool:
+    """Whether a notebook computes nothing with PyTorch: the one file that it takes is one to look at."""
+    return bool(facts.source.cells) and "torch" not in facts.packages
+
+
+def _is_bottom_up(walk: ast.Call) -> bool:
+    """`os.walk(folder, topdown=False)`: who wants the inner folders first loses that where the walk is sorted."""
+    return any(k.arg == "topdown" and getattr(k.value, "value", True) is False for k in walk.keywords)
+
+
+def _decided(listing: Listing, decision: Decision, edits: tuple[Edit, ...]) -> Draft:
     return Draft(
         listing.node,
         {"listing": listing.scope.facts.text(listing.node), "why": decision.why},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from torchrepro_lint.checks.configured import cause, placed
@@ -19,6 +20,7 @@ from torchrepro_lint.rng.predicates import is_unrequested, needs_option
 from torchrepro_lint.seeding.training import only_evaluates
 
 OWNER, NAME = "torch.backends.cudnn", "benchmark"
+_WARMS_UP = re.compile(rb"\bdef (?=\w*cudnn)\w*warm_?up|\bwarm(?:ing)?[ _-]?up (?:of )?cudnn\b", re.IGNORECASE)
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
@@ -31,7 +33,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             continue
         if value is None and not _opaque(program, setting):
             continue
-        unsafe = only_evaluates(setting.facts, program) or is_explained(setting)
+        unsafe = only_evaluates(setting.facts, program) or is_explained(setting) or _is_warmed_up(program)
         draft = Draft(setting.node, {"written": setting.written}, edits=with_value(setting, "False"), unsafe=unsafe)
         configured = placed(draft, Site(setting.value, setting.value_scope), program, "False", bool)
         if value is None and _is_off_by_default(setting, program):
@@ -42,6 +44,11 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             yield Draft(setting.node, {"written": setting.written}, "depends", depends=("the program is told to",))
         elif not switch.undone(setting, value) and not switch.chosen(setting, value):
             yield configured
+
+
+def _is_warmed_up(program: Program) -> bool:
+    """Whether the project gives cuDNN time to try its kernels out, `warmup_cudnn()`: then it is after speed."""
+    return program.project.text.any_match(_WARMS_UP, (b"cudnn",)) is True
 
 
 def _is_off_by_default(setting: Setting, program: Program) -> bool:

@@ -24,6 +24,7 @@ from torchrepro_lint.rng.draws import draw_of
 
 MAX_CALLS = 1500
 _RESEEDING = ("seed", "manual_seed", "setstate", "set_state")
+_SEEDERS = {"numpy.random.seed": "numpy", "random.seed": "python"}
 
 DrawKind = Literal["held", "own", "numpy", "python"]
 
@@ -48,14 +49,24 @@ class WorkerCalls:
         self.program = program
         self.found: list[WorkerDraw] = []
         self.reseeded: set[str] = set()
+        self.seeded: list[tuple[str, ast.AST | None]] = []  # for each item, with whatever; below which test
         self.unseen = False
         self.entry = ""
         self.made: dict[int, Result] = {}  # class -> the construction that is looked at
         self._seen: set[tuple[int, ...]] = set()
 
     def draws(self) -> tuple[WorkerDraw, ...]:
-        """What was found, without the generators that are seeded anew in the worker."""
-        return tuple(d for d in self.found if d.kind != "held" or ast.unparse(d.node) not in self.reseeded)
+        """What was found, without the generators that are seeded anew in the worker, or for each item."""
+        return tuple(
+            d
+            for d in self.found
+            if not self._is_seeded(d) and (d.kind != "held" or ast.unparse(d.node) not in self.reseeded)
+        )
+
+    def _is_seeded(self, draw: WorkerDraw) -> bool:
+        """Whether a data set seeds the generator for each item, or under the test under which it draws from it."""
+        around = list(draw.facts.ancestors(draw.node))
+        return any(draw.kind == family and (test is None or test in around) for family, test in self.seeded)
 
     def _origins(self, expr: ast.expr, scope: Scope) -> list[Origin]:
         """Where a value comes from; an attribute that a constructor was given, from the call that is looked at."""
@@ -129,6 +140,9 @@ class WorkerCalls:
     def _call(self, call: ast.Call, scope: Scope) -> None:
         name = self.program.qualified(call.func, scope)
         if name is not None:
+            if name in _SEEDERS and scope.function.name.endswith("__getitem__"):
+                tests = conditions(call, scope)
+                self.seeded.append((_SEEDERS[name], tests[-1].owner if tests else None))
             draw = draw_of(self.program, name, call, scope)
             if draw is not None and draw.family in ("numpy", "python"):
                 self.found.append(WorkerDraw(draw.family, scope.facts, call))  # type: ignore[arg-type]

@@ -165,6 +165,8 @@ class TermBuilder:
         body = self._block(node.body, scope)
         if node is scope.facts.guard:
             return [Guard(body)] if body else ()
+        if _is_switched_off(node.test):
+            body = NOTHING
         orelse = self._block(node.orelse, scope)
         return [*self._expression(node.test, scope), *([Branch(node, scope, body, orelse)] if body or orelse else ())]
 
@@ -205,6 +207,14 @@ class TermBuilder:
             self._collect(child, inner, found)
         if isinstance(node, ast.Call) and self._has_effect(node, scope):
             found.append(Invoke(node, scope))
+
+
+def _is_switched_off(test: ast.expr) -> bool:
+    """`__name__ == "__main2__"`: a guard that is misspelt on purpose."""
+    match test:
+        case ast.Compare(left=ast.Name(id="__name__"), ops=[ast.Eq()], comparators=[ast.Constant(value=str(name))]):
+            return name != "__main__" and name.startswith("__") and name.endswith("__")
+    return False
 
 
 def _acts(term: Term) -> bool:

@@ -3,11 +3,13 @@ a README that speaks of a release older than those that are meant then."""
 
 from __future__ import annotations
 
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 
 from torchrepro_lint.requirements import Refused, of_environments, of_lists, of_pyproject, of_setup, torch_of_readme
 from torchrepro_lint.settings.tables import is_there, load
+
+MAX_ENTRIES = 200  # of the project's folder: one with more holds data
 
 
 def project_torch(root: Path, refused: Refused = lambda path, reason: None) -> str | None:
@@ -23,13 +25,21 @@ def project_torch(root: Path, refused: Refused = lambda path, reason: None) -> s
 
 
 def _of_readme(root: Path) -> str | None:
-    """The oldest release that a README says, where all that it says are older than fixes would think of."""
-    said = sorted(torch_of_readme(root), key=_release)
+    """The oldest release that a README says, where all that it says are older than fixes would think of. Where the
+    project's own says none, those of the folders in it are asked."""
+    said = sorted(torch_of_readme(root) or chain.from_iterable(map(torch_of_readme, _folders(root))), key=_release)
     if not said:
         return None
     from torchrepro_lint.project.versions import OLDEST_MEANT  # few READMEs speak of a release
 
     return f">={said[0]}" if _release(said[-1]) < _release(OLDEST_MEANT) else None
+
+
+def _folders(root: Path) -> list[Path]:
+    try:
+        return sorted(p for p in islice(root.iterdir(), MAX_ENTRIES) if not p.name.startswith(".") and p.is_dir())
+    except OSError:
+        return []
 
 
 def _release(version: str) -> tuple[int, ...]:

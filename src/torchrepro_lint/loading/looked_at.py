@@ -1,0 +1,83 @@
+"""Whether the batches of a loader are only looked at: printed, plotted, or never asked for.
+
+Knows the names that the loader gets in its own file; what goes anywhere else may be trained on.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from torchrepro_lint.dataflow.calls import Call
+from torchrepro_lint.dataflow.enclosing import outermost_loop
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.references import reads_of_target
+from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.index import last_name
+
+_SHOWS = frozenset({
+    "print", "len", "size", "type", "format", "str", "range", "enumerate", "shape", "dim", "item", "numpy", "tolist",
+    "figure", "subplot", "subplots", "imshow", "plot", "title", "axis", "show", "make_grid", "squeeze", "permute",
+})  # fmt: skip
+
+
+def is_only_looked_at(call: Call) -> bool:
+    """Whether all that the file does with the loader is to count its batches, to print them or to take one of them; in
+    a notebook also, that it makes the loader and leaves it at that."""
+    facts, program = call.facts, call.program
+    statement = facts.parents[call.node]
+    if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
+        return False
+    if len(statement.targets) > 1 or program.project.users([facts.source.path]):
+        return False
+    sites = reads_of_target(statement.targets[0], statement, call.scope, program)
+    if not sites:
+        return bool(facts.source.cells)
+    loop = outermost_loop(facts, call.node)
+    return any(map(_is_taken, sites)) and all(_is_looked_at(site, loop, program) for site in sites)
+
+
+def _is_taken(site: Site) -> bool:
+    """Whether this takes batches, and does not only count them."""
+    parent = site.scope.facts.parents[site.node]
+    return not (isinstance(parent, ast.Call) and last_name(parent.func) == "len")
+
+
+def _is_looked_at(site: Site, loop: ast.stmt | None, program: Program) -> bool:
+    facts = site.scope.facts
+    node, parent = site.node, facts.parents[site.node]
+    if isinstance(parent, ast.Call) and last_name(parent.func) == "enumerate":
+        node, parent = parent, facts.parents[parent]
+    match parent:
+        case ast.Call(func=ast.Name(id="len")):
+            return True
+        case ast.Call(func=ast.Name(id="iter")):
+            return _is_one_batch(parent, site, loop, program)
+        case ast.For() if parent.iter is node:
+            calls = (n for s in parent.body for n in ast.walk(s) if isinstance(n, ast.Call))
+            return all(last_name(c.func) in _SHOWS for c in calls)
+    return False
+
+
+def _is_one_batch(iterator: ast.Call, site: Site, loop: ast.stmt | None, program: Program) -> bool:
+    """`next(iter(loader))`, or `batches = iter(loader)` and `next(batches)`, once in the `loop` that makes it."""
+    facts = site.scope.facts
+    if outermost_loop(facts, iterator) is not loop or (loop is not None and _steps(loop)):
+        return False
+    match facts.parents[iterator]:
+        case ast.Call(func=ast.Name(id="next")):
+            return True
+        case ast.Assign(targets=[ast.Name() as name]) as statement:
+            read = reads_of_target(name, statement, site.scope, program)
+            return all(_is_next(s) and outermost_loop(s.scope.facts, s.node) is loop for s in read)
+    return False
+
+
+def _steps(loop: ast.stmt) -> bool:
+    return any(isinstance(n, ast.Attribute) and n.attr in ("backward", "step") for n in ast.walk(loop))
+
+
+def _is_next(site: Site) -> bool:
+    parent = site.scope.facts.parents[site.node]
+    return (isinstance(parent, ast.Call) and last_name(parent.func) == "next") or (
+        isinstance(parent, ast.Attribute) and parent.attr in ("next", "__next__")
+    )
