@@ -27,3 +27,12 @@ def test_a_constructor_called_through_super_is_named_by_its_class(tmp_path: Path
     done = CliRunner().invoke(program, [str(tmp_path), "--select", "TRP504", "--output-format", "json"])
     (finding,) = json.loads(done.stdout)
     assert finding["message"].startswith("`MessagePassing` ")
+
+
+def test_a_size_that_cannot_be_read_is_what_it_depends_on(tmp_path: Path) -> None:
+    call = "F.avg_pool3d(x, options.window, stride=2)"
+    text = f"import torch.nn.functional as F\n\n\ndef loss(x, options):\n    return {call}.sum()\n"
+    (tmp_path / "train.py").write_text(text)
+    done = CliRunner().invoke(program, [str(tmp_path), "--select", "TRP501", "--output-format", "json"])
+    (finding,) = json.loads(done.stdout)
+    assert finding["message"].endswith("and `stride` is smaller than `kernel_size`")

@@ -197,6 +197,12 @@ def test_a_module_of_settings_has_the_seed(tmp_path: Path) -> None:
     assert "manual_seed(config.SEED)" in fixed(tmp_path, train=program, config="RATE = 0.1\nSEED = 7\n")
 
 
+def test_a_seed_that_is_imported_is_the_program_s(tmp_path: Path) -> None:
+    program = "import torch\nfrom config import SEED\n\nif __name__ == '__main__':\n" + WORK
+    assert "manual_seed(SEED)" in fixed(tmp_path, train=program, config="SEED = 7\n")
+    assert "manual_seed(SEED)" not in fixed(tmp_path, train=program, config="SEED = 'none'\n")
+
+
 def test_arguments_are_read_before_a_function_that_is_not_known_changes_them(tmp_path: Path) -> None:
     after = fixed(tmp_path, train=CASES["changed by a function that is not known"][0])
     assert after.index("manual_seed") < after.index("args = prepare(args)")

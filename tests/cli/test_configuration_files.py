@@ -170,3 +170,10 @@ def test_a_link_out_of_the_project_is_not_followed(
     assert found(run, ".") == []
     (configured / "train.py").write_text(FIT.replace("config.yaml", str(elsewhere)))
     assert found(run, ".") == []
+
+
+def test_a_list_of_commands_that_cannot_be_read_is_told(run: Run, configured: Path) -> None:
+    (configured / "setup.cfg").symlink_to("setup.cfg")
+    done = run(".")
+    assert "setup.cfg: cannot be read: " in done.stderr
+    assert "TRP104" in done.stdout

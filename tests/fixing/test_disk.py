@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from torchrepro_lint.fixing import ConflictError, WriteError, refusal, write_files
+from torchrepro_lint.fixing.journal import Entry, Journal, digest, new_name, recover
 
 OLD, NEW = b"x = 1\n", b"x = 2\n"
 
@@ -214,3 +215,17 @@ class TestRefusedBySystem:
             with pytest.raises(WriteError, match=r"b\.py: belongs to another user or group"):
                 write_files({mine: NEW, theirs: NEW}, {mine: OLD, theirs: OLD}, folder)
             assert contents(folder) == {"mine/a.py": OLD, "theirs/b.py": OLD}
+
+
+@pytest.mark.parametrize("is_complete", [False, True])
+def test_what_a_run_that_ended_early_left_is_finished_where_all_was_written(is_complete: bool, tmp_path: Path) -> None:
+    entries = [Entry(path, path.with_name(new_name()), digest(OLD), digest(NEW)) for path in make(tmp_path, "a", "b")]
+    journal = Journal(tmp_path)
+    journal.begin(entries)
+    for entry in entries:
+        entry.temporary.write_bytes(NEW)
+    entries[0].temporary.replace(entries[0].target)
+    if is_complete:
+        journal.commit()
+    assert list(recover(tmp_path)) == (["finished a fix that was interrupted: b"] if is_complete else [])
+    assert contents(tmp_path) == {"a": NEW, "b": NEW if is_complete else OLD}

@@ -37,6 +37,10 @@ IDLE = {
     "one of several": ("def f(x):\n    with open(x) as y, torch.inference_mode():\n        op(x)", NO_GRADIENT),
     "switch": ("def f(x):\n    with torch.set_grad_enabled(False):\n        op(x)", NO_GRADIENT),
     "inner function": ("@torch.no_grad()\ndef f(x):\n    def g():\n        op(x)\n    g()", NO_GRADIENT),
+    "a parameter of its name": (
+        "def f(x):\n    op(x)\n\n@torch.no_grad()\ndef g(x):\n    f(x)\n\ndef step(f, x):\n    f(x)",
+        NO_GRADIENT,
+    ),
     "autograd": ("class F(torch.autograd.Function):\n    def forward(ctx, x):\n        op(x)", NO_GRADIENT),
     "hook": (
         "class M(LightningModule):\n    def validation_step(self, batch):\n        op(batch)",

@@ -8,6 +8,8 @@ import pytest
 from small_project import SmallProject
 
 from torchrepro_lint.loading.epochs import EpochLoop, epoch_loop, repeated_order
+from torchrepro_lint.loading.loaders import loaders
+from torchrepro_lint.loading.same_order import is_made_for_each_epoch
 from torchrepro_lint.loading.sampler_uses import SamplerUses
 from torchrepro_lint.loading.samplers import is_evaluation, samplers
 
@@ -188,3 +190,32 @@ def test_a_loop_over_unknown_things_in_the_same_file_may_tell_it(tmp_path: Path)
 
 def test_setting_the_attribute_tells_it(tmp_path: Path) -> None:
     assert told(tmp_path, TRAIN.replace("for b in", "self.train_loader.sampler.epoch = epoch\n            for b in"))
+
+
+LIGHTNING = """
+import lightning as L
+from torch.utils.data import DataLoader
+
+class Digits(L.LightningDataModule):
+    def {hook}(self):
+        return DataLoader(self.data, shuffle=True)
+
+trainer = L.Trainer({options})
+"""
+
+
+@pytest.mark.parametrize(
+    ("hook", "options", "expected"),
+    [
+        ("train_dataloader", "", False),
+        ("train_dataloader", "reload_dataloaders_every_n_epochs=1", True),
+        ("train_dataloader", "reload_dataloaders_every_n_epochs=0", False),
+        ("make_loader", "reload_dataloaders_every_n_epochs=1", False),
+    ],
+)
+def test_lightning_makes_the_training_loader_again_where_it_is_told_to(
+    hook: str, options: str, expected: bool, tmp_path: Path
+) -> None:
+    project = SmallProject(tmp_path, {"train.py": LIGHTNING.format(hook=hook, options=options)})
+    (loader,) = project.module().calls(loaders().keys())
+    assert is_made_for_each_epoch(loader) is expected

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from small_project import SmallProject
 
-from torchrepro_lint.dataflow.execution_count import times
+from torchrepro_lint.dataflow.execution_count import runs_in_each_pass, times
 
 
 @pytest.mark.parametrize(
@@ -24,3 +24,11 @@ def test_what_another_file_does_with_a_function_counts(called: str, expected: st
     project = SmallProject(tmp_path, {"data.py": "def run(part=0):\n    op()\n", "train.py": train})
     _, scope = project.call("op", "data.py")
     assert times(project.program, scope) == expected
+
+
+@pytest.mark.parametrize(("caller", "expected"), [("train_one_epoch", True), ("prepare", False)])
+def test_a_function_runs_as_often_as_the_one_that_calls_it(caller: str, expected: bool, tmp_path: Path) -> None:
+    train = f"from data import run\ndef {caller}():\n    run()\n"
+    project = SmallProject(tmp_path, {"data.py": "def run():\n    op()\n", "train.py": train})
+    _, scope = project.call("op", "data.py")
+    assert runs_in_each_pass(scope, project.program) is expected

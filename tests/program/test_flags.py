@@ -65,3 +65,16 @@ def test_a_switch_that_is_set_too_often_to_look_through_may_be_undone(
     project = SmallProject(tmp_path, {"train.py": text})
     switch = stated(project.module(), OWNER, "benchmark")
     assert switch.undone(switch.settings[0][0], True) is undone
+
+
+@pytest.mark.parametrize(("between", "temporary"), [("run(net)", True), ("", False)])
+def test_a_switch_that_a_function_puts_back_after_its_work(tmp_path: Path, between: str, temporary: bool) -> None:
+    text = f"""
+        from torch.backends import cudnn
+        def measure(net):
+            cudnn.benchmark = False
+            {between}
+            cudnn.benchmark = True
+    """
+    switch = stated(SmallProject(tmp_path, {"train.py": text}).module(), OWNER, "benchmark")
+    assert switch.temporary(switch.settings[1][0], True) is temporary

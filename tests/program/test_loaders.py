@@ -19,6 +19,7 @@ from torchrepro_lint.loading.loaders import (
     workers,
 )
 from torchrepro_lint.model import Certainty
+from torchrepro_lint.project.unknown import UNKNOWN
 
 HEAD = "import torch\nfrom torch.utils.data import *\n"
 
@@ -126,3 +127,17 @@ for fold in folds:
     assert [is_dead(c.node, c.scope) for c in found] == [True, False, False]
     loops = [outermost_loop(facts, c.node) for c in found]
     assert [loop.lineno if loop else None for loop in loops] == [None, 8, None]
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("DataLoader(d, num_workers=2)", 2),
+        ("DataLoader(d)", 0),
+        ("DataLoader(d, num_workers=None)", None),
+        ("DataLoader(d, **options)", UNKNOWN),
+        ("DataLoader(*arguments)", UNKNOWN),
+    ],
+)
+def test_a_number_that_unread_options_may_hold_is_not_known(text: str, number: object, tmp_path: Path) -> None:
+    assert call(tmp_path, text).literal("num_workers", 5, default=0) == number

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from small_project import SmallProject
 
-from torchrepro_lint.rng.ranks import passes_first_only, rank_in
+from torchrepro_lint.rng.ranks import is_chosen_by_ranks, passes_first_only, rank_in
 
 
 def rank(folder: Path, text: str) -> str | None:
@@ -61,3 +61,15 @@ def test_rank_in_a_value(text: str, found: str | None, tmp_path: Path) -> None:
 )
 def test_which_tests_only_the_first_rank_passes(test: str, first: bool | None) -> None:
     assert passes_first_only(ast.parse(test, mode="eval").body) is first
+
+
+@pytest.mark.parametrize(
+    ("text", "chosen"),
+    [
+        ("if args.distributed:\n    op(x)", True),
+        ("if args.verbose:\n    op(x)", False),
+        ("def f(rank):\n    if rank > 3:\n        return\n    op(x)", False),
+    ],
+)
+def test_whether_a_test_around_a_call_asks_for_the_processes(text: str, chosen: bool, tmp_path: Path) -> None:
+    assert is_chosen_by_ranks(*SmallProject(tmp_path, {"train.py": text}).call("op")) is chosen

@@ -48,6 +48,8 @@ def traits(folder: Path, text: str, **files: str) -> Traits:
         ("anything", None),
         ("anything.median()", None),
         ("anything.permute(0, 2, 1)", True),
+        ("torch.cumsum(anything, 0)", True),
+        ("torch.copy_of(anything)", None),
     ],
 )
 def test_what_is_a_tensor(tmp_path: Path, expression: str, tensor: bool | None) -> None:
@@ -64,6 +66,9 @@ def test_what_is_a_tensor(tmp_path: Path, expression: str, tensor: bool | None) 
         ("torch.arange(9).view(3, 3)", 2),
         ("torch.arange(9).view(shape)", None),
         ("x.view(-1, 10)", 2),
+        ("x.view(n, -1)", 2),
+        ("x.view(-1)", 1),
+        ("torch.zeros(2, 3).T", 2),
         ("x.reshape([1, 2, 3])", 3),
         ("x.permute(0, 3, 1, 2)", 4),
         ("x.permute(0, 3, 1, 2).flatten(2)", None),

@@ -32,6 +32,7 @@ USUAL = {
     "one of another folder": ({"gan/train.py": "", "vae/a.py": "set_seed(7)\n"}, 0),
     "two of another folder": ({"gan/train.py": "", "vae/a.py": "set_seed(7)\n", "b.py": "f(seed=7)\n"}, 7),
     "a test's": ({"train.py": "", "tests/test_a.py": "set_seed(7)\n"}, 0),
+    "one of a test runner's files": ({"train.py": "", "conftest.py": "set_seed(7)\n", "b.py": "import conftest\n"}, 0),
     "how many seeds": ({"train.py": "f(num_seeds=7, n_seed=7, seeds=7)\n"}, 0),
     "no number for a generator": ({"train.py": "f(seed=-1)\ng(seed=True)\nh(seed=None)\nk(seed=2**40)\n"}, 0),
 }

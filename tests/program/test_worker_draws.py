@@ -136,6 +136,31 @@ DataLoader(D(t=same), num_workers=2)
     assert [[d.kind for d in f.found] for f in found] == [["numpy"], []]
 
 
+def test_a_method_that_sets_an_attribute_later_is_not_given_what_the_constructor_is(tmp_path: Path) -> None:
+    text = """
+class D(Dataset):
+    def __init__(self, t):
+        self.noisy = t
+
+    def use(self, t):
+        self.t = t
+
+    def __getitem__(self, i):
+        return self.t(self.x[i])
+
+def noise(x):
+    return x + np.random.rand()
+
+def same(x):
+    return x
+
+data = D(t=noise)
+data.use(same)
+DataLoader(data, num_workers=2)
+"""
+    assert draws(tmp_path, text).found == ()
+
+
 def test_whose_attribute_a_held_generator_is(tmp_path: Path) -> None:
     found = draws(tmp_path, CLASS.format(rng="np.random.default_rng(0)", body="return self.rng.normal()"))
     draw = found.first("held")
