@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.checks.seed_edit import seed_fix as safe_seeds
+from torchrepro_lint.checks.seed_edit import seed_fix
 from torchrepro_lint.dataflow.binding import named_parameters
 from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.enclosing import outermost_loop
@@ -135,7 +135,7 @@ def _is_left_unseeded(facts: ModuleFacts, program: Program) -> bool:
 
 
 def _is_seeded_safely(seeding: Seeding, left: Unseeded, program: Program) -> bool:
-    fix = safe_seeds(program, seeding, left)
+    fix = seed_fix(program, seeding, left)
     return fix is not None and not fix.unsafe and is_for_training(seeding, program)
 
 

@@ -23,6 +23,7 @@ from torchrepro_lint.rng.entropy import Entropy, Source
 
 _SEEDS = re.compile(r"(?:^|_)(?:seed|seeds|reseed|seeding)(?:$|_)", re.IGNORECASE)
 _READS = re.compile(r"^_*(?:get|make|is|has|add|draw|pick|choose|new|random|parse|generate)_", re.IGNORECASE)
+_IS_SEED = re.compile(r"(?:seeds?|random_?state)$", re.IGNORECASE)
 _OWN_SEED = ("seed", "random_seed", "manual_seed", "base_seed", "rng_seed")
 
 
@@ -83,11 +84,23 @@ def _by_name(module: Module, program: Program) -> Iterator[Seeding]:
             if not isinstance(callee, Scope) or callee.kind != "function":
                 continue
             if not _gives_a_seed(node, scope.facts) and not _is_asked(node, scope.facts):
-                seed = next((k.value for k in node.keywords if k.arg in _OWN_SEED), None) or next(iter(node.args), None)
+                seed = _given_as_seed(node, callee)
                 is_passed = seed is not None and not isinstance(seed, ast.Starred)
                 if seed is not None and is_passed and _may_seed_with(seed, node, callee):
                     program.by_name(True, "that a function seeds", scope, name)
                     yield Seeding(node, scope, Site(seed, scope))
+
+
+def _given_as_seed(call: ast.Call, function: Scope) -> ast.expr | None:
+    """The argument that a function seeds with, by its name: its first, unless it needs several and none is a seed."""
+    named = next((k.value for k in call.keywords if k.arg in _OWN_SEED), None)
+    assert isinstance(function.node, ast.FunctionDef | ast.AsyncFunctionDef)
+    arguments = function.node.args
+    required = arguments.args[: len(arguments.args) - len(arguments.defaults)]
+    needed = [a.arg for a in required if a.arg != function.self_name]
+    if named is None and len(needed) > 1 and not any(map(_IS_SEED.search, needed)):
+        return None
+    return named or next(iter(call.args), None)
 
 
 def _gives_a_seed(call: ast.Call, facts: ModuleFacts) -> bool:
