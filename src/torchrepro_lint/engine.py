@@ -21,7 +21,7 @@ from torchrepro_lint import selection
 from torchrepro_lint.discover import configuration_files, discover, named_from, project_root, python_files
 from torchrepro_lint.elements import Level, Safety
 from torchrepro_lint.project.folders import Folders
-from torchrepro_lint.project.kinds import COUNTED
+from torchrepro_lint.project.kinds import COUNTED, UNTOLD
 from torchrepro_lint.project.listed import listed_as
 from torchrepro_lint.project.text import MAX_BYTES
 from torchrepro_lint.reading import CONFIGURATIONS, PLOTS, Reach, read_regular
@@ -398,8 +398,10 @@ class Run:
         decided something, by what."""
         if self.tracker.is_on:
             asked = self.tracker.questions(self.tracker.current)
-            return dict(sorted(Counter(COUNTED[q[0]].format(q[1]) for q in asked if q[0] in COUNTED).items()))
-        return self.program.counted()
+            found = dict(sorted(Counter(COUNTED[q[0]].format(q[1]) for q in asked if q[0] in COUNTED).items()))
+        else:
+            found = self.program.counted()
+        return {what: number for what, number in found.items() if what != UNTOLD}
 
     def narrowed(self, findings: Sequence[Finding]) -> tuple[Sequence[Finding], dict[str, tuple[Finding, ...]]]:
         """Of sorted findings those to report, and the others by the reason why they are not."""

@@ -36,6 +36,7 @@ from torchrepro_lint.dataflow.reaching_definitions import MAX_BINDINGS, definiti
 from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.dataflow.store import Store
 from torchrepro_lint.index import Binding, Scope
+from torchrepro_lint.project.kinds import UNTOLD
 from torchrepro_lint.project.names import Names, Variable
 from torchrepro_lint.project.project import Project
 from torchrepro_lint.tracking import Memo
@@ -500,7 +501,7 @@ class Values(Evaluation["list[Origin]"]):
     def _cut(self, expr: ast.expr, scope: Scope) -> None:
         if self._store is not None:
             place = (expr.lineno, expr.col_offset, expr.end_lineno, expr.end_col_offset)
-            self._store.cut("values not followed to their origin", (scope.facts.source.rel, *place))
+            self._store.cut(UNTOLD, (scope.facts.source.rel, *place))
 
     def callees(self, call: ast.Call, scope: Scope) -> list[str | Scope | None]:
         """What a call may call: an external name, a function or class of the project, or None for unknown."""

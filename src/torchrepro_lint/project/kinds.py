@@ -13,5 +13,7 @@ LISTED = "listed"  # which files a path with unknown parts may be
 # A bound was hit, and a name decided something: nothing can change either. And how each is told.
 CUT, NAMED = "cut", "named"
 COUNTED = {CUT: "{}", NAMED: "decided by a name alone, {}"}
+# A value took too many steps. How many are met depends on what an earlier run knew: that is for tests, and not told.
+UNTOLD = "values not followed to their origin"
 SAYS = "says"  # what its code says in answer to a question of `contents`
 OF_A_FILE = (CODE, TEXT, OUTLINE, SEARCH_PATH, MATCHES, SAYS)  # of which the file is read for more than words
