@@ -15,7 +15,7 @@ from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
-from torchrepro_lint.index import ModuleFacts, last_name
+from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.rng.chosen_seeds import Seeding, Source, seeds_anew, seeds_by_name
 from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.ranks import has_ranks
@@ -82,8 +82,9 @@ def _chosen(value: ast.expr, source: Source, seedings: list[Seeding], program: P
 def _goes_on(source: Source) -> bool:
     """Whether the function that seeds loads a checkpoint: a run that goes on from there with a constant would draw what
     it drew before."""
-    inside = (last_name(n.func) for n in ast.walk(source.scope.function.node) if isinstance(n, ast.Call))
-    return source.scope.kind != "module" and not _LOADS.isdisjoint(inside)
+    function = source.scope.function
+    loads = (scope.function for name in sorted(_LOADS) for _, scope in source.scope.facts.calls.get(name, ()))
+    return source.scope.kind != "module" and function in loads
 
 
 def _stands_in(value: ast.expr, source: Source) -> bool:

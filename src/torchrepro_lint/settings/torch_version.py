@@ -3,7 +3,7 @@ a README that speaks of a release older than those that are meant then."""
 
 from __future__ import annotations
 
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 
 from torchrepro_lint.requirements import Refused, of_environments, of_lists, of_pyproject, of_setup, torch_of_readme
@@ -37,9 +37,11 @@ def _of_readme(root: Path) -> str | None:
 
 def _folders(root: Path) -> list[Path]:
     try:
-        return sorted(p for p in islice(root.iterdir(), MAX_ENTRIES) if not p.name.startswith(".") and p.is_dir())
+        entries = sorted(root.iterdir())
     except OSError:
         return []
+    own = (p for p in entries if not p.name.startswith(".") and not p.is_symlink() and p.is_dir())
+    return list(own) if len(entries) <= MAX_ENTRIES else []
 
 
 def _release(version: str) -> tuple[int, ...]:
