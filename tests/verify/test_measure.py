@@ -43,7 +43,7 @@ def test_additions_through_an_index_differ_on_several_threads(name: str) -> None
             operation, inputs = lambda x, i: x[i], (torch.randn(1000, 16, requires_grad=True), INDEX)
     experiment = Experiment("x", inputs, operation, backward="backward" in name)
     trial = Trial.of(experiment, CPU)
-    found = repeat(trial, Effort(200, patience=20), lambda: None)
+    found = repeat(trial, Effort(5000, patience=120), lambda: None)
     assert found.difference is not None
     assert found.difference.part == ("gradient of input 1" if experiment.backward else "output")
     assert repeat_deterministically(trial, Effort(3), lambda: None).distinct == 1
