@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.abstract_values import Constant, Result
+from torchrepro_lint.dataflow.abstract_values import Constant, Origin, Result
 from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.enclosing import ancestors
 from torchrepro_lint.dataflow.program import Program
@@ -94,7 +94,7 @@ def _queued(module: Module, program: Program) -> Iterator[Arrival]:
         if loop is None or not isinstance(call.func, ast.Attribute) or not _takes_next(call):
             continue
         made = [o for o in program.origins(call.func.value, scope) if isinstance(o, Result) and o.callee in queues]
-        if any(_fed_by_several(o.node, o.scope, program) for o in made):
+        if any(_fed_by_several(o, program) for o in made):
             decision = _update_in(loop, scope, program) or _sum_in(loop, scope, program)
             if decision is None and _is_kept(call, loop, scope, program):
                 decision = decided_in(loop, scope, program) if not isinstance(loop, ast.While) else None
@@ -126,16 +126,13 @@ def _put_into_lists(loop: ast.AST, program: Program) -> frozenset[ast.AST | str]
 
 
 @remembered
-def _fed_by_several(queue: ast.Call, scope: Scope, program: Program) -> bool:
-    """Whether several processes or threads are started with the queue among their arguments."""
-    statement = scope.facts.statement(queue)
-    targets = statement.targets if isinstance(statement, ast.Assign) else []
-    texts = {ast.unparse(target) for target in targets}
+def _fed_by_several(queue: Result, program: Program) -> bool:
+    """Whether several processes or threads are started in the file with the queue among their arguments."""
     starts = [
         (call, where)
         for last in {name.rpartition(".")[2] for name in catalogue.names("order", "runners")}
-        for call, where in scope.facts.calls.get(last, ())
-        if where.function is scope.function and any(ast.unparse(a) in texts for a in given_to(call))
+        for call, where in queue.scope.facts.calls.get(last, ())
+        if any(queue in program.origins(a, where) for a in given_to(call))
     ]
     return len(starts) > 1 or any(runs_several(call, where, program) for call, where in starts)
 
@@ -185,10 +182,8 @@ def _sum_in(loop: ast.AST, scope: Scope, program: Program) -> Decision | None:
     """`total += result`, where the total begins as a float or a tensor."""
     for node in nodes(getattr(loop, "body", [])):
         match node:
-            case ast.AugAssign(op=ast.Add(), target=ast.Name(id=name), value=value) if _varies(value):
-                owner = scope.binding_scope(name)
-                bindings = owner.bindings.get(name, ()) if owner is not None else ()
-                if any(_is_float(b.value, scope, program) for b in bindings if b.node is not node):
+            case ast.AugAssign(op=ast.Add(), target=ast.Name() as total, value=value) if _varies(value):
+                if any(_is_float(o) for o in program.origins(total, scope)):
                     return Decision(scope.facts, node, "is the order in which floats are added up")
     return None
 
@@ -198,11 +193,10 @@ def _varies(value: ast.expr) -> bool:
     return not isinstance(value, ast.Constant) and not is_count
 
 
-def _is_float(value: ast.expr | None, scope: Scope, program: Program) -> bool:
-    match value:
-        case ast.Constant(value=float()):
+def _is_float(origin: Origin) -> bool:
+    match origin:
+        case Constant(value=float()):
             return True
-        case ast.Call():
-            name = program.qualified(value.func, scope) or ""
+        case Result(callee=str() as name):
             return name.startswith(("torch.zeros", "numpy.zeros", "torch.tensor"))
     return False
