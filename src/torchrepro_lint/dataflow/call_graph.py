@@ -122,7 +122,9 @@ class Callers:
             numbered = numbered | named.get(owner, {})
         if owner is not None and owner.kind == "class":
             of_objects = self._of_objects.get((facts, spelled), partial(self._find_of_objects, facts, spelled))
-            numbered = numbered | of_objects.get(function, {})
+            above = [base for base in self._project.names.bases(owner)[1:] if isinstance(base, Scope)]
+            for called in (function, *above):
+                numbered = numbered | of_objects.get(called, {})
         sites = facts.calls.get(spelled, ())
         yield from (sites[number] for number in sorted(numbered))
 
@@ -142,15 +144,15 @@ class Callers:
         return found
 
     def _find_of_objects(self, facts: ModuleFacts, spelled: str) -> _Called:
-        """The calls that are written so of methods of `self`, or of an object that is made in sight, by the method."""
+        """The calls that are written so of methods of `self`, or of an object that is made in sight, by the method; by
+        the class where that has no such method, so that a subclass must."""
         found: _Called = {}
         names = self._project.names
         for number, (call, scope) in enumerate(facts.calls.get(spelled, ())):
             if isinstance(call.func, ast.Attribute) and names.resolve(call.func, scope) is None:
                 for made in self._classes(call.func.value, scope):
                     method = names.class_member(made, call.func.attr)
-                    if isinstance(method, Scope):
-                        found.setdefault(method, {})[number] = None
+                    found.setdefault(method if isinstance(method, Scope) else made, {})[number] = None
         return found
 
     def _classes(self, receiver: ast.expr, scope: Scope) -> Iterator[Scope]:
