@@ -100,8 +100,24 @@ class Callers:
     def _find(self, function: Scope) -> list[CallSite] | None:
         name = function.name.rpartition(".")[2]
         owner = function.parent
-        if name == "__init__" and owner is not None:
-            name = owner.name.rpartition(".")[2]
+        if name != "__init__" or owner is None:
+            return self._find_by(name, function, owner)
+        found: list[CallSite] = []
+        for made in (owner, *self._heirs(owner, function)):
+            calls = self._find_by(made.name.rpartition(".")[2], function, made)
+            if calls is None:
+                return None
+            found += calls
+        return found
+
+    def _heirs(self, owner: Scope, constructor: Scope) -> list[Scope]:
+        """The classes of the same file that have inherited a constructor."""
+        names, classes = self._project.names, owner.facts.scope.children.values()
+        derived = [c for c in classes if c.kind == "class" and c is not owner and owner in names.bases(c)]
+        return [c for c in derived if names.class_member(c, "__init__") is constructor]
+
+    def _find_by(self, name: str, function: Scope, owner: Scope | None) -> list[CallSite] | None:
+        """The calls of a function, a method of `owner`, or by the name of that."""
         paths = self._paths(function, name)
         if paths is None:
             return None
@@ -110,12 +126,11 @@ class Callers:
             site
             for facts in self._loaded(paths, function, may_call, name, kind)
             for spelled in (name, *sorted(facts.aliases.get(name, ())), ITEM)
-            for site in self._spelled(facts, spelled, function)
+            for site in self._spelled(facts, spelled, function, owner)
         ]
 
-    def _spelled(self, facts: ModuleFacts, spelled: str, function: Scope) -> Iterator[CallSite]:
+    def _spelled(self, facts: ModuleFacts, spelled: str, function: Scope, owner: Scope | None) -> Iterator[CallSite]:
         """The calls in a file that are written so and call the function, or its class, in source order."""
-        owner = function.parent
         named = self._named.get((facts, spelled), partial(self._find_named, facts, spelled))
         numbered = named.get(function, {})
         if owner is not None and spelled != ITEM:

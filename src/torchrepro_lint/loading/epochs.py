@@ -120,7 +120,7 @@ def _counter(program: Program, expr: ast.expr, scope: Scope) -> CallSite | None:
     """The `range(...)` or the like that is iterated, below a progress bar or a name for it."""
     table = catalogue.table("distributed")
     for _ in range(MAX_WRAPPERS):
-        expr, scope = _held(program, expr, scope) if isinstance(expr, ast.Name) else (expr, scope)
+        expr, scope = _held(program, expr, scope)
         if not isinstance(expr, ast.Call):
             return None
         name = program.callee(expr, scope)
@@ -132,12 +132,12 @@ def _counter(program: Program, expr: ast.expr, scope: Scope) -> CallSite | None:
     return None
 
 
-def _held(program: Program, name: ast.Name, scope: Scope) -> tuple[ast.expr, Scope]:
-    """The one call whose result a name holds, else the name."""
-    match program.origins(name, scope):
+def _held(program: Program, expr: ast.expr, scope: Scope) -> tuple[ast.expr, Scope]:
+    """The one call whose result an expression is, else the expression."""
+    match program.origins(expr, scope):
         case [Result(node=node, scope=made)]:
             return node, made
-    return name, scope
+    return expr, scope
 
 
 def _once(program: Program, counter: CallSite) -> bool:
