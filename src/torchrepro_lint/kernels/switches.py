@@ -25,7 +25,7 @@ _PAIRED = frozenset({"__enter__", "__exit__", "setUp", "tearDown", "setUpClass",
                      "setup_method", "teardown_method"})  # fmt: skip
 _PLACE = attrgetter("place")
 MAX_OTHERS = 64  # settings to another value that are looked at for each: nobody writes more of one switch
-MAX_CALLS = 2  # further ones, of one another
+MAX_CALLS = 3  # further ones, of one another
 MAX_BETWEEN = 64  # statements after which a switch is not set back at once
 
 Set: TypeAlias = "tuple[Setting, bool | None]"
