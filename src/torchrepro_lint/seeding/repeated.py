@@ -60,7 +60,9 @@ def _is_undone(function: Scope, further: int, program: Program) -> bool:
     if any(where.function is function for name in _RESTORES for _, where in calls.get(name, ())):
         return True
     called = (program.resolve(call.func, where) for call, where in function.runs if isinstance(call, ast.Call))
-    return further > 0 and any(isinstance(f, Scope) and _is_undone(f, further - 1, program) for f in dict.fromkeys(called))
+    return further > 0 and any(
+        isinstance(f, Scope) and _is_undone(f, further - 1, program) for f in dict.fromkeys(called)
+    )
 
 
 def _by_method(function: Scope, program: Program) -> str | None:
