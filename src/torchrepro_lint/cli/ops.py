@@ -144,8 +144,7 @@ def _evidence(paths: tuple[Path, ...]) -> Evidence:
 
 def _found(name: str | None) -> list[Operation]:
     """The operations of that name; all without one."""
-    from torchrepro_lint.kernels.lookup import find, nearest
-    from torchrepro_lint.kernels.operations import every
+    from torchrepro_lint.kernels.operations import every, find, nearest
 
     operations = find(name) if name is not None else every()
     if operations or name is None:

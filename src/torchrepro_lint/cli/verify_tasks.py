@@ -120,7 +120,7 @@ def _as_asked(task: Task, options: dict[str, Any], seen: Mapping[str, Any] = _NO
 
 def _named(name: str, arguments: dict[str, Any]) -> Sequence[Task]:
     """The row of an id; the rows of a spelling or an alert that these arguments do not rule out."""
-    from torchrepro_lint.kernels.lookup import find
+    from torchrepro_lint.kernels.operations import find
     from torchrepro_lint.verify.tasks import all_tasks
 
     tasks = {task.id: task for task in all_tasks()}

@@ -25,6 +25,7 @@ from torchrepro_lint.kernels.conditions import Holds, Judged, in_doubt, judge
 from torchrepro_lint.kernels.context import NAMED_AS_DATA, NOTHING, Context, context, runs_backward
 from torchrepro_lint.kernels.device import goes_to_gpu
 from torchrepro_lint.kernels.evaluated import only_evaluated
+from torchrepro_lint.kernels.layers import freezes_itself, has_parameters
 from torchrepro_lint.kernels.module_calls import calls_of, module_calls
 from torchrepro_lint.kernels.operations import Behaviour, Operation, rows, signature
 from torchrepro_lint.kernels.signatures import listed
@@ -34,7 +35,7 @@ from torchrepro_lint.project import roles
 from torchrepro_lint.project.versions import effective
 
 if TYPE_CHECKING:
-    from torchrepro_lint.kernels.strictness import Flag
+    from torchrepro_lint.kernels.determinism import Flag
 
 
 NEWEST = (99,)  # newer than every release that a row speaks of
@@ -99,7 +100,7 @@ class _Reader:
     @cached_property
     def flag(self) -> Flag | None:
         """What the project asks of its operations."""
-        from torchrepro_lint.kernels.strictness import requested  # only findings ask
+        from torchrepro_lint.kernels.determinism import requested  # only findings ask
 
         return requested(self.module, self.program)
 
@@ -176,7 +177,7 @@ class _Reader:
     def _is_fixed_measure(self, scope: Scope) -> bool:
         """Whether code lies in a module class that freezes itself, and of whose objects no call is seen."""
         owner = scope.function.parent
-        if owner is None or owner.kind != "class" or not self.tensors.layers.freezes_itself(owner):
+        if owner is None or owner.kind != "class" or not freezes_itself(owner, self.program):
             return False
         return not module_calls(owner, self.program)
 
@@ -237,8 +238,7 @@ class _Reader:
 
     def _handles_data(self, call: Call) -> bool:
         owner = call.scope.method_class
-        layers = self.tensors.layers
-        in_module = owner is not None and layers.is_module(owner) and layers.has_parameters(owner)
+        in_module = owner is not None and self.tensors.layers.is_module(owner) and has_parameters(owner, self.program)
         found = roles.handles_data(call.facts.source.rel, in_module=in_module)
         if found:
             self.program.store.decided_by_name("that a file prepares data", call.facts.source.rel)
