@@ -23,7 +23,7 @@ from torchrepro_lint.dataflow.references import (
 )
 from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.dataflow.use import ANY, ESCAPED, STOP, Argument, Held, Step, Steps, Use
-from torchrepro_lint.index import FunctionNode, Scope
+from torchrepro_lint.index import FunctionNode, Scope, last_name
 from torchrepro_lint.index.compact import by_kind
 
 _ADDS = {"append": 0, "appendleft": 0, "add": 0, "put": 0, "insert": 1}  # the place of the new item
@@ -139,8 +139,7 @@ def _key(node: ast.expr) -> object:
 
 def _is_property(node: ast.AST) -> bool:
     decorators = node.decorator_list if isinstance(node, FunctionNode) else []
-    last = [d.attr if isinstance(d, ast.Attribute) else getattr(d, "id", "") for d in decorators]
-    return "property" in last or "cached_property" in last
+    return any(last_name(d) in ("property", "cached_property") for d in decorators)
 
 
 # -- the edges, by what holds the expression -----------------------------------------------------------------------

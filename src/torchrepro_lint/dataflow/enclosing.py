@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.index.parents import descendants
@@ -11,8 +11,8 @@ from torchrepro_lint.index.parents import descendants
 _TEARDOWNS = frozenset({"tearDown", "tearDownClass", "asyncTearDown", "tearDownModule", "teardown", "teardown_method",
                          "teardown_class", "teardown_module", "teardown_function"})  # fmt: skip
 _TWO_PARTS = frozenset({"fixture", "contextmanager", "asynccontextmanager"})
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
-_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+LOOPS = (ast.For, ast.AsyncFor, ast.While)
 BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 
 
@@ -40,6 +40,16 @@ def parent(node: ast.AST, scope: Scope) -> ast.AST | None:
 def inside(scope: Scope) -> Iterator[ast.AST]:
     """All nodes of the function (or the module) that `scope` lies in, in no particular order."""
     return descendants(scope.function.node)
+
+
+def run_with(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
+    """All nodes of these statements in source order, without what the functions and classes hold that they define."""
+    pending = list(reversed(body))
+    while pending:
+        node = pending.pop()
+        yield node
+        if not isinstance(node, DEFINITIONS):
+            pending.extend(reversed(list(ast.iter_child_nodes(node))))
 
 
 def arm_of(block: ast.AST, item: ast.AST) -> str | None:
@@ -84,14 +94,17 @@ def is_in_body(part: ast.AST, block: ast.For | ast.AsyncFor | ast.While | ast.If
     return (part.lineno, part.col_offset) < (end.lineno, end.col_offset)
 
 
+def loops_around(facts: ModuleFacts, node: ast.AST) -> Iterator[ast.For | ast.AsyncFor | ast.While]:
+    """The loops of the same function that run `node` again and again, innermost first."""
+    child = node
+    for holder in facts.ancestors(node):
+        if isinstance(holder, DEFINITIONS):
+            return
+        if isinstance(holder, LOOPS) and is_in_body(child, holder):
+            yield holder
+        child = holder
+
+
 def outermost_loop(facts: ModuleFacts, node: ast.AST) -> ast.stmt | None:
     """The outermost loop of the same function that runs `node` again and again."""
-    found: ast.stmt | None = None
-    child = node
-    for parent in facts.ancestors(node):
-        if isinstance(parent, _DEFINITIONS):
-            break
-        if isinstance(parent, _LOOPS) and is_in_body(child, parent):
-            found = parent
-        child = parent
-    return found
+    return next(reversed(list(loops_around(facts, node))), None)

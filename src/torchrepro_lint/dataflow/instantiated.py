@@ -1,6 +1,9 @@
 """Calls that no file writes as they are made: what Hydra makes of `instantiate(cfg.loader, dataset=data)`, the trainer
 that a LightningCLI makes, and what `make(data)` is after `make = partial(DataLoader, shuffle=True)`. What is asked of
 arguments that a configuration gives is known by default.
+
+A command line such as Lightning's `LightningCLI(Model)` makes a whole program from a configuration file: its users name
+the file, or it is the one that the code gives.
 """
 
 from __future__ import annotations

@@ -18,7 +18,6 @@ from torchrepro_lint.index.binding import all_arguments
 from torchrepro_lint.index.parents import children
 
 MAX_BINDINGS = 64  # that reach one read: with more, all of the name's are taken to
-_LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _Name: TypeAlias = "tuple[Scope, str]"
 _Seen: TypeAlias = "frozenset[Binding] | None"  # None: any of them

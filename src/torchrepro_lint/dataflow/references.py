@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import takewhile
 from pathlib import Path
 
-from torchrepro_lint.dataflow.enclosing import ancestors
+from torchrepro_lint.dataflow.enclosing import LOOPS, ancestors
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reads_of_binding, reads_of_object
 from torchrepro_lint.dataflow.sites import Site
@@ -24,7 +24,6 @@ from torchrepro_lint.project.contents import may_read, reads_attribute
 from torchrepro_lint.project.names import Variable
 
 MAX_FILES = 24
-_LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _CODE = frozenset({"import", "function", "class"})
 
 
@@ -55,7 +54,7 @@ def reads_following(held: ast.Name, node: ast.AST, scope: Scope) -> Iterator[Sit
     They may be many, of which a search may need the first."""
     reads, function, begin = reads_of_object(held, scope), scope.function, _end(node)
     for around in ancestors(node, scope):
-        if isinstance(around, _LOOPS):
+        if isinstance(around, LOOPS):
             begin = _start(around)  # of the outermost
     first = 0 if isinstance(function.node, ast.Module) else bisect_left(reads, _start(function.node), key=_place)
     yield from map(reads.__getitem__, range(first))

@@ -108,8 +108,8 @@ def has_parameters(owner: Scope, program: Program) -> bool:
 
 @remembered
 def freezes_itself(owner: Scope, program: Program) -> bool:
-    """Whether the constructor of a module class takes the gradients from all its parameters: what is left is that of what
-    it is called with."""
+    """Whether the constructor of a module class takes the gradients from all its parameters: what is left is that of
+    what it is called with."""
     constructor = program.names.method(owner, "__init__")
     if constructor is None:
         return False

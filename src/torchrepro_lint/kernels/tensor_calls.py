@@ -182,8 +182,8 @@ def _rank_after(made: Result, before: int | None, layers: Layers, read: Of[Trait
 
 # -- lists of counts ---------------------------------------------------------------------------------------------------
 def holds_counts(expr: ast.expr, scope: Scope) -> bool:
-    """Whether `expr` is a list, or one of the lists of a table, to which only the numbers that `enumerate` counts in one
-    loop are appended: to index a tensor by it names no place twice."""
+    """Whether `expr` is a list, or one of the lists of a table, to which only the numbers that `enumerate` counts in
+    one loop are appended: to index a tensor by it names no place twice."""
     binding = _binding(expr, scope)
     if isinstance(expr, ast.Name) and binding is not None and binding.kind in ("loop", "unpack"):
         expr = binding.value or expr  # `for size, rows in table.items()`

@@ -14,16 +14,13 @@ from typing import NamedTuple
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Constant, Result
 from torchrepro_lint.dataflow.calls import Call, Module
-from torchrepro_lint.dataflow.enclosing import ancestors
+from torchrepro_lint.dataflow.enclosing import LOOPS, ancestors, run_with
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.loading.decisions import Decision
-from torchrepro_lint.loading.loops import nodes
 from torchrepro_lint.loading.order import decided_by, decided_in
 from torchrepro_lint.rng.updates import updates_model
-
-_LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
 class Arrival(NamedTuple):
@@ -90,7 +87,7 @@ def _queued(module: Module, program: Program) -> Iterator[Arrival]:
     """`queue.get()` in a loop, where several processes were given the queue."""
     queues = catalogue.names("order", "queues")
     for call, scope in module.facts.calls.get("get", ()):
-        loop = next((a for a in ancestors(call, scope) if isinstance(a, _LOOPS)), None)
+        loop = next((a for a in ancestors(call, scope) if isinstance(a, LOOPS)), None)
         if loop is None or not isinstance(call.func, ast.Attribute) or not _takes_next(call):
             continue
         made = [o for o in program.origins(call.func.value, scope) if isinstance(o, Result) and o.callee in queues]
@@ -119,7 +116,7 @@ def _is_kept(call: ast.Call, loop: ast.AST, scope: Scope, program: Program) -> b
 @remembered
 def _put_into_lists(loop: ast.AST, program: Program) -> frozenset[ast.AST | str]:  # noqa: ARG001
     """What a loop appends to lists: the nodes, of names the words."""
-    body = nodes(getattr(loop, "body", []))
+    body = run_with(getattr(loop, "body", []))
     fills = [n for n in body if isinstance(n, ast.Call) and last_name(n.func) in ("append", "extend")]
     inside = (inner for fill in fills for argument in fill.args for inner in ast.walk(argument))
     return frozenset(inner.id if isinstance(inner, ast.Name) else inner for inner in inside)
@@ -168,13 +165,13 @@ def _is_one(loop: ast.For | ast.ListComp | ast.GeneratorExp, scope: Scope, progr
 # -- what a loop does with them ----------------------------------------------------------------------------------------
 def _decided_in_loop(call: ast.Call, scope: Scope, program: Program) -> Decision | None:
     """An update of a model or a sum of floats in the loop over the results."""
-    loop = next((a for a in ancestors(call, scope) if isinstance(a, _LOOPS)), None)
+    loop = next((a for a in ancestors(call, scope) if isinstance(a, LOOPS)), None)
     return (_update_in(loop, scope, program) or _sum_in(loop, scope, program)) if loop is not None else None
 
 
 @remembered
 def _update_in(loop: ast.AST, scope: Scope, program: Program) -> Decision | None:
-    for node in nodes(getattr(loop, "body", [])):
+    for node in run_with(getattr(loop, "body", [])):
         if isinstance(node, ast.Call) and updates_model(node, scope.facts.scope_of(node), program):
             return Decision(scope.facts, node, "becomes the order of the updates")
     return None
@@ -183,7 +180,7 @@ def _update_in(loop: ast.AST, scope: Scope, program: Program) -> Decision | None
 @remembered
 def _sum_in(loop: ast.AST, scope: Scope, program: Program) -> Decision | None:
     """`total += result`, where the total begins as a float or a tensor."""
-    for node in nodes(getattr(loop, "body", [])):
+    for node in run_with(getattr(loop, "body", [])):
         match node:
             case ast.AugAssign(op=ast.Add(), target=ast.Name(id=name), value=value) if _varies(value):
                 owner = scope.binding_scope(name)

@@ -8,13 +8,14 @@ from typing import Literal, TypeAlias
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.edges import Edges
+from torchrepro_lint.dataflow.enclosing import run_with
 from torchrepro_lint.dataflow.follow import Follow, Policy
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reads_of_binding
 from torchrepro_lint.dataflow.use import ANY, ESCAPED, STOP, Sink, Step, Steps, Use
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.loading.decisions import NUMBERED, Decision, Shown, decided, saves, stored
-from torchrepro_lint.loading.loops import Effect, Loop, effects, index_name, nodes
+from torchrepro_lint.loading.loops import Effect, Loop, effects, index_name
 from torchrepro_lint.rng.draws import draw_of
 
 _DATA = ("data", "sample", "image", "label", "class", "split", "corpus")
@@ -71,7 +72,7 @@ def rounds(node: Loop | ast.While, use: Use[Shown], edges: Edges) -> Iterator[St
 
 def _drawn(program: Program, body: Sequence[ast.AST], facts: ModuleFacts) -> Decision | None:
     """A random number that is drawn for each item in turn."""
-    for node in nodes(body):
+    for node in run_with(body):
         if isinstance(node, ast.Call):
             scope = facts.scope_of(node)
             name = program.qualified(node.func, scope)

@@ -54,7 +54,7 @@ def indexed(parent: ast.Subscript, use: Use[Shown], edges: Edges, asked: ast.exp
         case ast.Constant(value=str()) | ast.Tuple():
             return STOP
         case ast.Constant() | ast.UnaryOp():
-            if is_single(parent.value, scope) or is_shared(parent, scope.facts) or _is_complaint(parent, scope):
+            if _is_single(parent.value, scope) or _is_shared(parent, scope.facts) or _is_complaint(parent, scope):
                 return STOP
             return decided(use, parent, TAKEN)
         case ast.Name(id=index) if (loop := _loop_over(parent.value, index, scope)) is not None:
@@ -106,7 +106,7 @@ def method(parent: ast.Attribute, use: Use[Shown], edges: Edges) -> Steps:
             return decided(use, call, _table()["decides_methods"][name])
         case "pop", ast.Call(args=[ast.Constant(value=str()), *_] | [_, _]):  # of a dict
             return STOP
-        case "pop" | "popleft", call if not is_single(parent.value, use.scope):
+        case "pop" | "popleft", call if not _is_single(parent.value, use.scope):
             emptied = _emptied_by(parent, use.scope)
             if emptied is not None:
                 return order_loops.rounds(emptied, use, edges)
@@ -161,7 +161,7 @@ def _taken_from_sorted(place: ast.Call, scope: Scope) -> ast.Subscript | None:
 def _shown_by(name: str, use: Use[Shown], call: ast.Call) -> Steps:
     """A function that shows the order at once."""
     scope = use.scope
-    if name == "builtins.next" and (is_shared(call, scope.facts) or is_single(unwrapped(call.args[0]), scope)):
+    if name == "builtins.next" and (_is_shared(call, scope.facts) or _is_single(_unwrapped(call.args[0]), scope)):
         return STOP
     return decided(use, call, _table()["decides"][name])
 
@@ -208,7 +208,7 @@ def _made_dict(call: ast.Call, use: Use[Shown], program: Program) -> Steps:
 
 
 def _counts(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) in _COUNTING
+    return isinstance(node, ast.Call) and last_name(node.func) in _COUNTING
 
 
 def _zipped(use: Use[Shown], call: ast.Call, asked: ast.expr, program: Program) -> Steps:
@@ -221,17 +221,17 @@ def _zipped(use: Use[Shown], call: ast.Call, asked: ast.expr, program: Program) 
 
 
 # -- one item for all --------------------------------------------------------------------------------------------------
-def is_single(value: ast.expr, scope: Scope) -> bool:
+def _is_single(value: ast.expr, scope: Scope) -> bool:
     """Whether the tests on the way make sure that there is one item only: `assert len(found) == 1`."""
-    text = ast.unparse(unwrapped(value))
+    text = ast.unparse(_unwrapped(value))
     return any(_counts_one(condition, text) for condition in conditions(value, scope))
 
 
-def unwrapped(node: ast.expr) -> ast.expr:
+def _unwrapped(node: ast.expr) -> ast.expr:
     """`x` of `iter(x)` or `list(x)`."""
     match node:
         case ast.Call(func=ast.Name(id=name), args=[inner]) if name in _WRAPPERS:
-            return unwrapped(inner)
+            return _unwrapped(inner)
     return node
 
 
@@ -245,7 +245,7 @@ def _counts_one(condition: Condition, text: str) -> bool:
     return False
 
 
-def is_shared(node: ast.expr, facts: ModuleFacts) -> bool:
+def _is_shared(node: ast.expr, facts: ModuleFacts) -> bool:
     """Whether only what all items share is taken from one: that there is one, its folder, its suffix."""
     for _ in range(3):
         parent = facts.parents[node]

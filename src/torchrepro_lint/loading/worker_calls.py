@@ -1,7 +1,7 @@
 """What the functions that a loader's workers run draw from: followed through methods, transforms and helpers.
 
 PyTorch seeds `random`, `torch` and numpy's global generator in each worker. Generator objects, and libraries with
-generators of their own, it copies into every worker as they are. What cannot be followed is said to be unseen.
+generators of their own (augmentations), it copies into every worker as they are. What cannot be followed is unseen.
 """
 
 from __future__ import annotations
