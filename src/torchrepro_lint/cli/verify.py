@@ -242,7 +242,8 @@ def _session(tasks: list[Task], protocol: Protocol) -> Session:
 def _plan(tasks: list[Task], protocol: Protocol) -> int:
     from torchrepro_lint.cli.streams import Failure, write
     from torchrepro_lint.report.plan import plan_text
-    from torchrepro_lint.verify.plan import Died, plan
+    from torchrepro_lint.verify.plan import plan
+    from torchrepro_lint.verify.process import Died
 
     try:
         write(plan_text(plan(tasks, protocol)))
@@ -266,7 +267,8 @@ def _compare(before: tuple[Measured, ...], session: Session, options: dict[str, 
 def _write_reproducers(folder: Path, session: Session) -> None:
     from torchrepro_lint.cli.streams import Failure, complain
     from torchrepro_lint.report.verdict_words import machine
-    from torchrepro_lint.verify.reproducers import Died, write_reproducers
+    from torchrepro_lint.verify.process import Died
+    from torchrepro_lint.verify.reproducers import write_reproducers
 
     try:
         for found in write_reproducers(folder, session, lambda device: machine(session.environment, device)):
