@@ -118,7 +118,7 @@ class Edges:
         """A function gives it to its callers: to those who gave it to the function, where that is how it came."""
         function = use.scope.function
         if function.parent is not None and _is_property(function.node):
-            yield from self.attribute(function.parent, function.name.rpartition(".")[2], use)
+            yield from self.attribute(function.parent, function.own_name, use)
             return
         calls = self.callers(function)
         if calls is None:

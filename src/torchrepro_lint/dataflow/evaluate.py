@@ -30,7 +30,7 @@ from torchrepro_lint.dataflow.abstract_values import (
     put_items,
     unpacked,
 )
-from torchrepro_lint.dataflow.binding import argument_for, is_super
+from torchrepro_lint.dataflow.binding import argument_for, is_super, keyword_value
 from torchrepro_lint.dataflow.domain import Domain
 from torchrepro_lint.dataflow.reaching_definitions import MAX_BINDINGS, definitions, reaching
 from torchrepro_lint.dataflow.sites import CallSite, Site
@@ -345,7 +345,7 @@ class Evaluation(Generic[V]):
                 if item is not None:
                     return self(item, origin.scope)
             case Result(callee=str() | None as callee, node=call, scope=made):
-                passed = next((k.value for k in call.keywords if k.arg == expr.attr), None) or _kept(callee, call, expr)
+                passed = keyword_value(call, expr.attr) or _kept(callee, call, expr)
                 if passed is not None:  # loader.sampler is what was passed as sampler=
                     return self(passed, made)
             case Reference(target=str() as name):

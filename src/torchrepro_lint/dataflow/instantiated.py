@@ -9,10 +9,11 @@ the file, or it is the one that the code gives.
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Display, Result
 from torchrepro_lint.dataflow.calls import Call, Module, chosen
 from torchrepro_lint.dataflow.configured_values import contents, rows
@@ -26,12 +27,12 @@ from torchrepro_lint.index import ModuleFacts, Scope
 @cache
 def makers() -> tuple[str, ...]:
     """The words of which a file has one that has calls made for it."""
-    return (*_last_names(rows("instantiators")), *_last_names(interfaces()), "partial")
+    return (*catalogue.last_parts(rows("instantiators")), *catalogue.last_parts(interfaces()), "partial")
 
 
 def instantiated_calls(module: Module, program: Program, names: Collection[str]) -> Iterator[Call]:
     """The calls of any of these external names that are made for the code of a file."""
-    for name in _last_names(rows("instantiators")):
+    for name in catalogue.last_parts(rows("instantiators")):
         for call, scope in module.facts.calls.get(name, ()):
             yield from _by_hydra(call, scope, program, names)
     for interface in module.calls(interfaces()):
@@ -77,10 +78,6 @@ def _written_out(call: Call, passed: Sequence[ast.expr], keywords: Sequence[ast.
     written = ast.copy_location(ast.Call(call.node.func, list(passed), list(keywords)), call.node)
     call.facts.parents.adopt(written, call.node)
     return call._replace(node=written)
-
-
-def _last_names(names: Iterable[str]) -> list[str]:
-    return sorted({name.rpartition(".")[2] for name in names})
 
 
 # -- command lines that make a program ---------------------------------------------------------------------------------

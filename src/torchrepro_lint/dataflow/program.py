@@ -260,7 +260,7 @@ def _wrappers() -> frozenset[str]:
 
 @cache
 def _last_names() -> frozenset[str]:
-    return frozenset(name.rpartition(".")[2] for name in _wrappers())
+    return frozenset(catalogue.last_parts(_wrappers()))
 
 
 def _may_wrap(value: ast.expr | None) -> bool:

@@ -12,7 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow.sites import Site, start_of
 from torchrepro_lint.index import Binding, FunctionNode, Scope
 from torchrepro_lint.index.binding import all_arguments
 from torchrepro_lint.index.parents import children
@@ -169,7 +169,7 @@ class _Reads:
                 more = [b for b in self.bound_by(self._facts.parents[node]) if b not in done]  # `x += y`
                 done.update(more)
                 pending += more
-        return Sites(sorted(found.values(), key=lambda site: (site.node.lineno, site.node.col_offset)))
+        return Sites(sorted(found.values(), key=lambda site: start_of(site.node)))
 
 
 class _State:

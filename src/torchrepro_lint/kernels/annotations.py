@@ -75,7 +75,7 @@ def _said(parameter: Parameter) -> Iterator[tuple[ast.expr, Scope]]:
     if own is not None:
         yield own, function.parent or function
     elif function.name.endswith("__init__") and isinstance(function.parent, Scope):
-        for call, caller in function.facts.calls.get(function.parent.name.rpartition(".")[2], ()):
+        for call, caller in function.facts.calls.get(function.parent.own_name, ()):
             passed = argument_for(call, function, parameter.name)
             said = _annotation(passed.id, caller) if isinstance(passed, ast.Name) else None
             if said is not None:

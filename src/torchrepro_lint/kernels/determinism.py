@@ -122,6 +122,6 @@ def _runs_by_default(node: ast.AST, scope: Scope, program: Program) -> bool:
     if not all(comes_out(c, scope, program) for c in conditions(node, scope) if c.owner in around):
         return False
     function = scope.function
-    if function.kind != "function" or function.name.rpartition(".")[2] in ("main", "__init__"):
+    if function.kind != "function" or function.own_name in ("main", "__init__"):
         return True
     return bool(program.callers_of(function))

@@ -206,8 +206,7 @@ def _is_count(expr: ast.expr, scope: Scope) -> bool:
 
 def _binding(expr: ast.expr, scope: Scope) -> Binding | None:
     """The only binding of a name."""
-    owner = scope.binding_scope(expr.id) if isinstance(expr, ast.Name) else None
-    found = owner.bindings[expr.id] if owner is not None and isinstance(expr, ast.Name) else []
+    found = scope.bindings_of(expr)
     return found[0] if len(found) == 1 else None
 
 

@@ -169,7 +169,7 @@ class Tensors(Domain[Traits]):
 
     # -- parameters ---------------------------------------------------------------------------------------------
     def asks_callers(self, function: Scope) -> bool:
-        return function.name.rpartition(".")[2] not in CALLED_UNSEEN
+        return function.own_name not in CALLED_UNSEEN
 
     def unpassed(self, call: ast.Call, caller: Scope, parameter: Binding, function: Scope, of: Of[Traits]) -> Traits:  # noqa: ARG002
         return _NOTHING
@@ -223,7 +223,7 @@ class Tensors(Domain[Traits]):
 
     def _is_forward(self, function: Scope) -> bool:
         owner = function.parent
-        named = function.name.rpartition(".")[2] == "forward"
+        named = function.own_name == "forward"
         return named and owner is not None and owner.kind == "class" and self.layers.is_module(owner)
 
     # -- attributes and items -----------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.enclosing import parent
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import start_of
 from torchrepro_lint.dataflow.store import remembered, remembered_last
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.index import ModuleFacts, Scope
@@ -82,7 +83,7 @@ def verdicts(module: Module, program: Program) -> tuple[Verdict, ...]:
     """The verdicts of a file, in source order."""
     reader = _Reader(module, program)
     found = [v for call in reader.candidates() if (v := reader.verdict(call)) is not None]
-    return tuple(sorted(found, key=lambda v: (v.call.node.lineno, v.call.node.col_offset)))
+    return tuple(sorted(found, key=lambda v: start_of(v.call.node)))
 
 
 class _Reader:
@@ -230,7 +231,7 @@ class _Reader:
 
     def _on_host(self, site: CallSite) -> bool:
         """Whether it runs on the CPU: on tensors made there, as a constructor makes its constants."""
-        if site.call.scope.function.name.rpartition(".")[2] == "__init__":
+        if site.call.scope.function.own_name == "__init__":
             return True
         names = list(site.signature.parameters)[:1]
         known = [traits.host for name in names for traits, _ in site.traits(name)]
@@ -289,7 +290,7 @@ def _mentions(words: Sequence[str], facts: ModuleFacts, program: Program) -> boo
     if not any(facts.source.matches(re.escape(word)) for word in words):
         return False
     functions = [s for s in facts.scope.descend() if s.kind == "function"]
-    idle = [s.node for s in functions if roles.of_function(s.name.rpartition(".")[2], ()) == "evaluation"]
+    idle = [s.node for s in functions if roles.of_function(s.own_name, ()) == "evaluation"]
     return any(
         any(word in line for word in words)
         and not line.startswith(("import ", "from "))

@@ -12,6 +12,7 @@ from torchrepro_lint.dataflow.enclosing import run_with
 from torchrepro_lint.dataflow.follow import Follow, Policy
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reads_of_binding
+from torchrepro_lint.dataflow.sites import start_of
 from torchrepro_lint.dataflow.use import ANY, ESCAPED, STOP, Sink, Step, Steps, Use
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.loading.decisions import NUMBERED, Decision, Shown, decided, saves, stored
@@ -109,7 +110,7 @@ def _kept(effect: Effect, target: ast.Name, node: Loop | ast.While, use: Use[Sho
         return STOP
     last = (node.end_lineno or 0, node.end_col_offset or 0)
     for site in reads_of_binding(target.id, owner, effect.node):
-        if site.scope.function is owner.function and (site.node.lineno, site.node.col_offset) >= last:
+        if site.scope.function is owner.function and start_of(site.node) >= last:
             return decided(use, effect.node, "decides which item is kept")
     return STOP
 

@@ -142,7 +142,7 @@ def _loader_of(owner: Scope, program: Program) -> tuple[Call | None] | None:
 
 
 def _loaders_of(owner: Scope, program: Program) -> Iterator[Call]:
-    name = owner.name.rpartition(".")[2]
+    name = owner.own_name
     for path in program.project.text.mentioning(name) or [owner.facts.source.path]:
         facts = program.load(str(path))
         if facts is not None:
