@@ -184,7 +184,7 @@ class _Check(Command):
 @_known(
     "--only-given",
     is_flag=True,
-    help="Leave out findings that lie in files which were not given, or whose fix changes one.",
+    help="Leave out findings that lie in files which were not given, or whose fix would change such a file.",
 )
 @_exit(
     "--fail-on",
@@ -216,7 +216,8 @@ class _Check(Command):
     "--evidence",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="What `torchrepro-lint verify` measured on the machine at hand: findings on operations tell it, and go by it.",
+    help="What `torchrepro-lint verify` measured on the machine at hand. Findings on operations quote it, and it "
+    "changes how certain they are.",
 )
 @_settings(
     "--cache-dir",
@@ -231,7 +232,7 @@ class _Check(Command):
     show_default=True,
     callback=jobs,
     metavar="NUMBER|auto",
-    help="In how many processes files are checked; few files are checked in one.",
+    help="In how many processes files are checked; auto: one for a few files.",
 )
 @_settings("--no-cache", is_flag=True, help="Neither use nor keep what was found before.")
 @_settings(
