@@ -29,14 +29,14 @@ from torchrepro_lint.index.compact import by_kind
 _ADDS = {"append": 0, "appendleft": 0, "add": 0, "put": 0, "insert": 1}  # the place of the new item
 _SAME_ITEMS = frozenset({"builtins.list", "builtins.tuple", "builtins.iter", "builtins.reversed", "builtins.sorted"})
 
-Passed: TypeAlias = "Callable[[Use[Any], Argument, str | Scope | None, Edges], Steps | None]"
+ArgumentSteps: TypeAlias = "Callable[[Use[Any], Argument, str | Scope | None, Edges], Steps | None]"
 
 
 class Edges:
     """The edges in one program. `passed` may say what becomes of an argument; `is_complete` asks for all reads, those
     in other files included."""
 
-    def __init__(self, program: Program, passed: Passed, *, is_complete: bool) -> None:
+    def __init__(self, program: Program, passed: ArgumentSteps, *, is_complete: bool) -> None:
         self.program = program
         self.passed = passed
         self._is_complete = is_complete

@@ -85,7 +85,7 @@ class Witness(NamedTuple):
 
 
 @dataclass(slots=True)
-class CallSite:
+class OperationCall:
     """One call with its signature. `uses` are the calls of the module that it constructs."""
 
     call: Call

@@ -21,7 +21,7 @@ from torchrepro_lint.dataflow.sites import start_of
 from torchrepro_lint.dataflow.store import remembered, remembered_last
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.kernels.arguments import CallSite, Witness
+from torchrepro_lint.kernels.arguments import OperationCall, Witness
 from torchrepro_lint.kernels.conditions import Holds, Judged, in_doubt, judge
 from torchrepro_lint.kernels.context import NAMED_AS_DATA, NOTHING, Context, context, runs_backward
 from torchrepro_lint.kernels.device import goes_to_gpu
@@ -51,7 +51,7 @@ class Verdict:
     is what only the run decides, as clauses; `witnesses` are places elsewhere that they rest on.
     """
 
-    site: CallSite
+    site: OperationCall
     operation: Operation
     behaviour: Behaviour
     certainty: Certainty
@@ -146,7 +146,7 @@ class _Reader:
     def verdict(self, call: Call) -> Verdict | None:
         """By the row that fits the call best: one that holds for certain before one that may."""
         uses = cache(lambda: calls_of(call, self.program))
-        site = CallSite(call, signature(call.name), self.tensors, uses)
+        site = OperationCall(call, signature(call.name), self.tensors, uses)
         fits = [f for row in rows(call.name) if (f := self._fit(row, site)) is not None]
         if not fits:
             return None
@@ -166,7 +166,7 @@ class _Reader:
             tuple(fit.judged.decided), depends, tuple(witnesses), self.flag,
         )  # fmt: skip
 
-    def _of_inputs(self, gradient: str, site: CallSite) -> tuple[str, ...]:
+    def _of_inputs(self, gradient: str, site: OperationCall) -> tuple[str, ...]:
         """In the function that runs the backward pass, a tensor may be a batch as well as what a model made of it; what
         a module without gradients of its own is called with, anything, where nobody can be seen to call it."""
         if gradient == "sure" or _is_module(site.call):
@@ -189,7 +189,7 @@ class _Reader:
         varies = () if raises else (fit.operation.runtime or fit.depends)
         return (*device, *fit.judged.open, *varies)
 
-    def _fit(self, row: Operation, site: CallSite) -> _Fit | None:
+    def _fit(self, row: Operation, site: OperationCall) -> _Fit | None:
         if _mentions(row.unless_mentioned, site.call.facts, site.call.program):
             return None
         judged = judge(row.when, site)
@@ -207,7 +207,7 @@ class _Reader:
                 return _Fit(row, behaviour, judged, behaviour.exact or exact is Holds.YES, depends)
         return None
 
-    def _gradient_if_it_trains(self, fit: _Fit, site: CallSite) -> Literal["sure", "likely"] | None:
+    def _gradient_if_it_trains(self, fit: _Fit, site: OperationCall) -> Literal["sure", "likely"] | None:
         """Whether the pass that varies is surely run; None where nothing trains, or no gradient can reach it."""
         call, row = site.call, fit.operation
         gradient: bool | None
@@ -229,7 +229,7 @@ class _Reader:
             return None
         return "sure" if gradient or row.direction == "forward" else "likely"
 
-    def _on_host(self, site: CallSite) -> bool:
+    def _on_host(self, site: OperationCall) -> bool:
         """Whether it runs on the CPU: on tensors made there, as a constructor makes its constants."""
         if site.call.scope.function.own_name == "__init__":
             return True
@@ -245,7 +245,7 @@ class _Reader:
             self.program.store.decided_by_name("that a file prepares data", call.facts.source.rel)
         return found
 
-    def _gradient(self, row: Operation, site: CallSite) -> bool | None:
+    def _gradient(self, row: Operation, site: OperationCall) -> bool | None:
         """Whether a gradient flows into one of the tensors that the operation differentiates."""
         names = list(site.signature.parameters)[: 3 if row.family == "attention" else 1]
         known = [traits for name in names for traits, _ in site.traits(name)]
@@ -254,7 +254,7 @@ class _Reader:
         whole = bool(known) and known[0].floating is False
         return False if whole or (known and all(t.gradient is False for t in known)) else None
 
-    def _reaches_back(self, site: CallSite) -> bool:
+    def _reaches_back(self, site: OperationCall) -> bool:
         """Whether a gradient flows through a constructed module: into its parameters, or into what it is called with,
         wherever that cannot be seen to have none."""
         if site.call.name not in listed("modules", "without_parameters"):
@@ -262,7 +262,7 @@ class _Reader:
         given = [self.tensors.traits(use.args[0], scope).gradient for use, scope in site.uses() if use.args]
         return not given or any(gradient is not False for gradient in given)
 
-    def _used(self, site: CallSite) -> Context:
+    def _used(self, site: OperationCall) -> Context:
         """The context of a constructed module: of its construction, or of all the calls of it."""
         built = context(site.call.node, site.call.scope, self.program)
         if built.role not in (None, "import", "loading"):

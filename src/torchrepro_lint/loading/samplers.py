@@ -36,7 +36,7 @@ class Sampler:
     certain: bool
 
 
-def samplers(module: Module, program: Program) -> Iterator[Sampler]:
+def training_samplers(module: Module, program: Program) -> Iterator[Sampler]:
     """Constructions in this file of training samplers that shuffle by epoch."""
     for call in module.calls(_rows()):
         if not (isinstance(call.node.func, ast.Attribute) and call.node.func.attr == "__init__"):
