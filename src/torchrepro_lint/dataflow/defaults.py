@@ -1,7 +1,7 @@
 """What a value is when the program runs as it is configured by default, with configuration files that its user may
 override or choose: Hydra's, those that an option names, those that the command line is merged into.
 
-Goes the ways of `evaluate`, and a few that end there.
+Values travel by the ways of `evaluate`, and by a few more for which it has no answer.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ class Edges:
             self.holders.setdefault(Held(name, owner, use.state))
 
     def _reads(self, target: ast.Name, node: ast.AST, owner: Scope, use: Use[Any]) -> Iterator[Step]:
-        """Where a variable is read. One that is a container may be filled after others have got hold of it."""
+        """Where a variable is read. A container may be filled after other names were bound to it."""
         is_filled = isinstance(target.ctx, ast.Load)
         if not self._is_complete:
             found = reads_following(target, node, use.scope) if is_filled else reads_of_binding(target.id, owner, node)

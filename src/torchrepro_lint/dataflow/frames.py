@@ -30,7 +30,7 @@ class Frame(NamedTuple):
 
 
 def is_constructor(function: Scope) -> bool:
-    """Whether a method makes an object what it is."""
+    """Whether a function is the constructor of a class."""
     return function.own_name == "__init__"
 
 

@@ -48,7 +48,7 @@ def turned_on(module: Module, *, inductor: bool = False) -> Iterator[tuple[Setti
 
 
 def _restores(setting: Setting, value: object) -> bool:
-    """Whether a call in a function sets back what the function found, as one does who needs the mode for a while."""
+    """Whether a function that needs another mode for a while sets back what it found."""
     if setting.scope.function.kind != "function":
         return False
     return value is UNKNOWN or cleans_up(setting.node, setting.scope)

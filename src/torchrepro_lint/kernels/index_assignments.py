@@ -1,7 +1,7 @@
 """`x[index] = values`, where the index may name a place twice: which of the values stays is not fixed on CUDA.
 
 Whether it may is a domain of its own: several numbers are rounded to one place, or places are drawn. Lists that are
-filled by `append` are followed, too. What nothing is known of is no evidence of either.
+filled by `append` are followed, too. An index of which nothing is known is taken to name each place once.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The domain of tensors: whether a value is one, and what is known of it: dimensions, floats, gradient.
 
-Knows nothing of rules. What is said is so; what is not said is unknown.
+Knows nothing of rules. A trait that is set holds for certain; one that is None is unknown.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ class EpochLoop:
 
     @property
     def variable(self) -> str | None:
-        """The loop variable, where it is a plain name that counts, and not one for what nobody reads."""
+        """The loop variable, where it is a plain name that counts, and not `_`."""
         target = getattr(self.node, "target", None)
         return target.id if self.counts and isinstance(target, ast.Name) and target.id.strip("_") else None
 

@@ -148,7 +148,7 @@ def lacks_generator(call: Call) -> bool:
 
 
 def _makes_do_without(call: Call) -> bool:
-    """Whether a call is for a PyTorch that knows no generator here: what is tried first passes one."""
+    """Whether a call stands in for one that passes a generator and failed: in the `except` of a `try` around that."""
     child: ast.AST = call.node
     for holder in ancestors(call.node, call.scope):
         if isinstance(holder, ast.Try) and isinstance(child, ast.ExceptHandler) and child.type is not None:

@@ -1,7 +1,7 @@
 """Generator objects that the methods of a data set draw from: made once, copied into every worker of a loader.
 
 Follows variables of the module and attributes that the constructor sets. A class that asks which worker it runs
-in, or gives the generator another state later, is taken to know what it does.
+in, or gives the generator another state later, is taken to be right.
 """
 
 from __future__ import annotations

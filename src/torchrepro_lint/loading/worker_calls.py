@@ -48,7 +48,7 @@ class WorkerCalls:
         self.program = program
         self.found: list[WorkerDraw] = []
         self.reseeded: set[str] = set()
-        self.seeded: list[tuple[str, ast.AST | None]] = []  # for each item, with whatever; below which test
+        self.seeded: list[tuple[str, ast.AST | None]] = []  # for each item: what is seeded, and the test around that
         self.unseen = False
         self.entry = ""
         self.made: dict[int, Result] = {}  # class -> the construction that is looked at
