@@ -98,10 +98,10 @@ class Callers:
 
     # -- calls --------------------------------------------------------------------------------------------------
     def _find(self, function: Scope) -> list[CallSite] | None:
-        name = function.name.rpartition(".")[2]
+        name = function.own_name
         owner = function.parent
         if name == "__init__" and owner is not None:
-            name = owner.name.rpartition(".")[2]
+            name = owner.own_name
         paths = self._paths(function, name)
         if paths is None:
             return None
@@ -168,7 +168,7 @@ class Callers:
     # -- processes ------------------------------------------------------------------------------------------------
     def _handed_to(self, function: Scope) -> Iterator[CallSite]:
         """`Process(target=f, args=(a, b))` and the like, as the calls `f(a, b)` that they lead to."""
-        name = function.name.rpartition(".")[2]
+        name = function.own_name
         if function.kind != "function" or function.self_name is not None:
             return
         for facts in self._loaded(self._paths(function, name) or (), function, calls_any, *_RUNNERS):

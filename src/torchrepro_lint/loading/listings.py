@@ -11,6 +11,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import start_of
 from torchrepro_lint.index import Scope, last_name
 
 _WILDCARD = re.compile(r"[*?\[]")
@@ -40,7 +41,7 @@ def listings(module: Module, program: Program) -> Iterator[Listing]:
                 if _is_on_path(node, scope, program):
                     found.append(Listing(node, scope, row["items"], row["lazy"]))
     found = [listing for listing in found if not _names_one(listing.node)]
-    yield from sorted(found, key=lambda item: (item.node.lineno, item.node.col_offset))
+    yield from sorted(found, key=lambda item: start_of(item.node))
 
 
 def _names_one(call: ast.Call) -> bool:

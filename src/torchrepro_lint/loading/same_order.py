@@ -17,7 +17,7 @@ from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.conditions import are_exclusive, conditions
 from torchrepro_lint.dataflow.execution_count import is_called_for_each_epoch, runs_in_each_pass
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow.sites import Site, start_of
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.loading.loaders import argument, loader_calls, loaders, samplers, shuffling
@@ -33,7 +33,7 @@ def is_made_for_each_epoch(call: Call) -> bool:
     function = call.scope.function
     if runs_in_each_pass(function, call.program) or is_called_for_each_epoch(function, call.program):
         return True
-    is_hook = function.name.rpartition(".")[2] == _LIGHTNING_HOOK
+    is_hook = function.own_name == _LIGHTNING_HOOK
     return is_hook and call.program.project.text.any_match(_RELOADS) is not False
 
 
@@ -54,7 +54,7 @@ def number_beside(call: Call) -> int:
     """How many loaders and samplers the same function makes before that draw as well."""
     if call.name == _SPLIT:
         return 0
-    place, beside = _place(call), _drawing(call.facts, call.program).get(call.scope.function)
+    place, beside = start_of(call.node), _drawing(call.facts, call.program).get(call.scope.function)
     if beside is None:
         return 0
     tests = conditions(call.node, call.scope)
@@ -71,10 +71,6 @@ class _Drawing:
     under: dict[tuple[ast.AST, bool], list[tuple[int, int]]] = field(default_factory=dict)
 
 
-def _place(call: Call) -> tuple[int, int]:
-    return call.node.lineno, call.node.col_offset
-
-
 @remembered
 def _drawing(facts: ModuleFacts, program: Program) -> dict[Scope, _Drawing]:
     """The loaders and samplers of a file that draw, by the function that makes them."""
@@ -82,11 +78,11 @@ def _drawing(facts: ModuleFacts, program: Program) -> dict[Scope, _Drawing]:
     drawing = [c for c in loader_calls(module) if shuffling(c) is not None]
     drawing += [c for c in module.calls(samplers().keys()) if c.name != _SPLIT]
     found: dict[Scope, _Drawing] = {}
-    for call in sorted(drawing, key=_place):
+    for call in sorted(drawing, key=lambda call: start_of(call.node)):
         made = found.setdefault(call.scope.function, _Drawing())
-        made.places.append(_place(call))
+        made.places.append(start_of(call.node))
         for test in {(c.owner, c.taken) for c in conditions(call.node, call.scope)}:
-            made.under.setdefault(test, []).append(_place(call))
+            made.under.setdefault(test, []).append(start_of(call.node))
     return found
 
 

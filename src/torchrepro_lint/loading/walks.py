@@ -14,7 +14,7 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reads, reads_of_binding
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
-from torchrepro_lint.loading.decisions import Decision
+from torchrepro_lint.loading.decisions import Decision, is_sorted_at
 from torchrepro_lint.loading.order import decided_by, decided_in
 
 FIRST_LISTS = 1  # (root, dirs, files): the two lists stand at 1 and 2
@@ -62,7 +62,7 @@ def _outermost(walk: ast.Call, scope: Scope) -> tuple[ast.expr, bool]:
     node: ast.expr = walk
     is_sorted = False
     while isinstance(parent := scope.facts.parents[node], ast.Call) and node in parent.args:
-        name = getattr(parent.func, "id", getattr(parent.func, "attr", ""))
+        name = last_name(parent.func)
         if name not in ("sorted", "list", "tuple", "enumerate") and not name.startswith("tqdm"):
             break
         is_sorted = is_sorted or name == "sorted"
@@ -89,7 +89,7 @@ def _looped(
 ) -> WalkOrder | None:
     names, facts = _names(loop.target), scope.facts
     sites = {n: _reads(n, loop, scope) for n in names}
-    fixed = {n for n in names if any(_is_sorted_here(scope, s) for s in sites[n])}
+    fixed = {n for n in names if any(is_sorted_at(s.node, scope) for s in sites[n])}
     in_order = is_sorted or (bool(names) and names[0] in fixed)
     visit = None if in_order else decided_in(loop, scope, program)
     lists = {n: _decided(sites[n], program) for n in names if n not in fixed}
@@ -120,23 +120,6 @@ def _reads(name: str, loop: ast.For | ast.AsyncFor, scope: Scope) -> list[Site]:
     owner = scope.binding_scope(name)
     found = reads_of_binding(name, owner, loop) if owner is not None else []
     return [s for s in found if any(a is loop for a in scope.facts.ancestors(s.node))]
-
-
-def _is_sorted_here(scope: Scope, site: Site) -> bool:
-    """`files.sort()`, `dirs[:] = sorted(dirs)` or `files = sorted(files)` in the loop."""
-    parents = scope.facts.parents
-    parent = parents[site.node]
-    if isinstance(parent, ast.Attribute):
-        return parent.attr == "sort"
-    if isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Store):
-        statement = parents[parent]
-        value = statement.value if isinstance(statement, ast.Assign) else None
-        return isinstance(value, ast.Call) and "sort" in ast.unparse(value.func)
-    if not isinstance(parent, ast.Call) or "sort" not in ast.unparse(parent.func):
-        return False
-    statement = scope.facts.statement(parent)
-    targets = statement.targets if isinstance(statement, ast.Assign) else []
-    return any(ast.unparse(t) == ast.unparse(site.node) for t in targets)
 
 
 def _first_level(call: ast.Call, scope: Scope, program: Program) -> WalkOrder | None:

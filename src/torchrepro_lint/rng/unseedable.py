@@ -21,6 +21,7 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.dataflow.use import STOP, Sink, Steps, Use
 from torchrepro_lint.index import Scope, last_name
+from torchrepro_lint.rng.generators import is_label
 
 _SYSTEM = "random.SystemRandom"
 _PICKS = frozenset({"choice", "choices", "sample"})
@@ -126,7 +127,7 @@ def _judge(use: Use[bool], edges: Edges) -> Steps | None:
             is_no_data = edges.program.by_name(_is_no_data(name), _NO_DATA, use.scope, name)
             return _OUT_OF_SIGHT if is_no_data else None
         case ast.For(target=target):
-            return _OUT_OF_SIGHT if _is_label(getattr(target, "id", "")) else STOP
+            return _OUT_OF_SIGHT if is_label(getattr(target, "id", "")) else STOP
         case ast.Return():
             return None
     return STOP
@@ -157,9 +158,4 @@ def _is_sort_key(function: ast.Lambda, scope: Scope) -> bool:
 
 
 def _is_no_data(name: str) -> bool:
-    return _is_label(name) or _ELSEWHERE_NAMES.search(name) is not None
-
-
-def _is_label(name: str) -> bool:
-    words = catalogue.table("generators")["labels"]["words"]
-    return name.lower().rstrip("_").rpartition("_")[2] in words
+    return is_label(name) or _ELSEWHERE_NAMES.search(name) is not None
