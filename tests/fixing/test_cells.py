@@ -136,3 +136,10 @@ def test_a_new_line_is_indented_as_the_one_above_it() -> None:
     source = notebook(text)
     place = source.text.index("c")
     assert rewrite_cells(source, [(place, place, "x\n")]) == text.replace('"c\\n"', '"x\\n",\n      "c\\n"')
+
+
+def test_an_empty_string_among_the_lines_of_a_cell_stays() -> None:
+    text = '{"cells": [{"cell_type": "code", "source": ["",  "a\\n",\n "b"]}]}'
+    source = notebook(text)
+    place = source.text.index("b")
+    assert rewrite_cells(source, [(place, place, "x")]) == text.replace('"b"', '"xb"')

@@ -59,8 +59,27 @@ def test_rank_in_a_value(text: str, found: str | None, tmp_path: Path) -> None:
         ("is_main_process(group)", None),
     ],
 )
-def test_which_tests_only_the_first_rank_passes(test: str, first: bool | None) -> None:
-    assert passes_first_only(ast.parse(test, mode="eval").body) is first
+def test_which_tests_only_the_first_rank_passes(test: str, first: bool | None, tmp_path: Path) -> None:
+    project = SmallProject(tmp_path, {"train.py": f"op({test})"})
+    node, scope = project.call("op", "train.py")
+    assert passes_first_only(node.args[0], scope, project.program) is first
+
+
+@pytest.mark.parametrize(
+    ("value", "first"),
+    [
+        ("torch.distributed.get_rank()", True),
+        ("int(os.environ['RANK'])", True),
+        ("torch.distributed.get_rank(group)", None),
+        ("torch.distributed.get_rank(group=group)", None),
+        ("torch.distributed.get_world_size()", None),
+    ],
+)
+def test_a_variable_is_a_rank_by_what_it_holds(value: str, first: bool | None, tmp_path: Path) -> None:
+    text = f"import os\nimport torch\ndef f(group):\n    number = {value}\n    op(number == 0)"
+    project = SmallProject(tmp_path, {"train.py": text})
+    node, scope = project.call("op", "train.py")
+    assert passes_first_only(node.args[0], scope, project.program) is first
 
 
 @pytest.mark.parametrize(

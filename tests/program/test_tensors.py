@@ -57,6 +57,26 @@ def test_what_is_a_tensor(tmp_path: Path, expression: str, tensor: bool | None) 
 
 
 @pytest.mark.parametrize(
+    ("expression", "floating"),
+    [
+        ("torch.arange(4)", False),
+        ("torch.arange(0.5, 3)", True),
+        ("torch.arange(4, dtype=kind)", None),
+        ("torch.arange(4, dtype=torch.long)", False),
+        ("torch.linspace(0, 1, 5)", True),
+        ("torch.zeros(4, dtype=torch.long)", False),
+        ("torch.zeros(4)", True),
+        ("torch.zeros_like(anything)", None),
+        ("torch.tensor(anything)", None),
+        ("torch.zeros(4).long()", False),
+        ("torch.arange(4).float()", True),
+    ],
+)
+def test_which_tensors_hold_floats(tmp_path: Path, expression: str, floating: bool | None) -> None:
+    assert traits(tmp_path, f"show({expression})").floating is floating
+
+
+@pytest.mark.parametrize(
     ("expression", "rank"),
     [
         ("torch.zeros(2, 3)", 2),

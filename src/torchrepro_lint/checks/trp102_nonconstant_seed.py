@@ -16,9 +16,10 @@ from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts
-from torchrepro_lint.rng.chosen_seeds import Seeding, Source, seeds_anew, seeds_by_name
+from torchrepro_lint.rng.chosen_seeds import Seeding, Source, seeds_anew
 from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.ranks import has_ranks
+from torchrepro_lint.rng.reseeds import is_helper
 
 _MEANT = re.compile(
     r"randomi[sz]e (?:the )?seed|new (?:\w+ )?seed|different|on purpose|intention|deliberate|otherwise", re.IGNORECASE
@@ -41,7 +42,7 @@ def _from_sources(module: Module, program: Program) -> Iterator[Draft]:
         here = [s for s in seeding.sources if s.scope.facts is module.facts]
         for value, source in {whole_value(s, seeding, program): s for s in reversed(here)}.items():
             found.setdefault(value, (source, []))[1].append(seeding)
-        if not here and not seeds_by_name(seeding.scope.function):
+        if not here and not is_helper(seeding.scope.function, program):
             source = seeding.sources[0]
             place = Place(source.scope.facts, source.node, f"the seed comes from {source.what} here")
             yield Draft(seeding.call, _values(seeding, source), related=(place,))

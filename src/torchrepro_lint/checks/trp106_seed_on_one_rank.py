@@ -12,14 +12,14 @@ from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.ranks import Guard, first_only
-from torchrepro_lint.rng.reseeds import SeedCall, is_helper, seed_calls
+from torchrepro_lint.rng.reseeds import MAX_HELPERS, SeedCall, is_helper, seed_calls
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
     """Report the first seed call of each branch that only one process takes."""
     if not any(word in module.facts.source.text for word in ("rank", "main", "master", "chief", "primary")):
         return
-    found = [(s, guard) for s in seed_calls(module, program) if (guard := first_only(s.node, s.scope)) is not None]
+    found = [(s, guard) for s in seed_calls(module, program) if (guard := first_only(s.node, s.scope, program))]
     free = _seeded_everywhere(module, program) if found else frozenset()
     reported: set[Guard] = set()
     for seeding, guard in found:
@@ -39,27 +39,29 @@ def _seeded_everywhere(module: Module, program: Program) -> frozenset[str]:
     """The families that every process seeds, in this file or in one that it works with; a helper counts where it
     is called."""
     own = Path(module.facts.source.path)
-    users = program.project.text.mentioning(own.stem) or ()
+    others = {*program.project.users([own]), *program.project.reachable(own)}
     files = [module.facts]
     for path in program.project.text.containing("seed") or ():
-        if path != own and (path in users or path.stem in module.facts.source.text):
+        if path != own and path in others:
             other = program.load(str(path))
             files += [other] if other is not None else []
     return frozenset(
         family
         for facts in files
         for seeding in seed_calls(Module(facts, program), program)
-        if not is_helper(seeding.scope.function, program) and not _is_on_one_rank(seeding)
+        if not is_helper(seeding.scope.function, program) and not _is_on_one_rank(seeding, program, MAX_HELPERS)
         for family in seeding.families
     )
 
 
-def _is_on_one_rank(seeding: SeedCall) -> bool:
-    """Whether only the first process seeds, by a test around the call or by what the helper is wrapped in."""
-    inside = seeding.helper
-    return first_only(seeding.node, seeding.scope) is not None or (
-        inside is not None and first_only(inside.node.body[0], inside) is not None  # type: ignore[attr-defined]
-    )
+def _is_on_one_rank(seeding: SeedCall, program: Program, further: int) -> bool:
+    """Whether only the first process seeds, by a test around the call or by what the helper does or is wrapped in."""
+    if first_only(seeding.node, seeding.scope, program) is not None:
+        return True
+    helper = seeding.helper if further else None
+    inside = seed_calls(Module(helper.facts, program), program) if helper is not None else ()
+    own = [s for s in inside if s.scope.function is helper]
+    return bool(own) and all(_is_on_one_rank(s, program, further - 1) for s in own)
 
 
 @remembered
@@ -67,7 +69,7 @@ def _drawing(facts: ModuleFacts, program: Program) -> frozenset[tuple[str, Guard
     """The families that the file draws from, each with the branch of one process that the draw is in."""
     sites = [site for listed in facts.calls.values() for site in listed]
     draws = ((draw_of(program, program.callee(node, scope), node, scope), node, scope) for node, scope in sites)
-    return frozenset((draw.family, first_only(node, scope)) for draw, node, scope in draws if draw is not None)
+    return frozenset((draw.family, first_only(node, scope, program)) for draw, node, scope in draws if draw is not None)
 
 
 def _draws_inside(guard: Guard, seeding: SeedCall, program: Program) -> bool:

@@ -14,10 +14,9 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.run_constant import RunConstant
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.rng.predicates import flag
-from torchrepro_lint.rng.reseeds import SeedCall, seed_calls
+from torchrepro_lint.rng.reseeds import SeedCall, is_helper, seed_calls
 from torchrepro_lint.seeding.repeated import repeated_by
 
-_RESTORES = ("setstate", "set_state", "set_rng_state", "set_rng_state_all", "fork_rng", "isolate_rng")
 _SEED = re.compile(r"seed", re.IGNORECASE)
 _EVALUATES = re.compile(r"(?:^|_)(?:test|testing|eval|evaluate|evaluation|val|valid|validate|validation)(?:$|_)")
 _TESTED = re.compile(r"seed|worker", re.IGNORECASE)
@@ -29,11 +28,11 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     reported: set[Scope] = set()
     for seeding in seed_calls(module, program):
         function = seeding.scope.function
-        if seeding.seed is None or function in reported or _is_named_seeder(function, program):
+        if seeding.seed is None or function in reported or _is_judged_at_calls(function, program):
             continue
         if not lasting.keeps(seeding.seed.node, seeding.seed.scope) or not _is_passed_constants(seeding, lasting):
             continue
-        if _is_undone(function) or not _is_always_reached(seeding.node, seeding.scope, program):
+        if not _is_always_reached(seeding.node, seeding.scope, program):
             continue
         unit = repeated_by(seeding.node, seeding.scope, program)
         if unit is not None:
@@ -49,17 +48,11 @@ def _is_passed_constants(seeding: SeedCall, lasting: RunConstant) -> bool:
     return all(lasting.keeps(value, seeding.scope) for value in passed)
 
 
-def _is_named_seeder(function: Scope, program: Program) -> bool:
+def _is_judged_at_calls(function: Scope, program: Program) -> bool:
     """A helper is reported where it is called."""
     name = function.name.rpartition(".")[2]
     says = function.kind == "function" and _SEED.search(name) is not None
-    return program.by_name(says, "that a function seeds", function, name)
-
-
-def _is_undone(function: Scope) -> bool:
-    """Whether the function restores an earlier state."""
-    calls = function.facts.calls
-    return any(where.function is function for name in _RESTORES for _, where in calls.get(name, ()))
+    return program.by_name(says, "that a function seeds", function, name) or is_helper(function, program)
 
 
 def _is_always_reached(node: ast.AST, scope: Scope, program: Program) -> bool:

@@ -16,9 +16,10 @@ from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope
 from torchrepro_lint.loading.samplers import evaluates
 from torchrepro_lint.model import Edit
 from torchrepro_lint.project.unknown import UNKNOWN
-from torchrepro_lint.rng.reseeds import SeedCall, seed_calls
+from torchrepro_lint.rng.reseeds import SeedCall, is_helper, seed_calls
 from torchrepro_lint.syntax import import_module, replace
 
+MAX_CALLS = 2  # from the function that workers start with to the one that seeds
 _SEED = "{torch}.initial_seed() % 2**32"
 
 
@@ -29,10 +30,19 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         function = _function(seeding.scope)
         if function is not None and seeding.seed is not None and _repeats(seeding, function, program):
             by_function.setdefault(function, []).append(seeding)
+    reported: set[Scope] = set()
     for function, seedings in by_function.items():
         loader = next(_loaders(function, program), None)
         if loader is not None:
+            reported.add(function)
             yield _draft(function, seedings, loader)
+    for function, seedings in by_function.items():
+        calling = _calling(function, program, MAX_CALLS) if not is_helper(function, program) else ()
+        for started in calling:  # a helper is reported where it is called
+            loader = next(_loaders(started, program), None)
+            if loader is not None and reported.isdisjoint({function, started}):
+                reported |= {function, started}
+                yield _draft(function, seedings, loader)._replace(edits=())  # others may call it, too
 
 
 def _function(scope: Scope) -> Scope | None:
@@ -50,8 +60,13 @@ def _parameters(function: Scope) -> list[str]:
 
 def _repeats(seeding: SeedCall, function: Scope, program: Program) -> bool:
     assert seeding.seed is not None
+    return _lasts(seeding.seed.node, seeding.seed.scope, function, program)
+
+
+def _lasts(node: ast.expr, scope: Scope, function: Scope, program: Program) -> bool:
+    """Whether a value in a function that starts workers is the same in every epoch."""
     lasting = RunConstant(program, function, tuple(_parameters(function)))  # a worker's number, and what `partial` adds
-    return lasting.keeps(seeding.seed.node, seeding.seed.scope)
+    return lasting.keeps(node, scope)
 
 
 # -- which loader runs it --------------------------------------------------------------------
@@ -67,6 +82,17 @@ def _loaders(function: Scope, program: Program) -> Iterator[Call]:
         for call in _starting(facts, program).get(function, ()):
             if _starts_anew(call) and not evaluates(call):
                 yield call
+
+
+def _calling(function: Scope, program: Program, further: int) -> Iterator[Scope]:
+    """The functions that call one with nothing but what stays the same in a worker."""
+    calls = program.callers_of(function) if further and function.kind == "function" else ()
+    for call, scope in calls or ():
+        caller = _function(scope)
+        passed = (*call.args, *(k.value for k in call.keywords))
+        if caller is not None and caller is not function and all(_lasts(p, scope, caller, program) for p in passed):
+            yield caller
+            yield from _calling(caller, program, further - 1)
 
 
 @remembered

@@ -10,7 +10,8 @@ from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.execution_count import runs_once
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow.sites import CallSite, Site
+from torchrepro_lint.index import Scope
 from torchrepro_lint.model import Edit
 from torchrepro_lint.rng.draws import Seeder
 from torchrepro_lint.rng.fresh_weights import FreshWeights, fresh_weights
@@ -19,6 +20,7 @@ from torchrepro_lint.seeding.seedings import seedings
 from torchrepro_lint.syntax import import_name, insert_before
 
 SEED = "transformers.set_seed"
+MAX_CALLS = 6  # from where both are reached to the one or the other
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
@@ -42,7 +44,10 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
 
 
 def _drafts(trainer: Call, fresh: FreshWeights, seeders: Sequence[Seeder]) -> Iterator[Draft]:
-    if not all(_is_made_by(s, trainer, fresh) or _comes_after(s, fresh, trainer.program) for s in seeders):
+    made = fresh.node, fresh.scope
+    if not all(
+        _is_made_by(s, trainer, fresh) or _comes_after((s.node, s.scope), made, trainer.program) for s in seeders
+    ):
         return
     others = [s for s in seeders if not _is_made_by(s, trainer, fresh)]
     facts, here = fresh.scope.facts, fresh.scope.facts is trainer.facts
@@ -76,16 +81,20 @@ def _is_made_by(seeder: Seeder, trainer: Call, fresh: FreshWeights) -> bool:
     return in_constructor and _name(seeder, trainer.program) in catalogue.names("frameworks", "hf_trainers")
 
 
-def _comes_after(seeder: Seeder, fresh: FreshWeights, program: Program) -> bool:
-    """Whether the seed is set after the model is built, in the same function or after each call of the function that
-    builds it."""
-    function, line = fresh.scope.function, seeder.node.lineno
-    if seeder.scope.function is function:
-        return line > (fresh.node.end_lineno or 0)
-    calls = program.callers_of(function) or ()
-    return bool(calls) and all(
-        where.function is seeder.scope.function and line > (call.end_lineno or 0) for call, where in calls
-    )
+def _comes_after(later: CallSite, earlier: CallSite, program: Program, further: int = MAX_CALLS) -> bool:
+    """Whether a call stands below another one, in the same function, or wherever their functions are called."""
+    (last, last_scope), (first, first_scope) = later, earlier
+    if last_scope.function is first_scope.function:
+        return last.lineno > (first.end_lineno or 0)
+    above = _calls_of(first_scope.function, program) if further else ()
+    if above and all(_comes_after(later, call, program, further - 1) for call in above):
+        return True
+    above = _calls_of(last_scope.function, program) if further else ()
+    return bool(above) and all(_comes_after(call, earlier, program, further - 1) for call in above)
+
+
+def _calls_of(function: Scope, program: Program) -> Sequence[CallSite]:
+    return program.callers_of(function) or () if function.kind == "function" else ()
 
 
 def _arguments(trainer: Call) -> Call | None:

@@ -100,8 +100,24 @@ class Callers:
     def _find(self, function: Scope) -> list[CallSite] | None:
         name = function.own_name
         owner = function.parent
-        if name == "__init__" and owner is not None:
-            name = owner.own_name
+        if name != "__init__" or owner is None:
+            return self._find_by(name, function, owner)
+        found: list[CallSite] = []
+        for made in (owner, *self._heirs(owner, function)):
+            calls = self._find_by(made.own_name, function, made)
+            if calls is None:
+                return None
+            found += calls
+        return found
+
+    def _heirs(self, owner: Scope, constructor: Scope) -> list[Scope]:
+        """The classes of the same file that have inherited a constructor."""
+        names, classes = self._project.names, owner.facts.scope.children.values()
+        derived = [c for c in classes if c.kind == "class" and c is not owner and owner in names.bases(c)]
+        return [c for c in derived if names.class_member(c, "__init__") is constructor]
+
+    def _find_by(self, name: str, function: Scope, owner: Scope | None) -> list[CallSite] | None:
+        """The calls of a function, a method of `owner`, or by the name of that."""
         paths = self._paths(function, name)
         if paths is None:
             return None
@@ -110,19 +126,20 @@ class Callers:
             site
             for facts in self._loaded(paths, function, may_call, name, kind)
             for spelled in (name, *sorted(facts.aliases.get(name, ())), ITEM)
-            for site in self._spelled(facts, spelled, function)
+            for site in self._spelled(facts, spelled, function, owner)
         ]
 
-    def _spelled(self, facts: ModuleFacts, spelled: str, function: Scope) -> Iterator[CallSite]:
+    def _spelled(self, facts: ModuleFacts, spelled: str, function: Scope, owner: Scope | None) -> Iterator[CallSite]:
         """The calls in a file that are written so and call the function, or its class, in source order."""
-        owner = function.parent
         named = self._named.get((facts, spelled), partial(self._find_named, facts, spelled))
         numbered = named.get(function, {})
         if owner is not None and spelled != ITEM:
             numbered = numbered | named.get(owner, {})
         if owner is not None and owner.kind == "class":
             of_objects = self._of_objects.get((facts, spelled), partial(self._find_of_objects, facts, spelled))
-            numbered = numbered | of_objects.get(function, {})
+            above = [base for base in self._project.names.bases(owner)[1:] if isinstance(base, Scope)]
+            for called in (function, *above):
+                numbered = numbered | of_objects.get(called, {})
         sites = facts.calls.get(spelled, ())
         yield from (sites[number] for number in sorted(numbered))
 
@@ -142,15 +159,15 @@ class Callers:
         return found
 
     def _find_of_objects(self, facts: ModuleFacts, spelled: str) -> _Called:
-        """The calls that are written so of methods of `self`, or of an object that is made in sight, by the method."""
+        """The calls that are written so of methods of `self`, or of an object that is made in sight, by the method; by
+        the class where that has no such method, so that a subclass must."""
         found: _Called = {}
         names = self._project.names
         for number, (call, scope) in enumerate(facts.calls.get(spelled, ())):
             if isinstance(call.func, ast.Attribute) and names.resolve(call.func, scope) is None:
                 for made in self._classes(call.func.value, scope):
                     method = names.class_member(made, call.func.attr)
-                    if isinstance(method, Scope):
-                        found.setdefault(method, {})[number] = None
+                    found.setdefault(method if isinstance(method, Scope) else made, {})[number] = None
         return found
 
     def _classes(self, receiver: ast.expr, scope: Scope) -> Iterator[Scope]:

@@ -172,10 +172,10 @@ class Module:
         return found
 
 
-def calls_beside(names: Iterable[str], scope: Scope) -> Iterator[CallSite]:
-    """The calls in the same function that are written like calls of these external names."""
+def calls_like(names: Iterable[str], facts: ModuleFacts) -> Iterator[CallSite]:
+    """The calls of a file that are written like calls of these external names."""
     for last in catalogue.last_parts(names):
-        yield from (site for site in scope.facts.calls.get(last, ()) if site[1].function is scope.function)
+        yield from facts.calls.get(last, ())
 
 
 @remembered

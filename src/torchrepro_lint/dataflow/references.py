@@ -74,10 +74,15 @@ def _end(node: ast.AST) -> tuple[int, int]:
 def self_reads(owner: Scope, attr: str, program: Program) -> Sequence[Site]:
     """Where methods of the class, its bases and its subclasses in the same file read `self.attr`; in these files also
     where `obj.attr` is read of an `obj` that is known to be one."""
-    classes = [c for c in program.names.bases(owner) if isinstance(c, Scope)]
-    classes += [c for c in _derived(owner.facts, program).get(owner, ()) if c not in classes]
+    classes = relatives(owner, program)
     files = {id(c.facts): c.facts for c in classes}.values()
     return [site for facts in files for site in _of_any(classes, attr, facts, program)]
+
+
+def relatives(owner: Scope, program: Program) -> list[Scope]:
+    """A class, its bases, and its subclasses in the same file."""
+    classes = [c for c in program.names.bases(owner) if isinstance(c, Scope)]
+    return classes + [c for c in _derived(owner.facts, program).get(owner, ()) if c not in classes]
 
 
 @remembered

@@ -26,6 +26,7 @@ _PAIRED = frozenset({"__enter__", "__exit__", "setUp", "tearDown", "setUpClass",
                      "setup_method", "teardown_method"})  # fmt: skip
 _PLACE = attrgetter("place")
 MAX_OTHERS = 64  # settings to another value that are looked at for each: nobody writes more of one switch
+MAX_CALLS = 3  # further ones, of one another
 MAX_BETWEEN = 64  # statements after which a switch is not set back at once
 
 Set: TypeAlias = "tuple[Setting, bool | None]"
@@ -62,10 +63,15 @@ class Switch:
     def _called(self, function: Scope) -> Iterator[Set]:
         """What the calls in a function set in functions of the project, whatever these are given."""
         for call, scope in function.runs:
-            for target in self._program.runs(call, scope) if isinstance(call, ast.Call) else ():
-                if isinstance(target, Scope) and target.kind == "function" and target is not function:
-                    switch = self._of(Module(target.facts, self._program))
-                    yield from ((_at_call(call, scope, inner), value) for inner, value in switch.in_any_case(target))
+            if isinstance(call, ast.Call):
+                yield from self._called_by(call, scope, MAX_CALLS)
+
+    def _called_by(self, call: ast.Call, scope: Scope, further: int) -> Iterator[Set]:
+        for target in self._program.runs(call, scope):
+            if isinstance(target, Scope) and target.kind == "function" and target is not scope.function:
+                switch = self._of(Module(target.facts, self._program))
+                for inner, value in switch.in_any_case(target, further):
+                    yield _at_call(call, scope, inner), value
 
     def _calls(self, setting: Setting) -> Iterator[tuple[Switch, Setting]]:
         """The calls that lead to a place that its function comes by in any case, as places of their files."""
@@ -76,18 +82,21 @@ class Switch:
             switch = self if scope.facts is setting.facts else self._of(Module(scope.facts, self._program))
             yield switch, _at_call(call, scope, setting)
 
-    def in_any_case(self, function: Scope) -> Iterator[Set]:
-        """What a function sets whatever it is given, by itself."""
+    def in_any_case(self, function: Scope, further: int) -> Iterator[Set]:
+        """What a function sets whatever it is given, by itself or by the calls that are statements of it."""
         body = getattr(function.node, "body", ())
         for setting, value in self.settings:
             if setting.scope is function and value is not None and setting.statement in body:
                 yield setting, value
+        for statement in body if further else ():
+            if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+                yield from self._called_by(statement.value, function, further - 1)
 
-    def undone(self, setting: Setting, here: bool) -> bool:
+    def undone(self, setting: Setting, here: bool, further: int = MAX_CALLS) -> bool:
         """Whether a later setting gives a switch that is set to `here` the other value before it matters: at once, or
         wherever determinism is asked for; in the same function, or after each call of it."""
-        calls = list(self._calls(setting))
-        after_each = bool(calls) and all(switch._undone_here(call, here) for switch, call in calls)
+        calls = list(self._calls(setting)) if further else []
+        after_each = bool(calls) and all(switch.undone(call, here, further - 1) for switch, call in calls)
         return after_each or self._undone_here(setting, here)
 
     def _undone_here(self, setting: Setting, here: bool) -> bool:
@@ -111,15 +120,15 @@ class Switch:
             own.get(c.test, c.holds) is not c.holds for other in others for c in conditions(other.node, other.scope)
         )
 
-    def temporary(self, setting: Setting, here: bool) -> bool:
+    def temporary(self, setting: Setting, here: bool, further: int = MAX_CALLS) -> bool:
         """Whether a switch that is set to `here` is so for a while only: it is set back later in the same
         function or by the other half of a context manager, this line sets back what the same block set before,
         or the function is there to undo what another one did."""
         function = setting.scope.function
         if function.kind == "function" and determinism(ast.Name(function.own_name)) is False:
             return True
-        calls = list(self._calls(setting))
-        after_each = bool(calls) and all(switch._temporary_here(call, here) for switch, call in calls)
+        calls = list(self._calls(setting)) if further else []
+        after_each = bool(calls) and all(switch.temporary(call, here, further - 1) for switch, call in calls)
         return after_each or self._temporary_here(setting, here)
 
     def _temporary_here(self, setting: Setting, here: bool) -> bool:
@@ -167,10 +176,13 @@ def _at_once(program: Program, first: Setting, second: Setting) -> bool:
     if start is None or end is None or end - start > MAX_BETWEEN:
         return False
     between = [(s, first.scope) for s in block[start + 1 : end]]
-    if first.inner is not None:  # in the function that is called, what comes after it
-        between += [(s, first.inner.scope) for s in _around(first.inner)[1]]
-    if second.inner is not None:
-        between += [(s, second.inner.scope) for s in _around(second.inner)[0]]
+    after, before = first.inner, second.inner
+    while after is not None:  # in the function that is called, what comes after it
+        between += [(s, after.scope) for s in _around(after)[1]]
+        after = after.inner
+    while before is not None:
+        between += [(s, before.scope) for s in _around(before)[0]]
+        before = before.inner
     return all(_is_quiet(*site, program) for site in between)
 
 

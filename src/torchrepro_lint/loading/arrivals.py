@@ -12,17 +12,19 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.abstract_values import Constant, Result
+from torchrepro_lint.dataflow.abstract_values import Constant, Origin, Result
 from torchrepro_lint.dataflow.binding import keyword_value
-from torchrepro_lint.dataflow.calls import Call, Module, calls_beside
+from torchrepro_lint.dataflow.calls import Call, Module, calls_like
 from torchrepro_lint.dataflow.enclosing import LOOPS, ancestors, run_with
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import start_of
+from torchrepro_lint.dataflow.sites import CallSite, start_of
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.loading.decisions import Decision
 from torchrepro_lint.loading.order import decided_by, decided_in
 from torchrepro_lint.rng.updates import updates_model
+
+MAX_RETURNS = 3  # functions that return the result of one another
 
 
 class Arrival(NamedTuple):
@@ -76,8 +78,8 @@ def _has_one_worker(call: ast.Call, scope: Scope, program: Program) -> bool:
     made = [o for o in program.origins(holder, scope) if isinstance(o, Result) and o.callee in pools]
     sites = [(o.node, o.scope, str(o.callee)) for o in made] or [
         (node, where, name)
-        for node, where in calls_beside(pools, scope)
-        if (name := program.callee(node, where) or "") in pools
+        for node, where in calls_like(pools, scope.facts)
+        if where.function is scope.function and (name := program.callee(node, where) or "") in pools
     ]
     counts = [Call(n, s, name, program).literal(pools[name]["workers"], 0) for n, s, name in sites]
     return bool(counts) and all(count == 1 for count in counts)
@@ -85,19 +87,37 @@ def _has_one_worker(call: ast.Call, scope: Scope, program: Program) -> bool:
 
 # -- queues ----------------------------------------------------------------------------------------------------------
 def _queued(module: Module, program: Program) -> Iterator[Arrival]:
-    """`queue.get()` in a loop, where several processes were given the queue."""
+    """`queue.get()` in a loop, or in a function that is called in one, where several processes were given the queue."""
     queues = catalogue.names("order", "queues")
     for call, scope in module.facts.calls.get("get", ()):
-        loop = next((a for a in ancestors(call, scope) if isinstance(a, LOOPS)), None)
-        if loop is None or not isinstance(call.func, ast.Attribute) or not _takes_next(call):
+        if not isinstance(call.func, ast.Attribute) or not _takes_next(call):
             continue
         made = [o for o in program.origins(call.func.value, scope) if isinstance(o, Result) and o.callee in queues]
-        if any(_fed_by_several(o.node, o.scope, program) for o in made):
-            decision = _update_in(loop, scope, program) or _sum_in(loop, scope, program)
-            if decision is None and _is_kept(call, loop, scope, program):
-                decision = decided_in(loop, scope, program) if not isinstance(loop, ast.While) else None
+        if any(_fed_by_several(o, program) for o in made):
+            decisions = (_decided_by_rounds(*site, program) for site in _given_by(call, scope, program, MAX_RETURNS))
+            decision = next((found for found in decisions if found is not None), None)
             if decision is not None:
                 yield Arrival(call, scope, decision)
+
+
+def _given_by(call: ast.Call, scope: Scope, program: Program, further: int) -> Iterator[CallSite]:
+    """A call, and those of the functions that return what it gives."""
+    yield call, scope
+    match scope.facts.statement(call):
+        case ast.Return(value=value) if value is call and further:
+            for site in program.callers_of(scope.function) or ():
+                yield from _given_by(*site, program, further - 1)
+
+
+def _decided_by_rounds(call: ast.Call, scope: Scope, program: Program) -> Decision | None:
+    """What the order of the rounds decides in which one result each is taken."""
+    loop = next((a for a in ancestors(call, scope) if isinstance(a, LOOPS)), None)
+    if loop is None:
+        return None
+    decision = _update_in(loop, scope, program) or _sum_in(loop, scope, program)
+    if decision is None and _is_kept(call, loop, scope, program):
+        decision = decided_in(loop, scope, program) if not isinstance(loop, ast.While) else None
+    return decision
 
 
 def _takes_next(call: ast.Call) -> bool:
@@ -124,15 +144,12 @@ def _put_into_lists(loop: ast.AST, program: Program) -> frozenset[ast.AST | str]
 
 
 @remembered
-def _fed_by_several(queue: ast.Call, scope: Scope, program: Program) -> bool:
-    """Whether several processes or threads are started with the queue among their arguments."""
-    statement = scope.facts.statement(queue)
-    targets = statement.targets if isinstance(statement, ast.Assign) else []
-    texts = {ast.unparse(target) for target in targets}
+def _fed_by_several(queue: Result, program: Program) -> bool:
+    """Whether several processes or threads are started in the file with the queue among their arguments."""
     starts = [
         (call, where)
-        for call, where in calls_beside(catalogue.names("order", "runners"), scope)
-        if any(ast.unparse(a) in texts for a in given_to(call))
+        for call, where in calls_like(catalogue.names("order", "runners"), queue.scope.facts)
+        if any(queue in program.origins(a, where) for a in given_to(call))
     ]
     return len(starts) > 1 or any(runs_several(call, where, program) for call, where in starts)
 
@@ -183,7 +200,7 @@ def _sum_in(loop: ast.AST, scope: Scope, program: Program) -> Decision | None:
     for node in run_with(getattr(loop, "body", [])):
         match node:
             case ast.AugAssign(op=ast.Add(), target=ast.Name() as total, value=value) if _varies(value):
-                if any(_is_float(b.value, scope, program) for b in scope.bindings_of(total) if b.node is not node):
+                if any(_is_float(o) for o in program.origins(total, scope)):
                     return Decision(scope.facts, node, "is the order in which floats are added up")
     return None
 
@@ -193,11 +210,10 @@ def _varies(value: ast.expr) -> bool:
     return not isinstance(value, ast.Constant) and not is_count
 
 
-def _is_float(value: ast.expr | None, scope: Scope, program: Program) -> bool:
-    match value:
-        case ast.Constant(value=float()):
+def _is_float(origin: Origin) -> bool:
+    match origin:
+        case Constant(value=float()):
             return True
-        case ast.Call():
-            name = program.qualified(value.func, scope) or ""
+        case Result(callee=str() as name):
             return name.startswith(("torch.zeros", "numpy.zeros", "torch.tensor"))
     return False

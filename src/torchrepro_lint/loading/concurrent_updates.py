@@ -10,8 +10,9 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.calls import Call, Module, calls_beside
-from torchrepro_lint.dataflow.enclosing import ancestors, inside, parent
+from torchrepro_lint.dataflow.abstract_values import Constant
+from torchrepro_lint.dataflow.calls import Call, Module, calls_like
+from torchrepro_lint.dataflow.enclosing import ancestors, inside
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.index import Scope
@@ -39,25 +40,18 @@ def shared_models(module: Module, program: Program) -> Iterator[SharedModel]:
     """Those of a file, in source order."""
     for call, scope in module.facts.calls.get("share_memory", ()):
         if isinstance(call.func, ast.Attribute):
-            started = next(_started_with(_names(call, call.func.value, scope), scope, program), None)
+            started = next(_started_with(call.func.value, scope, program), None)
             if started is not None:
                 yield SharedModel(call, started)
 
 
-def _names(call: ast.Call, model: ast.expr, scope: Scope) -> set[str]:
-    """What the model is called: `share_memory` returns it."""
-    match parent(call, scope):
-        case ast.Assign(targets=[target]):
-            return {ast.unparse(model), ast.unparse(target)}
-    return {ast.unparse(model)}
-
-
-def _started_with(names: set[str], scope: Scope, program: Program) -> Iterator[CallSite]:
-    """The calls in the same function that start several processes with the model, each of which steps."""
+def _started_with(model: ast.expr, scope: Scope, program: Program) -> Iterator[CallSite]:
+    """The calls in the same file that start several processes with the model, each of which steps."""
+    made = {o for o in program.origins(model, scope) if not isinstance(o, Constant)}
     for site, run in (*_runners(scope, program), *_process_objects(scope, program)):
         call, where = site
         passed = (*given_to(call), *call.args, *(k.value for k in call.keywords))
-        is_given = any(ast.unparse(p) in names for p in passed)
+        is_given = any(not made.isdisjoint(program.origins(p, where)) for p in passed)
         if is_given and runs_several(call, where, program) and leads_to_update(run, program):
             yield site
 
@@ -65,7 +59,7 @@ def _started_with(names: set[str], scope: Scope, program: Program) -> Iterator[C
 def _runners(scope: Scope, program: Program) -> Iterator[tuple[CallSite, Scope]]:
     """`Process(target=f, args=...)` and `spawn(f, args=...)` with the function that they run."""
     names = catalogue.names("order", "runners")
-    for call, where in calls_beside(names, scope):
+    for call, where in calls_like(names, scope.facts):
         given = [k.value for k in call.keywords if k.arg in ("target", "fn")] or call.args[:1]
         run = program.definition(given[0], where) if given and _is_one(call, where, names, program) else None
         if run is not None:
@@ -86,7 +80,7 @@ def _process_objects(scope: Scope, program: Program) -> Iterator[tuple[CallSite,
         run = program.names.method(owner, "run") if owner.kind == "class" else None
         if run is not None and any(base in _PROCESS for base in program.external_bases(owner)):
             for call, where in scope.facts.calls.get(owner.name, ()):
-                if where.function is scope.function and program.resolve(call.func, where) is owner:
+                if program.resolve(call.func, where) is owner:
                     yield (call, where), run
 
 

@@ -17,6 +17,7 @@ from torchrepro_lint.dataflow.abstract_values import Constant, Result
 from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.enclosing import loops_around
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.loading.sampler_uses import SamplerUses, uses_of
@@ -91,43 +92,43 @@ def _as_epochs(loop: ast.For | ast.AsyncFor | ast.While, scope: Scope, program: 
         return EpochLoop(loop, scope, counts=False, sure=program.by_name(named, _COUNTS, scope, facts.text(loop.test)))
     target, iterable = facts.text(loop.target), facts.text(loop.iter)
     counter = _counter(program, loop.iter, scope)
-    named = any(map(_EPOCH.search, (target, iterable, facts.text(counter) if counter is not None else "")))
+    counted = counter[1].facts.text(counter[0]) if counter is not None else ""
+    named = any(map(_EPOCH.search, (target, iterable, counted)))
     if counter is None and not _EPOCH.search(target):
         return None
-    if (not named and _OTHER_COUNT.search(f"{target} {iterable}")) or (
-        counter is not None and _once(program, counter, scope)
-    ):
+    if (not named and _OTHER_COUNT.search(f"{target} {iterable}")) or (counter is not None and _once(program, counter)):
         return None
     sure = program.by_name(named, _COUNTS, scope, f"{target} {iterable}")
     return EpochLoop(loop, scope, counts=counter is not None, sure=sure)
 
 
-def _counter(program: Program, expr: ast.expr, scope: Scope) -> ast.Call | None:
-    """The `range(...)` or the like that is iterated, below a progress bar or a name of this function."""
+def _counter(program: Program, expr: ast.expr, scope: Scope) -> CallSite | None:
+    """The `range(...)` or the like that is iterated, below a progress bar or a name for it."""
     table = catalogue.table("distributed")
     for _ in range(MAX_WRAPPERS):
-        call = _held(program, expr, scope) if isinstance(expr, ast.Name) else expr
-        if not isinstance(call, ast.Call):
+        expr, scope = _held(program, expr, scope)
+        if not isinstance(expr, ast.Call):
             return None
-        name = program.callee(call, scope)
+        name = program.callee(expr, scope)
         if name in table["counters"]["names"]:
-            return call
-        if name not in table["wrappers"]["names"] or name == "builtins.enumerate" or not call.args:
+            return expr, scope
+        if name not in table["wrappers"]["names"] or name == "builtins.enumerate" or not expr.args:
             return None
-        expr = call.args[0]
+        expr = expr.args[0]
     return None
 
 
-def _held(program: Program, name: ast.Name, scope: Scope) -> ast.Call | None:
-    """The one call of this function whose result a name holds."""
-    match program.origins(name, scope):
-        case [Result(node=node, scope=owner)] if owner is scope:
-            return node
-    return None
+def _held(program: Program, expr: ast.expr, scope: Scope) -> tuple[ast.expr, Scope]:
+    """The one call whose result an expression is, else the expression."""
+    match program.origins(expr, scope):
+        case [Result(node=node, scope=made)]:
+            return node, made
+    return expr, scope
 
 
-def _once(program: Program, counter: ast.Call, scope: Scope) -> bool:
-    values = [program.literal(a, scope) for a in counter.args]
+def _once(program: Program, counter: CallSite) -> bool:
+    call, scope = counter
+    values = [program.literal(a, scope) for a in call.args]
     numbers = [v for v in values if isinstance(v, int)]
     return 0 < len(numbers) == len(values) and len(range(*numbers)) <= 1
 

@@ -48,9 +48,9 @@ def drawn_in_workers(call: Call, program: Program) -> Drawn | None:
     reads = [site for site in reads_of_target(target, holder, call.scope, program) if _is_drawn_from(site)]
     for site in reads:
         owner = site.scope.method_class
-        if owner is None or not _is_dataset(owner, program) or _knows_workers(owner):
+        if owner is None or not _is_dataset(owner, program) or _knows_workers(owner, program):
             continue
-        method = _item_method(site.scope.function, owner)
+        method = _item_method(site.scope.function, owner, program)
         found = _loader_of(owner, program) if method is not None else None
         if method is not None and found is not None:
             return Drawn(site.node, site.scope, method, found[0])
@@ -98,36 +98,33 @@ def _is_dataset(owner: Scope, program: Program) -> bool:
     return any(b in _DATASETS or b.startswith("torchvision.datasets.") for b in program.external_bases(owner))
 
 
-def _knows_workers(owner: Scope) -> bool:
-    calls = owner.facts.calls.get("get_worker_info", ())
-    return any(scope.method_class is owner for _, scope in calls)
+def _knows_workers(owner: Scope, program: Program) -> bool:
+    classes = [base for base in program.names.bases(owner) if isinstance(base, Scope)]
+    return any(
+        scope.method_class in classes for base in classes for _, scope in base.facts.calls.get("get_worker_info", ())
+    )
 
 
-def _item_method(function: Scope, owner: Scope) -> str | None:
+def _item_method(function: Scope, owner: Scope, program: Program) -> str | None:
     """The method, called for an item or a pass, that `function` is or is called by."""
     for name in _ITEMS:
-        scope = _method(owner, name)
-        if scope is not None and function in _reached(scope, owner, 0):
+        method = program.names.method(owner, name)
+        if method is not None and function in _reached(method, owner, program, 0):
             return name
     return None
 
 
-def _method(owner: Scope, name: str) -> Scope | None:
-    bindings = owner.bindings.get(name, ())
-    return owner.children.get(bindings[-1].node) if bindings else None
-
-
-def _reached(method: Scope, owner: Scope, depth: int) -> Iterator[Scope]:
-    """The methods of the same class that a method runs."""
+def _reached(method: Scope, owner: Scope, program: Program, depth: int) -> Iterator[Scope]:
+    """The methods of an object of `owner` that a method runs."""
     yield method
     if depth == MAX_DEPTH or not isinstance(method.node, FunctionNode):
         return
     for node in ast.walk(method.node):
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attr)) if name == method.self_name:
-                inner = _method(owner, attr)
+                inner = program.names.method(owner, attr)
                 if inner is not None and inner is not method:
-                    yield from _reached(inner, owner, depth + 1)
+                    yield from _reached(inner, owner, program, depth + 1)
 
 
 # -- loaders --------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ Knows the catalogue's methods that set a state; follows names and `self` attribu
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -16,9 +16,12 @@ from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.references import reads_of_target
-from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow.reaching_definitions import reaching
+from torchrepro_lint.dataflow.references import reads_of_target, relatives
+from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.index import Scope, last_name
+
+MAX_CALLS = 3  # that hand a parameter on
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +72,9 @@ def _is_one_of_several(call: Call) -> bool:
             set_on_self = call.scope.attributes.get(name, [])
         case ast.Attribute(attr=name):
             owner = call.scope.method_class
-            bound = owner.bindings.get(name, []) if owner is not None else []
-            set_on_self = owner.attributes.get(name, []) if owner is not None else []
+            classes = relatives(owner, call.program) if owner is not None else []
+            bound = [binding for one in classes for binding in one.bindings.get(name, ())]
+            set_on_self = [pair for one in classes for pair in one.attributes.get(name, ())]
         case _:
             return False
     values = chain((b.value for b in bound), (b.value for b, _ in set_on_self))
@@ -133,9 +137,21 @@ def fallback(call: Call, program: Program) -> Fallback | None:
     for name in _tested_names(call):
         bindings = function.bindings.get(name, [])
         if function.kind == "function" and bindings and bindings[0].kind == "parameter":
-            calls = program.callers_of(function) or []
-            return Fallback(tuple(c for c in calls if _is_left_out(c[0], function, name)))
+            return Fallback(tuple(_leaving_out(function, name, program, MAX_CALLS)))
     return None
+
+
+def _leaving_out(function: Scope, name: str, program: Program, further: int) -> Iterator[CallSite]:
+    """The known calls that do not pass a parameter, or pass on one that their own callers do not pass."""
+    for call, scope in program.callers_of(function) or ():
+        passed = argument_for(call, function, name)
+        match passed:
+            case None | ast.Constant(value=None):
+                yield call, scope
+            case ast.Name(id=handed) if further and handed in scope.function.bindings:
+                bindings = scope.function.bindings[handed]
+                if [b.kind for b in reaching(bindings, passed, scope.function, scope)] == ["parameter"]:
+                    yield from _leaving_out(scope.function, handed, program, further - 1)
 
 
 def _tested_names(call: Call) -> list[str]:
@@ -149,8 +165,3 @@ def _subject(test: ast.expr) -> ast.expr:
         case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot()], comparators=[ast.Constant(value=None)]):
             return left
     return test
-
-
-def _is_left_out(call: ast.Call, function: Scope, name: str) -> bool:
-    passed = argument_for(call, function, name)
-    return passed is None or (isinstance(passed, ast.Constant) and passed.value is None)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.conditions import conditions, written
 from torchrepro_lint.dataflow.domain import Domain, Of
 from torchrepro_lint.dataflow.evaluate import attribute_values
@@ -137,30 +138,54 @@ def rank_in(expr: ast.expr, scope: Scope, program: Program) -> Rank:
 
 
 # -- tests ----------------------------------------------------------------------------------------------------
-def passes_first_only(test: ast.expr) -> bool | None:
+def passes_first_only(test: ast.expr, scope: Scope, program: Program) -> bool | None:
     """True when only the first process passes `test`, False when it alone does not, None for any other test."""
     match test:
         case ast.UnaryOp(op=ast.Not(), operand=operand):
-            if is_rank(operand):
+            if _holds_rank(operand, scope, program):
                 return True
-            inner = passes_first_only(operand)
+            inner = passes_first_only(operand, scope, program)
             return None if inner is None else not inner
-        case ast.Compare(left=left, ops=[op], comparators=[ast.Constant(value=0)]) if is_rank(left):
-            if isinstance(op, ast.Eq | ast.LtE):
-                return True
-            return False if isinstance(op, ast.NotEq | ast.Gt) else None
-        case ast.Compare(left=left, ops=[ast.In()], comparators=[ast.Tuple() | ast.List() as allowed]) if is_rank(left):
-            return True if {ast.unparse(e) for e in allowed.elts} <= {"0", "-1"} else None
+        case ast.Compare(left=left, ops=[op], comparators=[right]) if _holds_rank(left, scope, program):
+            return _compared(op, right)
         case ast.BoolOp(op=ast.And(), values=values):
-            return True if any(passes_first_only(v) for v in values) else None
+            return True if any(passes_first_only(v, scope, program) for v in values) else None
         case ast.BoolOp(op=ast.Or(), values=values):  # `not args.distributed or args.rank == 0`
-            first = [passes_first_only(v) or _runs_alone(v) for v in values]
-            return True if all(first) and any(passes_first_only(v) for v in values) else None
+            first = [passes_first_only(v, scope, program) for v in values]
+            alone = all(f or _runs_alone(v) for f, v in zip(first, values, strict=True))
+            return True if alone and any(first) else None
         case ast.Call(func=ast.Name() | ast.Attribute()):
             return True if _FIRST.search(last_name(test.func)) and not test.args else None
+        case ast.Name() | ast.Attribute() if _FIRST.search(last_name(test)):
+            return True
         case ast.Name() | ast.Attribute():
-            return True if _FIRST.search(last_name(test)) else False if is_rank(test) else None
+            return False if _holds_rank(test, scope, program) else None
     return None
+
+
+def _compared(op: ast.cmpop, right: ast.expr) -> bool | None:
+    """What a comparison of a rank with a number says."""
+    match op, right:
+        case ast.Eq() | ast.LtE(), ast.Constant(value=0):
+            return True
+        case ast.NotEq() | ast.Gt(), ast.Constant(value=0):
+            return False
+        case ast.In(), ast.Tuple(elts=allowed) | ast.List(elts=allowed):
+            return True if {ast.unparse(e) for e in allowed} <= {"0", "-1"} else None
+    return None
+
+
+def _holds_rank(node: ast.expr, scope: Scope, program: Program) -> bool:
+    """Whether an expression is a rank by itself, or a variable that holds what a call for one gives."""
+    if is_rank(node):
+        return True
+    made = program.origins(node, scope) if isinstance(node, ast.Name) else ()
+    return any(isinstance(o, Result) and is_rank(o.node) and not _is_of_group(o.node) for o in made)
+
+
+def _is_of_group(call: ast.Call) -> bool:
+    """`dist.get_rank(tensor_parallel_group)`"""
+    return last_name(call.func) == "get_rank" and bool(call.args or call.keywords)
 
 
 def _runs_alone(test: ast.expr) -> bool:
@@ -180,10 +205,10 @@ class Guard(NamedTuple):
     text: str
 
 
-def first_only(node: ast.AST, scope: Scope) -> Guard | None:
+def first_only(node: ast.AST, scope: Scope, program: Program) -> Guard | None:
     """What keeps `node` from every process but the first."""
     for condition in conditions(node, scope):
-        if passes_first_only(condition.test) is condition.holds:
+        if passes_first_only(condition.test, scope, program) is condition.holds:
             owner = condition.owner
             place = owner if isinstance(owner, ast.stmt | ast.expr) else condition.test
             return Guard(place, written(condition, scope.facts))

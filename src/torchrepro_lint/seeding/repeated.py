@@ -11,11 +11,13 @@ import re
 from collections.abc import Iterator
 
 from torchrepro_lint.dataflow.binding import argument_for
+from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.loading.samplers import is_evaluation
 from torchrepro_lint.project import roles
 
+MAX_CALLS = 3  # from what is repeated to the place
 Loop = ast.For | ast.AsyncFor | ast.While
 _ITEMS = {"__getitem__": "sample", "__getitems__": "batch"}
 _PASSES = ("torch.utils.data.IterableDataset", "torch.utils.data.Sampler", "torch.utils.data.BatchSampler",
@@ -26,20 +28,18 @@ _OTHER = re.compile(
     r"fold|seed|rank|trial|task|split|run|exp|model|repeat|config|setting|param|task|attack|client|\blrs?\b",
     re.IGNORECASE,
 )
+_RESTORES = ("setstate", "set_state", "set_rng_state", "set_rng_state_all", "fork_rng", "isolate_rng")
 _TRAINS = frozenset({"backward", "manual_backward", "zero_grad", "training_step"})
 _TRAINING = re.compile(r"^_*(?:train|fit|run_epoch|update|optimi[sz]e)(?:_|$)|_train$|train_(?:one_)?(?:epoch|step)")
 
 
-def repeated_by(node: ast.AST, scope: Scope, program: Program) -> str | None:
+def repeated_by(node: ast.AST, scope: Scope, program: Program, further: int = MAX_CALLS) -> str | None:
     """For each of what `node` runs once more: "sample", "batch", "step", "epoch"; None where that is not known."""
     function = scope.function
-    if _is_for_evaluation(function):
+    if _is_for_evaluation(function) or _is_undone(function):
         return None
-    loop = next((loop for loop in _loops_around(node, scope) if _trains(loop, scope, program)), None)
-    if loop is not None:
-        return _unit(loop, scope)
-    unit = _by_method(function, program)
-    return unit if unit is not None else _by_callers(function, program)
+    unit = _by_loop(node, scope, program) or _by_method(function, program)
+    return unit if unit is not None or not further else _by_callers(function, program, further - 1)
 
 
 # -- functions ------------------------------------------------------------------------------------------------
@@ -50,6 +50,12 @@ def _is_for_evaluation(function: Scope) -> bool:
     names = [function.name.rpartition(".")[2], *([owner.name.rpartition(".")[2]] if owner is not None else [])]
     words = [w for n in names for w in (n, re.sub(r"(?<=[a-z])(?=[A-Z])", "_", n).lower())]
     return any(is_evaluation(w) or roles.of_function(w, ()) == "evaluation" for w in words)
+
+
+def _is_undone(function: Scope) -> bool:
+    """Whether the function restores an earlier state of a generator."""
+    calls = function.facts.calls
+    return any(where.function is function for name in _RESTORES for _, where in calls.get(name, ()))
 
 
 def _by_method(function: Scope, program: Program) -> str | None:
@@ -72,19 +78,23 @@ def _by_method(function: Scope, program: Program) -> str | None:
     return "batch" if is_module and name in ("forward", "training_step") else None
 
 
-def _by_callers(function: Scope, program: Program) -> str | None:
-    """A function whose every call lies in one training loop or another."""
+def _by_callers(function: Scope, program: Program, further: int) -> str | None:
+    """A function whose every call is repeated; outside of a loop that trains, where no test decides about it."""
     calls = program.callers_of(function) if function.kind == "function" else None
-    units = [_around(call, where, program) for call, where in calls or ()]
+    units = [
+        _by_loop(*call, program) if any(conditions(*call)) else repeated_by(*call, program, further)
+        for call in calls or ()
+    ]
     return units[0] if units and None not in units else None
 
 
-def _around(call: ast.Call, scope: Scope, program: Program) -> str | None:
-    loop = next((loop for loop in _loops_around(call, scope) if _trains(loop, scope, program)), None)
+# -- loops ----------------------------------------------------------------------------------------------------
+def _by_loop(node: ast.AST, scope: Scope, program: Program) -> str | None:
+    """The unit of the innermost loop around `node` that trains."""
+    loop = next((loop for loop in _loops_around(node, scope) if _trains(loop, scope, program)), None)
     return _unit(loop, scope) if loop is not None else None
 
 
-# -- loops ----------------------------------------------------------------------------------------------------
 def _loops_around(node: ast.AST, scope: Scope) -> Iterator[Loop]:
     child = node
     for parent in scope.facts.ancestors(node):

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from functools import cache
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.binding import argument_place, parameter_at
 from torchrepro_lint.dataflow.conditions import conditions, known
 from torchrepro_lint.dataflow.frames import Frame
 from torchrepro_lint.dataflow.options import Options
@@ -28,6 +29,7 @@ from torchrepro_lint.seeding.seeding import MAYBE, SEEDED, UNSEEDED, Late, Seedi
 from torchrepro_lint.seeding.stand_ins import purpose
 from torchrepro_lint.seeding.state import Family, State, put_back, seeded, taken, telling
 
+MAX_CALLS = 3  # from where weights are made to where others are loaded over them
 _SEEDS_BY_NAME = r"(?i)seed|determinis|reproduc"
 _NUMBERS = frozenset({"randint", "randrange", "getrandbits", "random_integers", "integers"})
 _READS = ("get_", "is_", "has_", "add_", "to_", "initial_", "print", "log", "manual_seed")
@@ -264,7 +266,9 @@ class Effects:
     def _overwritten(self, chain: Iterable[Step]) -> bool:
         """Initial weights do not matter in a function that loads others over them and does not train."""
         return any(
-            _loads_over(step) and not _uses("backward", step.scope.function) and not _uses("step", step.scope.function)
+            _loads_over(step, self.program)
+            and not _uses("backward", step.scope.function)
+            and not _uses("step", step.scope.function)
             for step in chain
             if step.scope.function.kind in ("function", "module")
         )
@@ -336,12 +340,14 @@ def _initialises(scope: Scope, program: Program) -> bool:
     return program.by_name("init" in name or "reset_param" in name, "that a function makes weights", scope, name)
 
 
-def _loads_over(step: Step) -> bool:
+def _loads_over(step: Step, program: Program) -> bool:
     """Whether the function that the step is in loads weights wherever the step is taken."""
     facts, function = step.scope.facts, step.scope.function
     found = facts.calls.get("load_state_dict", ())
     made = _made_into(step)
     loads = [c for c, where in found if where.function is function and not _copies(c) and not _is_partial(c, made)]
+    if made and function.kind == "function":
+        loads += [call for name in made for call in _loading(function, MAX_CALLS, program).get(name, ())]
     if not loads:
         return False
     around = set(facts.ancestors(step.node))
@@ -350,6 +356,39 @@ def _loads_over(step: Step) -> bool:
         and not _is_trained_between(step.node, call, facts)
         for call in loads
     )
+
+
+@remembered
+def _loading(function: Scope, further: int, program: Program) -> dict[str, list[ast.Call]]:
+    """The calls in a function of others that load all weights of what they are given, by the name that is given."""
+    found: dict[str, list[ast.Call]] = {}
+    for call, scope in function.runs:
+        callee = program.resolve(call.func, scope) if isinstance(call, ast.Call) else None
+        if isinstance(call, ast.Call) and isinstance(callee, Scope) and callee.kind == "function":
+            for given in call.args:
+                parameter = parameter_at(callee, None, argument_place(call, given))
+                if (
+                    isinstance(given, ast.Name)
+                    and parameter is not None
+                    and parameter in _loaded(callee, further - 1, program)
+                ):
+                    found.setdefault(given.id, []).append(call)
+    return found
+
+
+@remembered
+def _loaded(function: Scope, further: int, program: Program) -> frozenset[str]:
+    """The names whose weights a function loads in any case, all of them."""
+    found = [
+        (call.func.value.id, call)
+        for call, where in function.facts.calls.get("load_state_dict", ())
+        if where.function is function and not _copies(call) and not _is_partial(call, ())
+        if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name)
+    ]
+    for name, calls in _loading(function, further, program).items() if further else ():
+        found += [(name, call) for call in calls]
+    body = getattr(function.node, "body", ())
+    return frozenset(name for name, call in found if function.facts.statement(call) in body)
 
 
 def _made_into(step: Step) -> list[str]:
