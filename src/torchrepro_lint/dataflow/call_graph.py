@@ -74,6 +74,11 @@ class Callers:
             return None
         return calls + self._handed.get(function, lambda: list(self._handed_to(function)))
 
+    def in_sight(self, function: Scope) -> list[CallSite]:
+        """The calls that can be seen, where there may be others as well: those of the function's own file at least."""
+        calls = self.of(function)
+        return calls if calls is not None else list(self._calls_in([function.facts.source.path], function))
+
     # -- files --------------------------------------------------------------------------------------------------
     def _paths(self, function: Scope, name: str) -> list[Path] | None:
         own = function.facts.source.path
@@ -98,20 +103,14 @@ class Callers:
 
     # -- calls --------------------------------------------------------------------------------------------------
     def _find(self, function: Scope) -> list[CallSite] | None:
-        name = function.name.rpartition(".")[2]
-        owner = function.parent
-        if name == "__init__" and owner is not None:
-            name = owner.name.rpartition(".")[2]
-        paths = self._paths(function, name)
-        if paths is None:
-            return None
-        kind = owner.kind if owner is not None else ""
-        return [
-            site
-            for facts in self._loaded(paths, function, may_call, name, kind)
-            for spelled in (name, *sorted(facts.aliases.get(name, ())), ITEM)
-            for site in self._spelled(facts, spelled, function)
-        ]
+        paths = self._paths(function, _called_by(function))
+        return list(self._calls_in(paths, function)) if paths is not None else None
+
+    def _calls_in(self, paths: Iterable[Path], function: Scope) -> Iterator[CallSite]:
+        name, owner = _called_by(function), function.parent
+        for facts in self._loaded(paths, function, may_call, name, owner.kind if owner is not None else ""):
+            for spelled in (name, *sorted(facts.aliases.get(name, ())), ITEM):
+                yield from self._spelled(facts, spelled, function)
 
     def _spelled(self, facts: ModuleFacts, spelled: str, function: Scope) -> Iterator[CallSite]:
         """The calls in a file that are written so and call the function, or its class, in source order."""
@@ -210,3 +209,9 @@ class Callers:
             case [Display(node=ast.Tuple(elts=items) | ast.List(elts=items), scope=where)] if where is scope:
                 return items
         return None
+
+
+def _called_by(function: Scope) -> str:
+    """The name by which a function is called: that of its class, if it is a constructor."""
+    name, owner = function.name.rpartition(".")[2], function.parent
+    return owner.name.rpartition(".")[2] if name == "__init__" and owner is not None else name
