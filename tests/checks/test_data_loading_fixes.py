@@ -201,8 +201,8 @@ SAFE = {
 
 
 @pytest.mark.parametrize(("code", "before", "after"), SAFE.values(), ids=SAFE)
-def test_the_safe_fix_writes_what_reads_best_there(code: str, before: str, after: str, tmp_path: Path) -> None:
-    assert fixed(tmp_path, code, before) == after
+def test_the_fix_writes_what_reads_best_there(code: str, before: str, after: str, tmp_path: Path) -> None:
+    assert fixed(tmp_path, code, before, unsafe=code == "TRP204") == after
 
 
 def test_a_seed_that_is_set_after_the_configuration_is_read_is_not_known_there(tmp_path: Path) -> None:
@@ -324,7 +324,7 @@ PLACES = {
 @pytest.mark.parametrize(("before", "after"), PLACES.values(), ids=PLACES)
 def test_a_listing_is_sorted_where_it_reads_best(before: str, after: str, tmp_path: Path) -> None:
     text = "import os\nnames = {}\nnames[0]\n"
-    assert fixed(tmp_path, "TRP204", text.format(before)) == text.format(after)
+    assert fixed(tmp_path, "TRP204", text.format(before), unsafe=True) == text.format(after)
 
 
 WIDE = {
@@ -375,7 +375,7 @@ def test_a_line_that_grows_too_long_is_broken_as_a_formatter_does(
 ) -> None:
     width = 75 if code == "TRP201" else 70 if "if nn" in before else 62
     (tmp_path / ".flake8").write_text(f"[flake8]\nmax-line-length = {width}\n")
-    assert fixed(tmp_path, code, before) == after
+    assert fixed(tmp_path, code, before, unsafe=code == "TRP204") == after
 
 
 CLIENTS = """\
@@ -663,9 +663,32 @@ def test_entries_are_sorted_within_the_length_of_a_line(tmp_path: Path) -> None:
     assert after == text or "lambda e: e.name" in after
 
 
+DATA = "import os\nimport torch\n"
+WHOSE_ORDER = {
+    "samples": (DATA + "names = os.listdir('a')\ntrain = names[:9]\n", True),
+    "one, and the others": (DATA + "names = os.listdir('a')\nprint(names[0])\ntrain = names[:9]\n", True),
+    "one of several": (DATA + "name = os.listdir('a')[0]\n", False),
+    "the last that fits": (DATA + "for n in os.listdir('a'):\n    if 'x' in n:\n        name = n\nload(name)\n", False),
+    "an evaluation": (DATA + "model.eval()\nfor n in os.listdir('a')[:9]:\n    print(model(read(n)))\n", False),
+    "a test": (DATA + "import pytest\nnames = os.listdir('a')[:9]\n", False),
+    "what nobody calls": (DATA + "def data_in(a):\n    return [n for n in os.listdir(a)]\n", False),
+    "what a table calls": (DATA + "def data_in(a):\n    return [n for n in os.listdir(a)]\nD = {'x': data_in}\n", True),
+    "what is printed": ("import os\nnames = os.listdir('a')\nfor i in range(9):\n    print(names[i], i)\n", False),
+    "what is written": ("import os\nnames = os.listdir('a')[:9]\nopen('b', 'w').write(names)\n", True),
+}
+
+
+@pytest.mark.parametrize(("text", "is_safe"), WHOSE_ORDER.values(), ids=WHOSE_ORDER)
+def test_a_sorted_listing_is_safe_where_an_order_is_all_that_is_wanted(
+    text: str, is_safe: bool, tmp_path: Path
+) -> None:
+    assert ("sorted(" in fixed(tmp_path, "TRP204", text)) is is_safe
+    assert "sorted(" in fixed(tmp_path, "TRP204", text, unsafe=True)
+
+
 @pytest.mark.parametrize(("package", "is_sorted"), [("torch", True), ("tensorflow", False)])
-def test_a_notebook_without_torch_may_show_any_file(package: str, is_sorted: bool, tmp_path: Path) -> None:
-    lines = ["import os\n", f"import {package}\n", "name = os.listdir('images')[0]\n", "show(name)"]
+def test_a_notebook_without_torch_may_show_any_files(package: str, is_sorted: bool, tmp_path: Path) -> None:
+    lines = ["import os\n", f"import {package}\n", "names = os.listdir('images')[:9]\n", "show(names)"]
     cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": lines}
     book = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     (tmp_path / "show.ipynb").write_text(json.dumps(book))

@@ -37,7 +37,11 @@ def test_a_function_runs_as_often_as_the_one_that_calls_it(caller: str, expected
 
 @pytest.mark.parametrize(
     ("called", "imported", "expected"),
-    [("for i in range(9):\n    train()", "", "often"), ("train()", "", "once"), ("train()", "from mlp import *", "unknown")],
+    [
+        ("for i in range(9):\n    train()", "", "often"),
+        ("train()", "", "once"),
+        ("train()", "from mlp import *", "unknown"),
+    ],
 )
 def test_where_callers_are_too_many_to_search_those_of_its_own_file_count(
     called: str, imported: str, expected: str, tmp_path: Path

@@ -10,7 +10,7 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reads_of_binding
 from torchrepro_lint.dataflow.use import ANY, STOP, Sink, Step, Steps, Use
 from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.loading.decisions import NUMBERED, Decision, Shown, decided, saves, stored
+from torchrepro_lint.loading.decisions import GIVEN, KEPT, NUMBERED, Decision, Shown, decided, saves, stored
 from torchrepro_lint.loading.loops import Effect, Loop, effects, index_name, nodes
 from torchrepro_lint.loading.relabelled import only_compares
 from torchrepro_lint.rng.draws import draw_of
@@ -105,7 +105,7 @@ def _kept(effect: Effect, target: ast.Name, node: Loop | ast.While, use: Use[Sho
     last = (node.end_lineno or 0, node.end_col_offset or 0)
     for site in reads_of_binding(target.id, owner, effect.node):
         if site.scope.function is owner.function and (site.node.lineno, site.node.col_offset) >= last:
-            return decided(use, effect.node, "decides which item is kept")
+            return decided(use, effect.node, KEPT)
     return STOP
 
 
@@ -145,7 +145,7 @@ def returned(node: ast.AST, use: Use[Shown], edges: Edges) -> Steps:
     """
     function = use.scope.function
     if use.state == "sequence" and not edges.callers(function) and _gives_data(function, edges.program):
-        return decided(use, node, "becomes the order of the data that is returned")
+        return decided(use, node, GIVEN)
     return edges.returned(use)
 
 
