@@ -36,10 +36,10 @@ SAFE = {
     ),
     "two in a loop": (
         "TRP201",
-        HEAD + "while True:\n    a = DataLoader(d, shuffle=True)\n    test_loader = DataLoader(e, shuffle=True)\n",
-        HEAD + "generator = torch.Generator().manual_seed(0)\ntest_generator = torch.Generator().manual_seed(1)\n"
+        HEAD + "while True:\n    a = DataLoader(d, shuffle=True)\n    real_loader = DataLoader(e, shuffle=True)\n",
+        HEAD + "generator = torch.Generator().manual_seed(0)\nreal_generator = torch.Generator().manual_seed(1)\n"
         "while True:\n    a = DataLoader(d, shuffle=True, generator=generator)\n"
-        "    test_loader = DataLoader(e, shuffle=True, generator=test_generator)\n",
+        "    real_loader = DataLoader(e, shuffle=True, generator=real_generator)\n",
     ),
     "above the comment of a loop": (
         "TRP201",
@@ -654,6 +654,45 @@ def test_a_generator_is_safe_where_it_decides_what_is_trained(
     text = LOADED.format(drawn=drawn, begin=begin, step=step, more=more)
     assert ("generator=" in fixed(tmp_path, "TRP201", text)) is is_safe
     assert "generator=" in fixed(tmp_path, "TRP201", text, unsafe=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_safe"),
+    [("train_loader", True), ("latest", True), ("values", True), ("devices", True), ("val_loader", False)]
+    + [(name, False) for name in ("testloader", "loader_test", "self.valid_sampler", "dev_dl", "data_loader_val")],
+)
+def test_an_evaluation_would_better_not_shuffle(name: str, is_safe: bool, tmp_path: Path) -> None:
+    text = HEAD + f"{name} = DataLoader(d, shuffle=True)\nfor x in {name}:\n    model(x).backward()\n"
+    assert ("generator=" in fixed(tmp_path, "TRP201", text)) is is_safe
+    assert "generator=" in fixed(tmp_path, "TRP201", text, unsafe=True)
+
+
+@pytest.mark.parametrize(
+    ("reads", "says", "is_safe"),
+    [
+        ("import yaml", "trainer:\n  seed: 3\n", False),
+        ("import yaml", "trainer:\n  lr: 3\n", True),
+        ("import json", "trainer:\n  seed: 3\n", True),
+    ],
+)
+def test_no_number_stands_beside_the_seed_of_a_configuration_file(
+    reads: str, says: str, is_safe: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "config.yaml").write_text(says)
+    text = HEAD + f"{reads}\nfor x in DataLoader(d, shuffle=True):\n    model(x).backward()\n"
+    assert ("generator=" in fixed(tmp_path, "TRP201", text)) is is_safe
+
+
+@pytest.mark.parametrize("name", ["benchmark", "test_loading"])
+def test_what_only_measures_or_tests_needs_no_order_of_its_own(name: str, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("")
+    path = tmp_path / f"{name}.py"
+    path.write_text(
+        HEAD + "import pytest\n" * (name == "test_loading") + "for x in DataLoader(d, shuffle=True):\n    f(x)\n"
+    )
+    resolver = SettingsResolver(cards.codes(), isolated=True, overrides={"select": ["TRP201"]})
+    fix(Request((tmp_path,), resolver), unsafe=False, write=True)
+    assert "generator=" not in path.read_text()
 
 
 def test_entries_are_sorted_within_the_length_of_a_line(tmp_path: Path) -> None:

@@ -6,13 +6,15 @@ decides.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
+from torchrepro_lint import catalogue
 from torchrepro_lint.checks.seed_edit import seed_fix
 from torchrepro_lint.dataflow.binding import named_parameters
 from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.loading.loaders import loaders, workers
 from torchrepro_lint.loading.looked_at import is_only_looked_at
 from torchrepro_lint.loading.same_order import differs_by_rank, is_made_side_by_side
@@ -21,13 +23,24 @@ from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.project.entries import files_of_programs, is_tried_out
 from torchrepro_lint.rng.ranks import has_ranks
 from torchrepro_lint.rng.seed_options import SEED_NAME
-from torchrepro_lint.rng.usual_seed import has_own_seed, is_turned_off
+from torchrepro_lint.rng.usual_seed import has_own_seed, is_configured, is_turned_off
 from torchrepro_lint.seeding.seeding import Seeding
 from torchrepro_lint.seeding.seedings import seedings
-from torchrepro_lint.seeding.training import MAX_PROGRAMS, is_for_training, is_run_to_evaluate, trains_nothing
+from torchrepro_lint.seeding.training import (
+    MAX_PROGRAMS,
+    is_for_training,
+    is_named_otherwise,
+    is_run_to_evaluate,
+    trains_nothing,
+)
 from torchrepro_lint.seeding.unseeded import Unseeded, unseeded
 
 _SPLITS = "torch.utils.data.random_split"
+_EVALUATION = re.compile(
+    r"(?:^|_)(?:val|valid|validation|test|testing|eval|evaluation|dev)(?:_?(?:data)?_?(?:loader|sampler|iter|dl|set))?(?:_|$)"
+    r"|(?:loader|sampler|iter|dl)_?(?:val|valid|test|eval|dev)$",
+    re.IGNORECASE,
+)
 _STANDS_IN = re.compile(r" or | if |^\(?max\(")  # for a seed that its user chose not to give: `args.seed or 0`
 _DEFAULT_DEVICE = re.compile(rb"\bset_default_(?:device|tensor_type)\(")
 # What no PyTorch with generators for loaders can run, or understands: github.com/pytorch/pytorch/releases/tag/v0.4.0
@@ -43,11 +56,28 @@ def is_unclear(call: Call, seed: str, program: Program) -> bool:
         or is_made_side_by_side(call)
         or _is_tried_out(call)
         or is_run_to_evaluate(call.facts, program)
+        or _is_for_evaluation(call)
+        or is_test(call.facts)
+        or is_named_otherwise(call.facts, program)
         or _augments_alike(call)
         or is_only_looked_at(call)
         or _STANDS_IN.search(seed) is not None
         or (seed.isdecimal() and (_is_given_a_seed(call.scope.function) or _misses_seed(call)))
     )
+
+
+def _is_for_evaluation(call: Call) -> bool:
+    """Whether a loader or sampler is called after an evaluation: there, an expert would not shuffle at all."""
+    named = [last_name(target) for target in getattr(call.facts.parents[call.node], "targets", ())]
+    is_named = any(map(_EVALUATION.search, named))
+    return call.program.by_name(is_named, "that a loader evaluates", call.scope, ", ".join(named))
+
+
+def _running(facts: ModuleFacts, program: Program) -> Iterator[ModuleFacts]:
+    """The file, and those that import it."""
+    own = facts.source.path
+    loaded = (program.load(str(path)) for path in (own, *program.project.users([own])[:MAX_PROGRAMS]))
+    return (f for f in loaded if f is not None)
 
 
 def _augments_alike(call: Call) -> bool:
@@ -75,16 +105,19 @@ def _misses_seed(call: Call) -> bool:
 @remembered
 def _has_own_seed(facts: ModuleFacts, program: Program) -> bool:
     files = files_of_programs(facts, program.project)
-    return has_own_seed(files, program) or is_turned_off(files, program)
+    if has_own_seed(files, program) or is_turned_off(files, program):
+        return True
+    readers = catalogue.table("callables")["yaml_readers"]["packages"]
+    loaded = (program.load(str(path)) for path in sorted({facts.source.path, *files}))
+    reads = any(f is not None and not f.packages.isdisjoint(readers) for f in loaded)
+    return reads and is_configured(program)
 
 
 @remembered
 def _is_left_unseeded(facts: ModuleFacts, program: Program) -> bool:
     """Whether the programs that run the file are reported as unseeded, and a safe fix seeds none of them: then only the
     order of their samples would be the same on every run."""
-    own = facts.source.path
-    loaded = (program.load(str(path)) for path in (own, *program.project.users([own])[:MAX_PROGRAMS]))
-    found = [(s, unseeded(s, program)) for f in loaded if f is not None for s in seedings(f, program)]
+    found = [(s, unseeded(s, program)) for f in _running(facts, program) for s in seedings(f, program)]
     return bool(found) and not any(left is None or _is_seeded_safely(s, left, program) for s, left in found)
 
 
