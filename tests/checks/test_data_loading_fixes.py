@@ -597,6 +597,19 @@ def test_a_worker_is_not_given_a_seed_that_nobody_chose(tmp_path: Path) -> None:
     assert "worker_init_fn=seed_rng" in fixed(tmp_path, "TRP202", text, unsafe=True)
 
 
+@pytest.mark.parametrize(("beside", "is_safe"), [("images.py", False), ("other/images.py", True)])
+def test_one_function_that_seeds_workers_is_shared_by_a_folder(beside: str, is_safe: bool, tmp_path: Path) -> None:
+    text = (
+        HEAD + "import numpy as np\nclass Noisy(Dataset):\n    def __getitem__(self, i):\n"
+        "        return np.random.normal()\nloader = DataLoader(Noisy(), shuffle=True, num_workers=4)\n"
+    )
+    (tmp_path / "requirements.txt").write_text("torch==1.8.0\n")
+    (tmp_path / beside).parent.mkdir(exist_ok=True)
+    (tmp_path / beside).write_text(text)
+    assert ("def seed_worker" in fixed(tmp_path, "TRP202", text)) is is_safe
+    assert "def seed_worker" in fixed(tmp_path, "TRP202", text, unsafe=True)
+
+
 def test_what_trains_nothing_may_ask_for_another_seed(tmp_path: Path) -> None:
     text = "import random\nrandom.seed()\nplay(random.randint(0, 9))\n"
     assert fixed(tmp_path, "TRP102", text) == text
