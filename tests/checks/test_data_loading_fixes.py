@@ -680,6 +680,60 @@ def test_an_evaluation_would_better_not_shuffle(name: str, is_safe: bool, tmp_pa
     assert "generator=" in fixed(tmp_path, "TRP201", text, unsafe=True)
 
 
+TRAINED = (
+    HEAD
+    + """\
+{seeds}
+loader = DataLoader(d, shuffle=True)
+{used}
+"""
+)
+STEP = "for x in loader:\n    model(x).backward()"
+
+
+@pytest.mark.parametrize(
+    ("seeds", "used", "is_safe"),
+    [
+        ("torch.manual_seed(1)", STEP, True),
+        ("", "for seed in range(5):\n    torch.manual_seed(seed)\n    train(loader)", False),
+        ("torch.manual_seed(1)", "train(loader)\nevaluate(loader)", True),
+        ("torch.manual_seed(1)", "evaluate(model, loader=loader)", False),
+        ("torch.manual_seed(1)", "print(invariance_unit_test(model, loader))", False),
+    ],
+)
+def test_a_generator_is_safe_where_one_seed_decides_one_training(
+    seeds: str, used: str, is_safe: bool, tmp_path: Path
+) -> None:
+    text = TRAINED.format(seeds=seeds, used=used)
+    assert ("generator=" in fixed(tmp_path, "TRP201", text)) is is_safe
+    assert "generator=" in fixed(tmp_path, "TRP201", text, unsafe=True)
+
+
+def test_a_loader_in_the_place_of_another_cell_s_gets_the_same_number(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("")
+    head, made = HEAD.splitlines(keepends=True), ["loader = DataLoader(d, shuffle=True)\n", STEP]
+    cells = [
+        {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": lines}
+        for lines in (head, made, ["d = more()\n", *made], ["other = DataLoader(d, shuffle=True)\n", "run(other)"])
+    ]
+    (tmp_path / "a.ipynb").write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+    resolver = SettingsResolver(cards.codes(), isolated=True, overrides={"select": ["TRP201"]})
+    fix(Request((tmp_path,), resolver), unsafe=True, write=True)
+    after = (tmp_path / "a.ipynb").read_text()
+    assert [after.count(f"manual_seed({number})") for number in range(3)] == [2, 1, 0]
+
+
+@pytest.mark.parametrize(("name", "is_safe"), [("train_loader", True), ("valloader", False)])
+def test_workers_that_evaluate_are_not_seeded_unasked(name: str, is_safe: bool, tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("torch==1.8.0\n")
+    text = (
+        HEAD + "import numpy as np\nclass Noisy(Dataset):\n    def __getitem__(self, i):\n"
+        f"        return np.random.normal()\n{name} = DataLoader(Noisy(), num_workers=4)\n"
+    )
+    assert ("def seed_worker" in fixed(tmp_path, "TRP202", text)) is is_safe
+    assert "def seed_worker" in fixed(tmp_path, "TRP202", text, unsafe=True)
+
+
 @pytest.mark.parametrize(
     ("reads", "says", "is_safe"),
     [

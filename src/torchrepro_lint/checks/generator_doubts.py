@@ -12,11 +12,12 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.checks.seed_edit import seed_fix
 from torchrepro_lint.dataflow.binding import named_parameters
 from torchrepro_lint.dataflow.calls import Call
+from torchrepro_lint.dataflow.execution_count import runs_often
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
-from torchrepro_lint.index import ModuleFacts, Scope, last_name
+from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.loading.loaders import loaders, workers
-from torchrepro_lint.loading.looked_at import is_only_looked_at
+from torchrepro_lint.loading.looked_at import is_for_evaluation, is_only_looked_at
 from torchrepro_lint.loading.same_order import differs_by_rank, is_made_side_by_side
 from torchrepro_lint.loading.worker_draws import worker_draws
 from torchrepro_lint.project.contents import is_test
@@ -36,11 +37,6 @@ from torchrepro_lint.seeding.training import (
 from torchrepro_lint.seeding.unseeded import Unseeded, unseeded
 
 _SPLITS = "torch.utils.data.random_split"
-_EVALUATION = re.compile(
-    r"(?:^|_)(?:val|valid|validation|test|testing|eval|evaluation|dev)(?:_?(?:data)?_?(?:loader|sampler|iter|dl|set))?(?:_|$)"
-    r"|(?:loader|sampler|iter|dl)_?(?:val|valid|test|eval|dev)$",
-    re.IGNORECASE,
-)
 _STANDS_IN = re.compile(r" or | if |^\(?max\(")  # for a seed that its user chose not to give: `args.seed or 0`
 _DEFAULT_DEVICE = re.compile(rb"\bset_default_(?:device|tensor_type)\(")
 # What no PyTorch with generators for loaders can run, or understands: github.com/pytorch/pytorch/releases/tag/v0.4.0
@@ -56,9 +52,10 @@ def is_unclear(call: Call, seed: str, program: Program) -> bool:
         or is_made_side_by_side(call)
         or _is_tried_out(call)
         or is_run_to_evaluate(call.facts, program)
-        or _is_for_evaluation(call)
+        or is_for_evaluation(call)
         or is_test(call.facts)
         or is_named_otherwise(call.facts, program)
+        or _is_seeded_anew(call.facts, program)
         or _augments_alike(call)
         or is_only_looked_at(call)
         or _STANDS_IN.search(seed) is not None
@@ -66,11 +63,13 @@ def is_unclear(call: Call, seed: str, program: Program) -> bool:
     )
 
 
-def _is_for_evaluation(call: Call) -> bool:
-    """Whether a loader or sampler is called after an evaluation: there, an expert would not shuffle at all."""
-    named = [last_name(target) for target in getattr(call.facts.parents[call.node], "targets", ())]
-    is_named = any(map(_EVALUATION.search, named))
-    return call.program.by_name(is_named, "that a loader evaluates", call.scope, ", ".join(named))
+@remembered
+def _is_seeded_anew(facts: ModuleFacts, program: Program) -> bool:
+    """Whether a program that runs the file seeds torch again and again, for each of several runs: the order of one that
+    goes on with the same generator would depend on those before it."""
+    met = (met for f in _running(facts, program) for s in seedings(f, program) for met in s.met)
+    seeds = (m for m in met if m.seeder is not None and "torch" in m.seeder.families)
+    return any(runs_often(program, m.node, m.scope) for m in seeds)
 
 
 def _running(facts: ModuleFacts, program: Program) -> Iterator[ModuleFacts]:

@@ -25,11 +25,12 @@ from torchrepro_lint.loading.loaders import (
     loader_calls,
     workers,
 )
+from torchrepro_lint.loading.looked_at import is_for_evaluation
 from torchrepro_lint.loading.worker_calls import WorkerDraw
 from torchrepro_lint.loading.worker_draws import WorkerDraws, worker_draws
 from torchrepro_lint.model import Certainty, Edit
 from torchrepro_lint.project.versions import may_be
-from torchrepro_lint.seeding.training import trains_nothing
+from torchrepro_lint.seeding.training import is_run_to_evaluate, trains_nothing
 
 FAMILIES: tuple[Literal["numpy", "python"], ...] = ("numpy", "python")
 _WRITTEN = {"numpy": "numpy", "python": "`random`"}
@@ -75,6 +76,7 @@ def _draft(call: Call, draws: WorkerDraws, first: Call, program: Program) -> Dra
     if numpy is not None and not _is_seeded("numpy", program):
         edits = seeded_workers(call, first, program, lambda other: _first_unseeded(other, program))
         unsafe = is_for_several(call.facts, edits, program, lambda other: _first_unseeded(other, program))
+        unsafe = unsafe or is_for_evaluation(call) or is_run_to_evaluate(call.facts, program)
         draft = Draft(call.node, values, "old", related=_place(numpy), edits=edits, unsafe=unsafe)
         if _is_in_order(call):
             unsafe = unsafe or trains_nothing(call.facts, program) or not _is_surely_drawn(call)

@@ -92,9 +92,18 @@ def _effect(effect: Effect, node: Loop | ast.While, use: Use[Shown], edges: Edge
 
 def _filled(effect: Effect, target: ast.expr, facts: ModuleFacts, edges: Edges) -> Steps:
     """Something that the rounds fill in their order."""
-    shown: Shown = "mapping" if effect.kind == "mapping" else "sequence"
+    shown: Shown = "mapping" if effect.kind == "mapping" else "text" if _is_text(target, facts) else "sequence"
     path = (ANY,) if effect.kind == "lists" else ()
     return stored(target, facts.statement(effect.node), Use(target, facts.scope_of(effect.node), shown, path), edges)
+
+
+def _is_text(target: ast.expr, facts: ModuleFacts) -> bool:
+    """Whether a name begins as a text, which the rounds make longer: `log = ""`."""
+    owner = facts.scope_of(target).binding_scope(target.id) if isinstance(target, ast.Name) else None
+    values = (b.value for b in owner.bindings[target.id]) if owner is not None and isinstance(target, ast.Name) else ()
+    return any(
+        isinstance(v, ast.JoinedStr) or (isinstance(v, ast.Constant) and isinstance(v.value, str)) for v in values
+    )
 
 
 def _kept(effect: Effect, target: ast.Name, node: Loop | ast.While, use: Use[Shown]) -> Steps:
