@@ -82,7 +82,9 @@ def _times(function: Scope, further: int, program: Program) -> Times:
         return "once"
     if function.yields or _function_runs_often(function, program):
         return "often"
-    callers = (program.callers_of(function) or ()) if further else ()
+    callers = program.callers.in_sight(function) if further else ()
+    if not _is_method_or_main(function) and program.callers_of(function) is None and _is_imported(function, program):
+        return "unknown"
     if callers:
         worst = {_times(where.function, further - 1, program) for _, where in callers}
         together = len({where.facts for _, where in callers}) < len(callers)
@@ -92,6 +94,14 @@ def _times(function: Scope, further: int, program: Program) -> Times:
     if _is_whole_run(function, program) or handed_over or _is_command(function):
         return "once"
     return "often" if function.method_class is not None and name != "__init__" else "unknown"
+
+
+def _is_method_or_main(function: Scope) -> bool:
+    return function.method_class is not None or function.own_name == "main"
+
+
+def _is_imported(function: Scope, program: Program) -> bool:
+    return bool(program.project.users([function.facts.source.path]))
 
 
 def _is_command(function: Scope) -> bool:
@@ -128,7 +138,9 @@ def _calling_loops(function: Scope, program: Program) -> Iterator[ast.AST]:
     """The loops and comprehensions that call a function, directly or through others."""
 
     def calls(called: Scope) -> Sequence[CallSite]:
-        return () if called.kind == "module" else program.callers.passing(called) or ()
+        if called.kind == "module":
+            return ()
+        return program.callers.passing(called) or program.callers.in_sight(called)
 
     for called in _upwards(function, lambda called: (scope for _, scope in calls(called))):
         for call, scope in calls(called):

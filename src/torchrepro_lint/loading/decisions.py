@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from itertools import islice
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -22,6 +23,9 @@ SAVED = "is saved"
 NUMBERED = "decides the number of each item"
 TAKEN = "decides which item is taken"
 FIRST = "decides which item comes first"
+KEPT = "decides which item is kept"
+GIVEN = "becomes the order of the data that is returned"
+ONE_OF_THEM = (TAKEN, FIRST, KEPT)
 
 
 class Decision(NamedTuple):
@@ -30,6 +34,16 @@ class Decision(NamedTuple):
     facts: ModuleFacts
     node: ast.AST
     why: str
+
+
+def most_telling(found: Iterable[Decision]) -> Decision | None:
+    """The first decision about all items; else the first of those about one of them."""
+    one = None
+    for decision in found:
+        if decision.why not in ONE_OF_THEM:
+            return decision
+        one = one or decision
+    return one
 
 
 def decided(use: Use[Shown], node: ast.AST, why: str) -> Steps:

@@ -15,7 +15,7 @@ from torchrepro_lint.dataflow.reaching_definitions import reads_of_binding
 from torchrepro_lint.dataflow.sites import start_of
 from torchrepro_lint.dataflow.use import ANY, ESCAPED, STOP, Sink, Step, Steps, Use
 from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.loading.decisions import NUMBERED, Decision, Shown, decided, saves, stored
+from torchrepro_lint.loading.decisions import GIVEN, KEPT, NUMBERED, Decision, Shown, decided, saves, stored
 from torchrepro_lint.loading.loops import Effect, Loop, effects, index_name
 from torchrepro_lint.rng.draws import draw_of
 
@@ -98,9 +98,18 @@ def _effect(effect: Effect, node: Loop | ast.While, use: Use[Shown], edges: Edge
 
 def _filled(effect: Effect, target: ast.expr, facts: ModuleFacts, edges: Edges) -> Steps:
     """Something that the rounds fill in their order."""
-    shown: Shown = "mapping" if effect.kind == "mapping" else "sequence"
+    shown: Shown = "mapping" if effect.kind == "mapping" else "text" if _is_text(target, facts) else "sequence"
     path = (ANY,) if effect.kind == "lists" else ()
     return stored(target, facts.statement(effect.node), Use(target, facts.scope_of(effect.node), shown, path), edges)
+
+
+def _is_text(target: ast.expr, facts: ModuleFacts) -> bool:
+    """Whether a name begins as a text, which the rounds make longer: `log = ""`."""
+    owner = facts.scope_of(target).binding_scope(target.id) if isinstance(target, ast.Name) else None
+    values = (b.value for b in owner.bindings[target.id]) if owner is not None and isinstance(target, ast.Name) else ()
+    return any(
+        isinstance(v, ast.JoinedStr) or (isinstance(v, ast.Constant) and isinstance(v.value, str)) for v in values
+    )
 
 
 def _kept(effect: Effect, target: ast.Name, node: Loop | ast.While, use: Use[Shown]) -> Steps:
@@ -111,7 +120,7 @@ def _kept(effect: Effect, target: ast.Name, node: Loop | ast.While, use: Use[Sho
     last = (node.end_lineno or 0, node.end_col_offset or 0)
     for site in reads_of_binding(target.id, owner, effect.node):
         if site.scope.function is owner.function and start_of(site.node) >= last:
-            return decided(use, effect.node, "decides which item is kept")
+            return decided(use, effect.node, KEPT)
     return STOP
 
 
@@ -151,7 +160,7 @@ def returned(node: ast.AST, use: Use[Shown], edges: Edges) -> Steps:
     """
     function = use.scope.function
     if use.state == "sequence" and not edges.callers(function) and _gives_data(function, edges.program):
-        return decided(use, node, "becomes the order of the data that is returned")
+        return decided(use, node, GIVEN)
     return edges.returned(use)
 
 

@@ -30,11 +30,12 @@ def _table() -> Mapping[str, Any]:
 
 
 def within(use: Use[Shown], edges: Edges) -> Steps | None:
-    """A container with the items in it is saved whole; else they are followed into it and out again."""
+    """A container with the items in it is saved whole; else they are followed into it and out again. The keys of a dict
+    in it are looked up by who loads it."""
     if use.call is None:
         return None
     name = edges.program.qualified(use.call.func, use.scope) or ""
-    if saves(use.call, use.scope, edges.program):
+    if use.state == "sequence" and saves(use.call, use.scope, edges.program):
         return decided(use, use.call, SAVED)
     return (use.become("text").at(use.call, ()),) if name in _table()["texts"] else None
 

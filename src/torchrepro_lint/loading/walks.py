@@ -14,7 +14,7 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reads, reads_of_binding
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
-from torchrepro_lint.loading.decisions import Decision, is_sorted_at
+from torchrepro_lint.loading.decisions import Decision, is_sorted_at, most_telling
 from torchrepro_lint.loading.order import decided_by, decided_in
 
 FIRST_LISTS = 1  # (root, dirs, files): the two lists stand at 1 and 2
@@ -50,7 +50,9 @@ def walk_order(walk: ast.Call, scope: Scope, program: Program) -> WalkOrder | No
                 return None
             entries = reads(target.id, inner) if isinstance(target, ast.Name) else []
             sortable = walk if visit and _only_folders(entries) else None
-            return WalkOrder(visit or found[0][1], sortable, lists=tuple(n for n, _ in found))
+            decision = most_telling([*([visit] if visit else ()), *(decision for _, decision in found)])
+            assert decision is not None
+            return WalkOrder(decision, sortable, lists=tuple(n for n, _ in found))
         case ast.Call(func=ast.Name(id="next")):
             return _first_level(parent, scope, program)
     decision = None if is_sorted else decided_by(node, scope, program)
@@ -93,7 +95,8 @@ def _looped(
     in_order = is_sorted or (bool(names) and names[0] in fixed)
     visit = None if in_order else decided_in(loop, scope, program)
     lists = {n: _decided(sites[n], program) for n in names if n not in fixed}
-    decision = visit or next((decision for found in lists.values() for _, decision in found), None)
+    inside = (decision for found in lists.values() for _, decision in found)
+    decision = most_telling([*([visit] if visit else ()), *inside])
     if decision is None:
         return None
     whole = _reads(loop.target.id, loop, scope) if isinstance(loop.target, ast.Name) else []
@@ -137,4 +140,5 @@ def _first_level(call: ast.Call, scope: Scope, program: Program) -> WalkOrder | 
             found = _decided(sites, program)
         case _:
             return None
-    return WalkOrder(found[0][1], lists=tuple(n for n, _ in found)) if found else None
+    decision = most_telling(decision for _, decision in found)
+    return WalkOrder(decision, lists=tuple(n for n, _ in found)) if decision is not None else None
