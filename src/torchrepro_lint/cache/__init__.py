@@ -20,7 +20,7 @@ from torchrepro_lint.project.folders import Folders
 from torchrepro_lint.project.kinds import CODE, IMPORTS, OF_A_FILE, OUTLINE, SAYS, SEARCH_PATH, TEXT
 from torchrepro_lint.project.text import TOO_LARGE
 from torchrepro_lint.records import NamedTuple
-from torchrepro_lint.tracking import Question, Tracker, numbers
+from torchrepro_lint.tracking import Question, Rests, Tracker, bits, bits_of, numbers
 
 if TYPE_CHECKING:
     from torchrepro_lint.project.project import Project
@@ -81,7 +81,7 @@ class Cache:
                 if questions.bit_length() <= len(self._kept.questions) and not self._validity.broken(questions):
                     found = json.loads(answer)
                     self.hits += 1
-                    self._tracker.current |= questions
+                    self._tracker.rest_on(questions)
                     return found
             except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
                 pass
@@ -112,9 +112,9 @@ class Cache:
     def _numbers(self) -> dict[Question, int]:
         return {question: number for number, question in enumerate(self._kept.questions)}
 
-    def keep(self, key: str, rests: int, answer: Any) -> None:
+    def keep(self, key: str, rests: Rests, answer: Any) -> None:
         """Keep an answer, which JSON can hold."""
-        self._new[key] = (rests, answer)
+        self._new[key] = (bits_of(rests), answer)
 
     def save(self) -> None:
         """Write what is new to the disk, unless a file has changed while it was worked out."""
@@ -132,9 +132,9 @@ class Cache:
     def _lines(self) -> Iterator[str]:
         entries = {json.dumps(key): (rests, json.dumps(answer)) for key, (rests, answer) in self._new.items()}
         broken = self._validity.broken((1 << len(self._kept.questions)) - 1)
-        for key, (bits, answer) in self._kept.entries.items():
-            if key not in entries and not int(bits, 16) & broken:
-                entries[key] = (int(bits, 16), answer)
+        for key, (kept_rests, answer) in self._kept.entries.items():
+            if key not in entries and not int(kept_rests, 16) & broken:
+                entries[key] = (int(kept_rests, 16), answer)
         entries, order = self._without_idle(entries)
         kept = dict(zip(self._kept.questions, self._kept.answers, strict=True))
         asked = self._tracker.answers
@@ -171,7 +171,7 @@ class Cache:
             return entries, order
         places = {old: new for new, old in enumerate(numbers(used))}
         renumbered = {
-            key: (sum(1 << places[number] for number in numbers(rests)), answer)
+            key: (bits(places[number] for number in numbers(rests)), answer)
             for key, (rests, answer) in entries.items()
         }
         return renumbered, [order[number] for number in places]
