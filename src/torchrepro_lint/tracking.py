@@ -181,29 +181,43 @@ class Untracked(Tracker):
         return ()
 
 
+class _Resting:
+    """An answer that rests on any question."""
+
+    __slots__ = ("found", "rests")
+
+    def __init__(self, found: Any, rests: Rests) -> None:
+        self.found = found
+        self.rests = rests
+
+
+_NOTHING: Any = object()
+
+
 class Memo(Generic[V]):
     """Answers, each with what it rests on."""
 
     def __init__(self, tracker: Tracker) -> None:
         self._tracker = tracker
-        self._answers: dict[Hashable, tuple[V, Rests]] = {}
+        self._answers: dict[Hashable, V | _Resting] = {}
 
     def __contains__(self, key: Hashable) -> bool:
         return key in self._answers
 
     def get(self, key: Hashable, work: Callable[[], V]) -> V:
         """The answer, worked out when it is first asked for."""
-        known = self._answers.get(key)
-        if known is not None:
-            if known[1]:
-                self._tracker.rest_on(known[1])
-            return known[0]
+        known = self._answers.get(key, _NOTHING)
+        if known.__class__ is _Resting:
+            self._tracker.rest_on(known.rests)
+            return known.found  # type: ignore[no-any-return]
+        if known is not _NOTHING:
+            return known  # type: ignore[no-any-return]
         outer = self._tracker.begin()
         try:
             found = work()
         finally:
             rests = self._tracker.end(outer)
-        self._answers[key] = found, rests
+        self._answers[key] = _Resting(found, rests) if rests else found
         return found
 
     def clear(self) -> None:

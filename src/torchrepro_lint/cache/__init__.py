@@ -25,8 +25,9 @@ from torchrepro_lint.tracking import Question, Rests, Tracker, bits, bits_of, nu
 if TYPE_CHECKING:
     from torchrepro_lint.project.project import Project
 
-FORMAT = 1
+FORMAT = 2
 _RECALLED = (CODE, OUTLINE, SEARCH_PATH, IMPORTS, SAYS)  # what is asked of many files that are read for nothing else
+_TOGETHER = 512  # questions in a line
 _IDLE = 3  # times as many questions as are of use: then the others are left out
 
 
@@ -122,11 +123,11 @@ class Cache:
             return
         try:
             lines = self._lines()
-            first = next(lines)  # the others are only put into words
+            first = next(lines)  # by now every file has been looked at
+            if self._states.hold():
+                storage.write(self._folder, self._context, chain([first], lines))
         except (KeyError, ValueError):  # a file has come or gone meanwhile
             return
-        if self._states.hold():
-            storage.write(self._folder, self._context, chain([first], lines))
 
     # -- what is written --------------------------------------------------------------------------------------------
     def _lines(self) -> Iterator[str]:
@@ -143,9 +144,11 @@ class Cache:
         numbered = {path: number for number, path in enumerate(files)}
         rows = [[path, *self._row(path)] for path in files]
         listing = sorted(numbered[path] for path in self._listing.now)
-        questions = [_question(q, answer, numbered) for q, answer in zip(order, answers, strict=True)]
         yield json.dumps([FORMAT, self._context])
-        yield from map(json.dumps, (rows, listing, questions))
+        yield from map(json.dumps, (rows, listing))
+        for begin in range(0, len(order), _TOGETHER):  # all of them in one text take a tenth of what the run takes
+            row = zip(order[begin : begin + _TOGETHER], answers[begin : begin + _TOGETHER], strict=True)
+            yield json.dumps([_question(question, answer, numbered) for question, answer in row])
         for key, (rests, answer) in entries.items():
             yield f"{key}\t{rests:x}\t{answer}"
 
@@ -194,13 +197,15 @@ def _kept(lines: list[str] | None, context: str) -> _Kept:
 
 
 def _parsed(lines: list[str]) -> _Kept:
-    rows, listing, questions = (json.loads(line) for line in lines[1:4])
+    rows, listing = map(json.loads, lines[1:3])
+    first = next((number for number, line in enumerate(lines) if line.startswith('"')), len(lines))
+    questions = [question for line in lines[3:first] for question in json.loads(line)]
     files = [path for path, *_ in rows]
     states = {
         path: State(digest, tuple(signature) if signature else None, size) for path, digest, signature, size in rows
     }
     entries = {}
-    for line in lines[4:]:
+    for line in lines[first:]:
         key, rests, answer = line.split("\t", 2)
         entries[key] = (rests, answer)
     answers = [[files[number] for number in a] if q[0] in SEARCHES else a for *q, a in questions]
