@@ -555,9 +555,10 @@ def _users(run: Run) -> list[Path]:
     kept = run.cache.answer(key)
     if isinstance(kept, list) and all(isinstance(name, str) for name in kept):
         return list(map(Path, kept))
-    outer = run.tracker.begin()
+    outer, known = run.tracker.begin(), len(run.tracker.order)
     found = run.program.project.users(run.files)
-    run.cache.keep(key, run.tracker.end(outer), list(map(str, found)))
+    is_news = len(run.tracker.order) > known  # else it is found again in less time than all is written
+    run.cache.keep(key, run.tracker.end(outer), list(map(str, found)), is_news=is_news)
     return found
 
 

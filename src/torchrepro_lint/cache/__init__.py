@@ -64,6 +64,7 @@ class Cache:
         self._tracker = tracker
         self._kept = _kept(storage.read(folder, context), context)
         self._new: dict[str, tuple[int, Any]] = {}
+        self._is_news = False
         self._states = States(self._kept.states, read)
         self._listing = Listing(map(str, listing()), self._kept.listing, self._states)
         self._validity = Validity(self._kept.questions, self._kept.answers, self._listing, folders, project, listed)
@@ -113,13 +114,14 @@ class Cache:
     def _numbers(self) -> dict[Question, int]:
         return {question: number for number, question in enumerate(self._kept.questions)}
 
-    def keep(self, key: str, rests: Rests, answer: Any) -> None:
-        """Keep an answer, which JSON can hold."""
+    def keep(self, key: str, rests: Rests, answer: Any, *, is_news: bool = True) -> None:
+        """Keep an answer, which JSON can hold; one that is no news only if others are written."""
         self._new[key] = (bits_of(rests), answer)
+        self._is_news |= is_news
 
     def save(self) -> None:
         """Write what is new to the disk, unless a file has changed while it was worked out."""
-        if not self._new and not self._states.is_news:
+        if not self._is_news and not self._states.is_news:
             return
         try:
             lines = self._lines()
@@ -174,8 +176,7 @@ class Cache:
             return entries, order
         places = {old: new for new, old in enumerate(numbers(used))}
         renumbered = {
-            key: (bits(places[number] for number in numbers(rests)), answer)
-            for key, (rests, answer) in entries.items()
+            key: (bits(places[number] for number in numbers(rests)), answer) for key, (rests, answer) in entries.items()
         }
         return renumbered, [order[number] for number in places]
 
