@@ -39,7 +39,7 @@ from torchrepro_lint.index import Binding, Scope
 from torchrepro_lint.project.kinds import UNTOLD
 from torchrepro_lint.project.names import Names, Variable
 from torchrepro_lint.project.project import Project
-from torchrepro_lint.tracking import Memo
+from torchrepro_lint.tracking import Memo, Rests
 
 if TYPE_CHECKING:
     from torchrepro_lint.dataflow.configured_values import ConfiguredValues
@@ -63,7 +63,7 @@ class _Known(NamedTuple):
     value: Any
     steps: int
     height: int
-    rests: int  # on these questions, see `tracking`
+    rests: Rests  # on these questions, see `tracking`
     circle: frozenset[Part]  # of a value that is made of itself: all that was worked out for it
 
 
@@ -158,7 +158,8 @@ class Evaluation(Generic[V]):
         part = self._parts.get(key)
         if part is not None and self._is_same_here(part, depth):
             self._steps += part.steps
-            self._tracker.current |= part.rests
+            if part.rests:
+                self._tracker.rest_on(part.rests)
             self._deepest = max(self._deepest, depth + part.height)
             return part.value  # type: ignore[no-any-return]
         if depth > MAX_DEPTH or self._steps > MAX_STEPS:
