@@ -100,6 +100,11 @@ def _spellings() -> Mapping[str, tuple[tuple[str, str], ...]]:
     return by_root
 
 
+def last_parts(names: Iterable[str]) -> list[str]:
+    """What calls of these names end with, sorted: `Generator` for `torch.Generator`."""
+    return sorted({name.rpartition(".")[2] for name in names})
+
+
 @cache
 def by_last_part(wanted: frozenset[str]) -> Mapping[str, frozenset[str]]:
     """The names grouped by their last part, in a fixed order."""

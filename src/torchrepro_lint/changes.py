@@ -48,7 +48,7 @@ class _Changes:
 
     def keep(self, run: Run, findings: Sequence[Finding]) -> Sequence[Finding]:
         """Those that are there because of the changes."""
-        touched = {id(f) for f in findings if any(self._is_touched(run, place) for place in _places(f))}
+        touched = {id(f) for f in findings if any(self._is_touched(run, place) for place in f.places)}
         rest = [f for f in findings if id(f) not in touched]
         before = self._found_before(sorted(set(map(_found_in, rest))))
         old: set[int] = set()
@@ -147,11 +147,6 @@ def _top(root: Path, prefix: str) -> Path:
         if (top / ".git").exists():
             return top
     return top
-
-
-def _places(finding: Finding) -> Iterator[Location]:
-    yield finding.location
-    yield from (item.location for item in finding.related)
 
 
 def _found_in(finding: Finding) -> str:

@@ -28,7 +28,7 @@ from torchrepro_lint.reading import CONFIGURATIONS, PLOTS, Reach, read_regular
 from torchrepro_lint.records import NamedTuple
 from torchrepro_lint.settings import Settings, SettingsError, SettingsSource, project_torch
 from torchrepro_lint.time_limit import TimeLimitError, limited
-from torchrepro_lint.tracking import Question, Tracker, Untracked, bits, numbers
+from torchrepro_lint.tracking import Question, Rests, Tracker, Untracked, bits, bits_of, numbers
 
 if TYPE_CHECKING:
     from torchrepro_lint.cache import Cache
@@ -333,7 +333,7 @@ class Run:
         is_here = place == own or place.endswith(CONFIGURATIONS)
         return is_here and all(reach.includes(self.root / other) for other in others)
 
-    def _keep(self, path: Path, rests: int, findings: Sequence[Finding]) -> None:
+    def _keep(self, path: Path, rests: Rests, findings: Sequence[Finding]) -> None:
         if self.cache is not None and not any(f.code in FAILURES for f in findings):
             self.cache.keep(self._key(path), rests, [_encoded(findings), _encoded(self.suppressed.get(path, ()))])
 
@@ -367,7 +367,8 @@ class Run:
             self.request.timings.add(outcome.taken)
         asked = self._asked_by.setdefault(outcome.worker, [])
         asked[outcome.told :] = [self.tracker.learn(question, answer) for question, answer in outcome.asked]
-        rests = self.tracker.rest_on(bits(asked[number] for number in numbers(outcome.rests)))
+        rests = bits(asked[number] for number in numbers(outcome.rests))
+        self.tracker.rest_on(rests)
         if not outcome.problems:
             self._keep(path, rests, findings)
         return findings
@@ -520,7 +521,7 @@ def _begin(request: Request) -> Callable[[str], Outcome]:
         path, problems, told = Path(name), len(run.problems), known
         outer = tracker.begin()
         findings = run.check_file(path)
-        rests = tracker.end(outer)
+        rests = bits_of(tracker.end(outer))
         run.program.release()
         asked = [(question, tracker.answers[question]) for question in tracker.order[told:]]
         known = len(tracker.order)
@@ -554,9 +555,10 @@ def _users(run: Run) -> list[Path]:
     kept = run.cache.answer(key)
     if isinstance(kept, list) and all(isinstance(name, str) for name in kept):
         return list(map(Path, kept))
-    outer = run.tracker.begin()
+    outer, known = run.tracker.begin(), len(run.tracker.order)
     found = run.program.project.users(run.files)
-    run.cache.keep(key, run.tracker.end(outer), list(map(str, found)))
+    is_news = len(run.tracker.order) > known  # else it is found again in less time than all is written
+    run.cache.keep(key, run.tracker.end(outer), list(map(str, found)), is_news=is_news)
     return found
 
 

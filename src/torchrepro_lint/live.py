@@ -20,7 +20,7 @@ from torchrepro_lint.project.folders import OF_FOLDERS
 from torchrepro_lint.project.kinds import IMPORTS, OF_A_FILE
 from torchrepro_lint.project.text import CONTENT, HAS
 from torchrepro_lint.reading import CONFIGURATIONS
-from torchrepro_lint.tracking import Question, bits
+from torchrepro_lint.tracking import Question, bits, bits_of
 
 WATCHED = ".gitignore", ".cfg", ".txt", ".sh", *SUFFIXES, *CONFIGURATIONS, *NATIVE_SUFFIXES  # what answers rest on
 _OF_ONE = (*OF_A_FILE, IMPORTS, HAS, CONTENT)  # questions that are about one file
@@ -78,7 +78,7 @@ class Live:
         path, tracker = next(iter(self.stale)), self.run.tracker
         outer = tracker.begin()
         self._findings |= check_files(self.run, [path])
-        self._rests[path] = tracker.end(outer)
+        self._rests[path] = bits_of(tracker.end(outer))
         del self.stale[path]
         return path
 

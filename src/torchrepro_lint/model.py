@@ -96,6 +96,16 @@ class Finding:
         )  # fmt: skip
 
     @property
+    def places(self) -> tuple[Location, ...]:
+        """Its own, and those that it names besides."""
+        return (self.location, *(item.location for item in self.related))
+
+    @property
+    def edited(self) -> set[str]:
+        """The paths of the files that its fix changes."""
+        return {edit.path for edit in self.fix.edits} if self.fix is not None else set()
+
+    @property
     def measured(self) -> str:
         """What a run of the operation showed, in words; empty where that is not known."""
         evidence = self.properties.get("evidence")

@@ -76,11 +76,7 @@ def _least(run: Run, rel: str) -> Certainty:
 
 
 def _in_given_files(run: Run, findings: Sequence[Finding]) -> Sequence[Finding]:
-    return [f for f in findings if all(run.path_of(rel) for rel in {f.location.path, *_edited(f)})]
-
-
-def _edited(finding: Finding) -> set[str]:
-    return {edit.path for edit in finding.fix.edits} if finding.fix is not None else set()
+    return [f for f in findings if all(run.path_of(rel) for rel in {f.location.path, *f.edited})]
 
 
 CERTAIN_ENOUGH = Narrowing("less certain than asked for", _certain_enough)

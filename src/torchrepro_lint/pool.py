@@ -35,7 +35,7 @@ class Lost(NamedTuple):
 def suitable(items: int, least: int) -> int:
     """How many processes are of use for so many items, of which each is worth a process of its own for `least`: no more
     than there are processors and memory for."""
-    return max(1, min(_processors(), items // least, _memory() // MEMORY))
+    return max(1, min(processors(), items // least, _memory() // MEMORY))
 
 
 def spread(
@@ -150,7 +150,8 @@ def _serve(connection: Connection, begin: Callable[[], Work], parent: int) -> No
             connection.send(work(connection.recv()))
 
 
-def _processors() -> int:
+def processors() -> int:
+    """Those that this process may use: a container often has fewer than the machine."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

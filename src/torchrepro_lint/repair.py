@@ -105,13 +105,13 @@ class _Repair:
         flat = sorted((f for group in self.findings.values() for f in group), key=lambda f: f.sort_key)
         found_in = {id(f): self.run.rel(path) for path, group in self.findings.items() for f in group}
         for finding in filter(self._is_wanted, self.run.narrowed(flat)[0]):
-            files = sorted({finding.location.path, found_in[id(finding)], *_edited(finding)})
+            files = sorted({finding.location.path, found_in[id(finding)], *finding.edited})
             shared = list({id(unit_of[rel]): unit_of[rel] for rel in files if rel in unit_of}.values())
             unit = max(shared, key=len, default=[])  # the others join the longest
             for other in shared:
                 if other is not unit:
                     unit += other
-                    files += [rel for f in other for rel in (f.location.path, found_in[id(f)], *_edited(f))]
+                    files += [rel for f in other for rel in (f.location.path, found_in[id(f)], *f.edited)]
             unit.append(finding)
             unit_of.update(dict.fromkeys(files, unit))
         units = {id(unit): unit for unit in unit_of.values()}
@@ -121,10 +121,10 @@ class _Repair:
         fix = finding.fix
         if fix is None or not (self.unsafe or fix.safety is Safety.SAFE) or _identity(finding) in self._given_up:
             return False
-        outside = sorted(rel for rel in _edited(finding) if self.run.path_of(rel) is None)
+        outside = sorted(rel for rel in finding.edited if self.run.path_of(rel) is None)
         if outside:
             self._give_up(finding, f"its fix also changes {' and '.join(outside)}, which is not among the given paths")
-        refused = [rel for rel in sorted(_edited(finding)) if not outside and self._refusal(rel)]
+        refused = [rel for rel in sorted(finding.edited) if not outside and self._refusal(rel)]
         return not outside and not refused
 
     def _refusal(self, rel: str) -> str | None:
@@ -179,7 +179,7 @@ class _Repair:
         return [
             path
             for path, group in self.findings.items()
-            if any(id(f) in wanted or not changed.isdisjoint({f.location.path, *_edited(f)}) for f in group)
+            if any(id(f) in wanted or not changed.isdisjoint({f.location.path, *f.edited}) for f in group)
         ]
 
     def _source(self, rel: str) -> SourceFile | None:
@@ -191,10 +191,6 @@ def _seeds_first(unit: list[Finding]) -> list[Finding]:
     """Those that give an option for the seed a default, where there are any: others read it then as it is."""
     first = (f for f in unit if f.code.startswith("TRP1") and f.fix is not None)
     return [f for f in first if f.fix is not None and any(_DEFAULT.fullmatch(e.text) for e in f.fix.edits)] or unit
-
-
-def _edited(finding: Finding) -> set[str]:
-    return {edit.path for edit in finding.fix.edits} if finding.fix is not None else set()
 
 
 def _identity(finding: Finding) -> tuple[str, ...]:

@@ -8,27 +8,34 @@ meaning.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from typing import Any, Generic, TypeAlias, TypeVar
 
 V = TypeVar("V")
 Question: TypeAlias = "tuple[str, ...]"
 """A kind, and what it is asked about."""
+Outer: TypeAlias = "tuple[set[int], int]"
+
+
+Rests: TypeAlias = "tuple[int, ...] | int"
+"""A set of questions, by their numbers: a few of them one after the other, many as one integer that has a bit for each.
+Most sets are of a few out of tens of thousands."""
+FEW = 128
 
 
 class Tracker:
-    """The questions that were asked so far. A set of them is a number with one bit for each: `current` has those that
-    the work at hand rests on."""
+    """The questions that were asked so far, and those among them that the work at hand rests on."""
 
     is_on = True
 
     def __init__(self) -> None:
-        self.current = 0
+        self._few: set[int] = set()  # what the work at hand rests on: what is found in either
+        self._many = 0
         self.answers: dict[Question, Any] = {}
         self.order: list[Question] = []  # by their bits
-        self._asked: dict[Question, int] = {}  # which bit each has: the bit itself may take kilobytes
+        self._asked: dict[Question, int] = {}  # which bit each has
         self._numbered: dict[Question, int] = {}  # those that have a bit before they are asked
-        self._sets: dict[int, int] = {}  # so that equal sets are kept once
+        self._sets: dict[Rests, Rests] = {}  # so that equal sets are kept once
         self.recall: Callable[[Question], list[Any] | None] = _nothing  # what an earlier run was answered, in a list
 
     def note(self, question: Question, answer: Any) -> None:
@@ -37,7 +44,7 @@ class Tracker:
         if number is None:
             self.answers[question] = answer  # first, since a time limit may end the work at any point
             number = self._asked[question] = self._number(question)
-        self.current |= 1 << number
+        self._few.add(number)
 
     def recalled(self, question: Question, form: Callable[[Any], V]) -> list[V] | None:
         """The answer of an earlier run, if it is known to be the same now; in a list."""
@@ -58,11 +65,12 @@ class Tracker:
         self.forget(outer)
         return self._asked[question]
 
-    def rest_on(self, questions: int) -> int:
-        """Let the work at hand rest on a set of questions, which is given back."""
-        outer = self.begin()
-        self.current = questions
-        return self.end(outer)
+    def rest_on(self, rests: Rests) -> None:
+        """Let the work at hand rest on a set of questions."""
+        if isinstance(rests, tuple):
+            self._few.update(rests)
+        else:
+            self._many |= rests
 
     def expect(self, questions: Iterable[Question]) -> None:
         """Give these questions the first bits, in this order: sets of them have been kept."""
@@ -88,27 +96,41 @@ class Tracker:
         number = self._asked.get(question)
         if number is None:
             return False
-        self.current |= 1 << number
+        self._few.add(number)
         return True
 
-    def begin(self) -> int:
+    def begin(self) -> Outer:
         """Begin to work out something; give the result to `end`."""
-        outer, self.current = self.current, 0
+        outer = self._few, self._many
+        self._few, self._many = set(), 0
         return outer
 
-    def end(self, outer: int) -> int:
+    def end(self, outer: Outer) -> Rests:
         """What the work since `begin` rests on: so does the work around it."""
-        own = self.current
-        self.current = outer | own
-        return self._sets.setdefault(own, own) if own else 0
+        few, many = self._few, self._many
+        self._few, self._many = outer
+        if many or len(few) > FEW:
+            many |= bits(few)
+            self._many |= many
+            return self._sets.setdefault(many, many)
+        if not few:
+            return ()
+        self._few |= few
+        rests = tuple(sorted(few))
+        return self._sets.setdefault(rests, rests)
 
-    def forget(self, outer: int) -> None:
+    def forget(self, outer: Outer) -> None:
         """End work of which another question keeps the answer."""
-        self.current = outer
+        self._few, self._many = outer
 
-    def questions(self, rests: int) -> list[Question]:
+    @property
+    def current(self) -> int:
+        """What the work at hand rests on."""
+        return self._many | bits(self._few)
+
+    def questions(self, rests: Rests) -> list[Question]:
         """The questions in a set."""
-        return [self.order[number] for number in numbers(rests)]
+        return [self.order[number] for number in numbers(bits_of(rests))]
 
 
 def _nothing(_: Question) -> None:
@@ -126,11 +148,19 @@ def numbers(rests: int) -> Iterator[int]:
 
 def bits(numbers: Iterable[int]) -> int:
     """The number that has these bits."""
-    found = list(numbers)
-    digits = bytearray(b"0") * (max(found, default=0) + 1)
+    found = numbers if isinstance(numbers, Collection) else list(numbers)
+    row = bytearray((max(found, default=0) >> 3) + 1)
     for number in found:
-        digits[number] = ord("1")
-    return int(digits[::-1], 2)
+        row[number >> 3] |= 1 << (number & 7)
+    return int.from_bytes(row, "little")
+
+
+def bits_of(rests: Rests) -> int:
+    """A set as a number that has a bit for each question."""
+    return bits(rests) if isinstance(rests, tuple) else rests
+
+
+_NO_WORK: Outer = (set(), 0)
 
 
 class Untracked(Tracker):
@@ -144,33 +174,54 @@ class Untracked(Tracker):
     def knows(self, question: Question) -> bool:  # noqa: ARG002
         return True
 
+    def begin(self) -> Outer:
+        return _NO_WORK
+
+    def end(self, outer: Outer) -> Rests:  # noqa: ARG002
+        return ()
+
+
+class _Resting:
+    """An answer that rests on any question."""
+
+    __slots__ = ("found", "rests")
+
+    def __init__(self, found: Any, rests: Rests) -> None:
+        self.found = found
+        self.rests = rests
+
+
+_NOTHING: Any = object()
+
 
 class Memo(Generic[V]):
     """Answers, each with what it rests on."""
 
     def __init__(self, tracker: Tracker) -> None:
         self._tracker = tracker
-        self._answers: dict[Hashable, tuple[V, int]] = {}
+        self._answers: dict[Hashable, V | _Resting] = {}
 
     def __contains__(self, key: Hashable) -> bool:
         return key in self._answers
 
     def get(self, key: Hashable, work: Callable[[], V]) -> V:
         """The answer, worked out when it is first asked for."""
-        known = self._answers.get(key)
-        if known is not None:
-            self._tracker.current |= known[1]
-            return known[0]
+        known = self._answers.get(key, _NOTHING)
+        if known.__class__ is _Resting:
+            self._tracker.rest_on(known.rests)
+            return known.found  # type: ignore[no-any-return]
+        if known is not _NOTHING:
+            return known  # type: ignore[no-any-return]
         outer = self._tracker.begin()
         try:
             found = work()
         finally:
             rests = self._tracker.end(outer)
-        self._answers[key] = found, rests
+        self._answers[key] = _Resting(found, rests) if rests else found
         return found
 
     def clear(self) -> None:
         self._answers.clear()
 
 
-__all__ = ["Memo", "Question", "Tracker", "Untracked"]
+__all__ = ["Memo", "Question", "Rests", "Tracker", "Untracked", "bits", "bits_of", "numbers"]

@@ -36,10 +36,10 @@ SAFE = {
     ),
     "two in a loop": (
         "TRP201",
-        HEAD + "while True:\n    a = DataLoader(d, shuffle=True)\n    test_loader = DataLoader(e, shuffle=True)\n",
-        HEAD + "generator = torch.Generator().manual_seed(0)\ntest_generator = torch.Generator().manual_seed(1)\n"
+        HEAD + "while True:\n    a = DataLoader(d, shuffle=True)\n    real_loader = DataLoader(e, shuffle=True)\n",
+        HEAD + "generator = torch.Generator().manual_seed(0)\nreal_generator = torch.Generator().manual_seed(1)\n"
         "while True:\n    a = DataLoader(d, shuffle=True, generator=generator)\n"
-        "    test_loader = DataLoader(e, shuffle=True, generator=test_generator)\n",
+        "    real_loader = DataLoader(e, shuffle=True, generator=real_generator)\n",
     ),
     "above the comment of a loop": (
         "TRP201",
@@ -201,8 +201,8 @@ SAFE = {
 
 
 @pytest.mark.parametrize(("code", "before", "after"), SAFE.values(), ids=SAFE)
-def test_the_safe_fix_writes_what_reads_best_there(code: str, before: str, after: str, tmp_path: Path) -> None:
-    assert fixed(tmp_path, code, before) == after
+def test_the_fix_writes_what_reads_best_there(code: str, before: str, after: str, tmp_path: Path) -> None:
+    assert fixed(tmp_path, code, before, unsafe=code == "TRP204") == after
 
 
 def test_a_seed_that_is_set_after_the_configuration_is_read_is_not_known_there(tmp_path: Path) -> None:
@@ -324,7 +324,7 @@ PLACES = {
 @pytest.mark.parametrize(("before", "after"), PLACES.values(), ids=PLACES)
 def test_a_listing_is_sorted_where_it_reads_best(before: str, after: str, tmp_path: Path) -> None:
     text = "import os\nnames = {}\nnames[0]\n"
-    assert fixed(tmp_path, "TRP204", text.format(before)) == text.format(after)
+    assert fixed(tmp_path, "TRP204", text.format(before), unsafe=True) == text.format(after)
 
 
 WIDE = {
@@ -375,7 +375,7 @@ def test_a_line_that_grows_too_long_is_broken_as_a_formatter_does(
 ) -> None:
     width = 75 if code == "TRP201" else 70 if "if nn" in before else 62
     (tmp_path / ".flake8").write_text(f"[flake8]\nmax-line-length = {width}\n")
-    assert fixed(tmp_path, code, before) == after
+    assert fixed(tmp_path, code, before, unsafe=code == "TRP204") == after
 
 
 CLIENTS = """\
@@ -597,6 +597,19 @@ def test_a_worker_is_not_given_a_seed_that_nobody_chose(tmp_path: Path) -> None:
     assert "worker_init_fn=seed_rng" in fixed(tmp_path, "TRP202", text, unsafe=True)
 
 
+@pytest.mark.parametrize(("beside", "is_safe"), [("images.py", False), ("other/images.py", True)])
+def test_one_function_that_seeds_workers_is_shared_by_a_folder(beside: str, is_safe: bool, tmp_path: Path) -> None:
+    text = (
+        HEAD + "import numpy as np\nclass Noisy(Dataset):\n    def __getitem__(self, i):\n"
+        "        return np.random.normal()\nloader = DataLoader(Noisy(), shuffle=True, num_workers=4)\n"
+    )
+    (tmp_path / "requirements.txt").write_text("torch==1.8.0\n")
+    (tmp_path / beside).parent.mkdir(exist_ok=True)
+    (tmp_path / beside).write_text(text)
+    assert ("def seed_worker" in fixed(tmp_path, "TRP202", text)) is is_safe
+    assert "def seed_worker" in fixed(tmp_path, "TRP202", text, unsafe=True)
+
+
 def test_what_trains_nothing_may_ask_for_another_seed(tmp_path: Path) -> None:
     text = "import random\nrandom.seed()\nplay(random.randint(0, 9))\n"
     assert fixed(tmp_path, "TRP102", text) == text
@@ -656,6 +669,99 @@ def test_a_generator_is_safe_where_it_decides_what_is_trained(
     assert "generator=" in fixed(tmp_path, "TRP201", text, unsafe=True)
 
 
+@pytest.mark.parametrize(
+    ("name", "is_safe"),
+    [("train_loader", True), ("latest", True), ("values", True), ("devices", True), ("val_loader", False)]
+    + [(name, False) for name in ("testloader", "loader_test", "self.valid_sampler", "dev_dl", "data_loader_val")],
+)
+def test_an_evaluation_would_better_not_shuffle(name: str, is_safe: bool, tmp_path: Path) -> None:
+    text = HEAD + f"{name} = DataLoader(d, shuffle=True)\nfor x in {name}:\n    model(x).backward()\n"
+    assert ("generator=" in fixed(tmp_path, "TRP201", text)) is is_safe
+    assert "generator=" in fixed(tmp_path, "TRP201", text, unsafe=True)
+
+
+TRAINED = (
+    HEAD
+    + """\
+{seeds}
+loader = DataLoader(d, shuffle=True)
+{used}
+"""
+)
+STEP = "for x in loader:\n    model(x).backward()"
+
+
+@pytest.mark.parametrize(
+    ("seeds", "used", "is_safe"),
+    [
+        ("torch.manual_seed(1)", STEP, True),
+        ("", "for seed in range(5):\n    torch.manual_seed(seed)\n    train(loader)", False),
+        ("torch.manual_seed(1)", "train(loader)\nevaluate(loader)", True),
+        ("torch.manual_seed(1)", "evaluate(model, loader=loader)", False),
+        ("torch.manual_seed(1)", "print(invariance_unit_test(model, loader))", False),
+    ],
+)
+def test_a_generator_is_safe_where_one_seed_decides_one_training(
+    seeds: str, used: str, is_safe: bool, tmp_path: Path
+) -> None:
+    text = TRAINED.format(seeds=seeds, used=used)
+    assert ("generator=" in fixed(tmp_path, "TRP201", text)) is is_safe
+    assert "generator=" in fixed(tmp_path, "TRP201", text, unsafe=True)
+
+
+def test_a_loader_in_the_place_of_another_cell_s_gets_the_same_number(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("")
+    head, made = HEAD.splitlines(keepends=True), ["loader = DataLoader(d, shuffle=True)\n", STEP]
+    cells = [
+        {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": lines}
+        for lines in (head, made, ["d = more()\n", *made], ["other = DataLoader(d, shuffle=True)\n", "run(other)"])
+    ]
+    (tmp_path / "a.ipynb").write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+    resolver = SettingsResolver(cards.codes(), isolated=True, overrides={"select": ["TRP201"]})
+    fix(Request((tmp_path,), resolver), unsafe=True, write=True)
+    after = (tmp_path / "a.ipynb").read_text()
+    assert [after.count(f"manual_seed({number})") for number in range(3)] == [2, 1, 0]
+
+
+@pytest.mark.parametrize(("name", "is_safe"), [("train_loader", True), ("valloader", False)])
+def test_workers_that_evaluate_are_not_seeded_unasked(name: str, is_safe: bool, tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("torch==1.8.0\n")
+    text = (
+        HEAD + "import numpy as np\nclass Noisy(Dataset):\n    def __getitem__(self, i):\n"
+        f"        return np.random.normal()\n{name} = DataLoader(Noisy(), num_workers=4)\n"
+    )
+    assert ("def seed_worker" in fixed(tmp_path, "TRP202", text)) is is_safe
+    assert "def seed_worker" in fixed(tmp_path, "TRP202", text, unsafe=True)
+
+
+@pytest.mark.parametrize(
+    ("reads", "says", "is_safe"),
+    [
+        ("import yaml", "trainer:\n  seed: 3\n", False),
+        ("import yaml", "trainer:\n  lr: 3\n", True),
+        ("import json", "trainer:\n  seed: 3\n", True),
+    ],
+)
+def test_no_number_stands_beside_the_seed_of_a_configuration_file(
+    reads: str, says: str, is_safe: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "config.yaml").write_text(says)
+    text = HEAD + f"{reads}\nfor x in DataLoader(d, shuffle=True):\n    model(x).backward()\n"
+    assert ("generator=" in fixed(tmp_path, "TRP201", text)) is is_safe
+
+
+@pytest.mark.parametrize("name", ["benchmark", "test_loading"])
+def test_what_only_measures_or_tests_needs_no_order_of_its_own(name: str, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("")
+    path = tmp_path / f"{name}.py"
+    path.write_text(
+        HEAD + "import pytest\n" * (name == "test_loading") + "for x in DataLoader(d, shuffle=True):\n    f(x)\n"
+    )
+    resolver = SettingsResolver(cards.codes(), isolated=True, overrides={"select": ["TRP201"]})
+    fix(Request((tmp_path,), resolver), unsafe=False, write=True)
+    assert "generator=" not in path.read_text()
+
+
 def test_entries_are_sorted_within_the_length_of_a_line(tmp_path: Path) -> None:
     (tmp_path / "setup.cfg").write_text("[flake8]\nmax-line-length = 60\n")
     text = "import os\n\nfor one in os.scandir('a'):\n    files.append(one.path)\nfirst = files[0]\n"
@@ -663,9 +769,32 @@ def test_entries_are_sorted_within_the_length_of_a_line(tmp_path: Path) -> None:
     assert after == text or "lambda e: e.name" in after
 
 
+DATA = "import os\nimport torch\n"
+WHOSE_ORDER = {
+    "samples": (DATA + "names = os.listdir('a')\ntrain = names[:9]\n", True),
+    "one, and the others": (DATA + "names = os.listdir('a')\nprint(names[0])\ntrain = names[:9]\n", True),
+    "one of several": (DATA + "name = os.listdir('a')[0]\n", False),
+    "the last that fits": (DATA + "for n in os.listdir('a'):\n    if 'x' in n:\n        name = n\nload(name)\n", False),
+    "an evaluation": (DATA + "model.eval()\nfor n in os.listdir('a')[:9]:\n    print(model(read(n)))\n", False),
+    "a test": (DATA + "import pytest\nnames = os.listdir('a')[:9]\n", False),
+    "what nobody calls": (DATA + "def data_in(a):\n    return [n for n in os.listdir(a)]\n", False),
+    "what a table calls": (DATA + "def data_in(a):\n    return [n for n in os.listdir(a)]\nD = {'x': data_in}\n", True),
+    "what is printed": ("import os\nnames = os.listdir('a')\nfor i in range(9):\n    print(names[i], i)\n", False),
+    "what is written": ("import os\nnames = os.listdir('a')[:9]\nopen('b', 'w').write(names)\n", True),
+}
+
+
+@pytest.mark.parametrize(("text", "is_safe"), WHOSE_ORDER.values(), ids=WHOSE_ORDER)
+def test_a_sorted_listing_is_safe_where_an_order_is_all_that_is_wanted(
+    text: str, is_safe: bool, tmp_path: Path
+) -> None:
+    assert ("sorted(" in fixed(tmp_path, "TRP204", text)) is is_safe
+    assert "sorted(" in fixed(tmp_path, "TRP204", text, unsafe=True)
+
+
 @pytest.mark.parametrize(("package", "is_sorted"), [("torch", True), ("tensorflow", False)])
-def test_a_notebook_without_torch_may_show_any_file(package: str, is_sorted: bool, tmp_path: Path) -> None:
-    lines = ["import os\n", f"import {package}\n", "name = os.listdir('images')[0]\n", "show(name)"]
+def test_a_notebook_without_torch_may_show_any_files(package: str, is_sorted: bool, tmp_path: Path) -> None:
+    lines = ["import os\n", f"import {package}\n", "names = os.listdir('images')[:9]\n", "show(names)"]
     cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": lines}
     book = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     (tmp_path / "show.ipynb").write_text(json.dumps(book))

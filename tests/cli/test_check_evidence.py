@@ -13,7 +13,7 @@ from command_line import Run
 from evidence_file import document, row, write
 from torchrepro_lint import evidence
 from torchrepro_lint.evidence import Measured
-from torchrepro_lint.report.measured_rules import measured_of
+from torchrepro_lint.report.operation_facts import measured_of
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "schemas" / "findings.schema.json").read_text())
 NET = """\

@@ -291,6 +291,18 @@ def test_a_seed_that_an_option_chooses_is_there_by_default_or_not(
     assert told["families"]["torch"]["state"] == state
 
 
+def test_the_trial_of_a_module_is_told_to_be_one(run: Run, project: Path) -> None:
+    (project / "blocks.py").write_text(
+        "import torch\n\n\nclass Block(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.head = torch.nn.Linear(2, 2)\n\n    def forward(self, x):\n        return self.head(x)\n\n\n"
+        "if __name__ == '__main__':\n    Block()(torch.ones(1, 2)).sum().backward()\n"
+    )
+    (told,) = explained(run, "blocks.py")["programs"]
+    torch = told["families"]["torch"]
+    assert (torch["state"], torch["rule"], told["trains"]) == ("trial", None, True)
+    assert "only tries a module out" in run("explain", "blocks.py").output
+
+
 def test_what_is_drawn_in_vain_is_told_and_no_finding(run: Run, project: Path) -> None:
     (project / "show.py").write_text("import torch\n\nx = torch.rand(3)\nprint(x.shape)\n")
     (told,) = explained(run, "show.py")["programs"]

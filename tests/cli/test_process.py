@@ -13,7 +13,7 @@ import pytest
 from command_line import PLAIN, TRAIN, Process, Run
 
 from torchrepro_lint import __version__, cli
-from torchrepro_lint.cli import plain
+from torchrepro_lint.cli import run as check_run
 from torchrepro_lint.cli.check import check
 from torchrepro_lint.cli.options import Options
 from torchrepro_lint.cli.program import program
@@ -145,10 +145,10 @@ def test_paths_alone_need_no_parser_and_are_what_it_makes_of_them(
 ) -> None:
     asked: list[Options] = []
     monkeypatch.setattr("torchrepro_lint.cli.run.run", lambda options: asked.append(options) or 0)
-    monkeypatch.setattr("torchrepro_lint.cli.plain.run", lambda options: asked.append(options) or 0)
+    monkeypatch.setattr("torchrepro_lint.cli.run.run", lambda options: asked.append(options) or 0)
     paths = cli.paths_alone(arguments)
     assert paths is not None
-    plain.check(paths)
+    check_run.check_paths(paths)
     program(arguments, standalone_mode=False)
     assert asked[0] == asked[1]
 

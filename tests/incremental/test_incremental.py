@@ -9,6 +9,7 @@ import pytest
 from incremental.comparing import differences, lint
 from incremental.edits import CONFIGURED
 from incremental.projects import CONFIGURED_FILES, FILES, write_project
+from torchrepro_lint.cache.storage import FOLDER
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -50,6 +51,29 @@ def test_a_comment_in_what_all_import_leaves_the_others_alone(tmp_path: Path, mo
     assert lint(root, "--jobs", "1") == expected
     assert "utils.py" in checked
     assert "model.py" not in checked
+
+
+def test_what_is_quickly_found_again_is_not_written(tmp_path: Path) -> None:
+    root = write_project(tmp_path / "project")
+    lint(root, "model.py")
+    lint(root, "data.py")
+    (kept,) = (path for path in (root / FOLDER).glob("*.cache") if path.stem != "program")
+    before = kept.read_bytes()
+    both = ("model.py", "data.py")
+    expected = lint(root, *both, "--no-cache")
+    assert lint(root, *both) == expected  # also looks for the files that use both, as no run before
+    assert kept.read_bytes() == before
+    (root / "model.py").write_text("x = 1\n" + (root / "model.py").read_text())
+    lint(root, *both)
+    assert kept.read_bytes() != before
+
+
+def test_questions_are_written_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torchrepro_lint.cache._TOGETHER", 7)
+    root = write_project(tmp_path / "project")
+    expected = lint(root)
+    monkeypatch.setattr("torchrepro_lint.checking.build", None)  # nothing is read again
+    assert lint(root) == expected
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])

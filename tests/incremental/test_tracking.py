@@ -12,7 +12,7 @@ from torchrepro_lint import cards
 from torchrepro_lint.engine import Outcome, Request, Run
 from torchrepro_lint.settings import SettingsResolver
 from torchrepro_lint.source import source_from_text
-from torchrepro_lint.tracking import Memo, Question, Tracker, bits, numbers
+from torchrepro_lint.tracking import FEW, Memo, Question, Tracker, bits, bits_of, numbers
 
 
 def tracked(root: Path) -> Run:
@@ -50,6 +50,28 @@ def test_an_answer_passes_on_what_it_rests_on() -> None:
     memo.get("x", inner)
     assert tracker.end(outer) == first
     assert tracker.questions(first) == [("code", "a")]
+
+
+@pytest.mark.parametrize("inner, outer", [(1, 1), (FEW, 1), (FEW + 1, 1), (1, FEW), (FEW + 1, FEW + 1)])
+def test_a_set_of_questions_is_the_same_whatever_its_form(inner: int, outer: int) -> None:
+    tracker = Tracker()
+    memo: Memo[None] = Memo(tracker)
+    inside, outside = ([(kind, str(n)) for n in range(many)] for kind, many in (("code", inner), ("text", outer)))
+
+    def ask(questions: list[Question]) -> None:
+        for question in questions:
+            tracker.note(question, "1")
+
+    for work in (lambda: ask(inside), lambda: pytest.fail("it is known")):
+        begun = tracker.begin()
+        ask(outside)
+        memo.get("x", work)
+        rests = tracker.end(begun)
+        assert set(tracker.questions(rests)) == {*inside, *outside}
+        assert tracker.current == bits_of(rests) == bits(range(inner + outer))
+    begun = tracker.begin()
+    memo.get("x", lambda: None)
+    assert set(tracker.questions(tracker.end(begun))) == set(inside)
 
 
 SAME = [

@@ -11,7 +11,7 @@ from torchrepro_lint.loading.epochs import EpochLoop, epoch_loop, repeated_order
 from torchrepro_lint.loading.loaders import loaders
 from torchrepro_lint.loading.same_order import is_made_for_each_epoch
 from torchrepro_lint.loading.sampler_uses import SamplerUses
-from torchrepro_lint.loading.samplers import is_evaluation, samplers
+from torchrepro_lint.loading.samplers import is_evaluation, training_samplers
 
 HEAD = "from torch.utils.data import DataLoader, DistributedSampler\n"
 
@@ -146,14 +146,18 @@ OWN = """
 def test_which_samplers_shuffle(tmp_path: Path, construction: str, certain: bool | None) -> None:
     text = f"from torch.utils.data import DistributedSampler\n{OWN}\n    x = {construction}\n"
     project = SmallProject(tmp_path, {"train.py": text.replace("\n    ", "\n")})
-    found = [s for s in samplers(project.module(), project.program) if s.call.facts.text(s.call.node) == construction]
+    found = [
+        s
+        for s in training_samplers(project.module(), project.program)
+        if s.call.facts.text(s.call.node) == construction
+    ]
     assert [s.certain for s in found] == ([] if certain is None else [certain])
 
 
 def told(folder: Path, train: str, **others: str) -> bool:
     """Whether the sampler's epochs are accounted for, or cannot be."""
     project = SmallProject(folder, {"train.py": HEAD + train, **{f"{k}.py": HEAD + v for k, v in others.items()}})
-    (sampler,) = samplers(project.module(), project.program)
+    (sampler,) = training_samplers(project.module(), project.program)
     return repeated_order(project.program, sampler.call) is None
 
 

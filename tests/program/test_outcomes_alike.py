@@ -9,7 +9,7 @@ from small_project import SmallProject
 
 from torchrepro_lint.kernels.switches import stated
 from torchrepro_lint.loading.loaders import loader_calls, shuffling
-from torchrepro_lint.loading.samplers import samplers
+from torchrepro_lint.loading.samplers import training_samplers
 from torchrepro_lint.model import Certainty
 
 HEAD = """
@@ -67,5 +67,5 @@ def test_a_value_is_read_alike_everywhere(program: SmallProject, expected: bool 
     as_certainty = {True: Certainty.CERTAIN, False: None, None: Certainty.LIKELY}
     assert [shuffling(call) for call in loader_calls(module)] == [as_certainty[expected]]
     found = {True: [True], False: [], None: [False]}
-    assert [sampler.certain for sampler in samplers(module, program.program)] == found[expected]
+    assert [sampler.certain for sampler in training_samplers(module, program.program)] == found[expected]
     assert [state for _, state in stated(module, "torch.backends.cudnn", "benchmark").settings] == [expected]

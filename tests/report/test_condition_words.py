@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from torchrepro_lint.kernels.operations import Operation, every
-from torchrepro_lint.report.condition_words import alternatives
+from torchrepro_lint.report.operation_facts import alternatives
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from junitparser import JUnitXml
 
 from torchrepro_lint.engine import IN_BASELINE, Result
 from torchrepro_lint.model import Certainty, Edit, Fix, Level, Safety
-from torchrepro_lint.report.line_hash import line_hashes
+from torchrepro_lint.report.sarif import line_hashes
 
 HOSTILE = (
     "line\nbreak", "cr\r", "a::error file=x::b", "]]>", "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>',

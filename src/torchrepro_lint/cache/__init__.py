@@ -20,13 +20,14 @@ from torchrepro_lint.project.folders import Folders
 from torchrepro_lint.project.kinds import CODE, IMPORTS, OF_A_FILE, OUTLINE, SAYS, SEARCH_PATH, TEXT
 from torchrepro_lint.project.text import TOO_LARGE
 from torchrepro_lint.records import NamedTuple
-from torchrepro_lint.tracking import Question, Tracker, numbers
+from torchrepro_lint.tracking import Question, Rests, Tracker, bits, bits_of, numbers
 
 if TYPE_CHECKING:
     from torchrepro_lint.project.project import Project
 
-FORMAT = 1
+FORMAT = 2
 _RECALLED = (CODE, OUTLINE, SEARCH_PATH, IMPORTS, SAYS)  # what is asked of many files that are read for nothing else
+_TOGETHER = 512  # questions in a line
 _IDLE = 3  # times as many questions as are of use: then the others are left out
 
 
@@ -63,6 +64,7 @@ class Cache:
         self._tracker = tracker
         self._kept = _kept(storage.read(folder, context), context)
         self._new: dict[str, tuple[int, Any]] = {}
+        self._is_news = False
         self._states = States(self._kept.states, read)
         self._listing = Listing(map(str, listing()), self._kept.listing, self._states)
         self._validity = Validity(self._kept.questions, self._kept.answers, self._listing, folders, project, listed)
@@ -81,7 +83,7 @@ class Cache:
                 if questions.bit_length() <= len(self._kept.questions) and not self._validity.broken(questions):
                     found = json.loads(answer)
                     self.hits += 1
-                    self._tracker.current |= questions
+                    self._tracker.rest_on(questions)
                     return found
             except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
                 pass
@@ -112,29 +114,30 @@ class Cache:
     def _numbers(self) -> dict[Question, int]:
         return {question: number for number, question in enumerate(self._kept.questions)}
 
-    def keep(self, key: str, rests: int, answer: Any) -> None:
-        """Keep an answer, which JSON can hold."""
-        self._new[key] = (rests, answer)
+    def keep(self, key: str, rests: Rests, answer: Any, *, is_news: bool = True) -> None:
+        """Keep an answer, which JSON can hold; one that is no news only if others are written."""
+        self._new[key] = (bits_of(rests), answer)
+        self._is_news |= is_news
 
     def save(self) -> None:
         """Write what is new to the disk, unless a file has changed while it was worked out."""
-        if not self._new and not self._states.is_news:
+        if not self._is_news and not self._states.is_news:
             return
         try:
             lines = self._lines()
-            first = next(lines)  # the others are only put into words
+            first = next(lines)  # by now every file has been looked at
+            if self._states.hold():
+                storage.write(self._folder, self._context, chain([first], lines))
         except (KeyError, ValueError):  # a file has come or gone meanwhile
             return
-        if self._states.hold():
-            storage.write(self._folder, self._context, chain([first], lines))
 
     # -- what is written --------------------------------------------------------------------------------------------
     def _lines(self) -> Iterator[str]:
         entries = {json.dumps(key): (rests, json.dumps(answer)) for key, (rests, answer) in self._new.items()}
         broken = self._validity.broken((1 << len(self._kept.questions)) - 1)
-        for key, (bits, answer) in self._kept.entries.items():
-            if key not in entries and not int(bits, 16) & broken:
-                entries[key] = (int(bits, 16), answer)
+        for key, (kept_rests, answer) in self._kept.entries.items():
+            if key not in entries and not int(kept_rests, 16) & broken:
+                entries[key] = (int(kept_rests, 16), answer)
         entries, order = self._without_idle(entries)
         kept = dict(zip(self._kept.questions, self._kept.answers, strict=True))
         asked = self._tracker.answers
@@ -143,9 +146,11 @@ class Cache:
         numbered = {path: number for number, path in enumerate(files)}
         rows = [[path, *self._row(path)] for path in files]
         listing = sorted(numbered[path] for path in self._listing.now)
-        questions = [_question(q, answer, numbered) for q, answer in zip(order, answers, strict=True)]
         yield json.dumps([FORMAT, self._context])
-        yield from map(json.dumps, (rows, listing, questions))
+        yield from map(json.dumps, (rows, listing))
+        for begin in range(0, len(order), _TOGETHER):  # all of them in one text take a tenth of what the run takes
+            row = zip(order[begin : begin + _TOGETHER], answers[begin : begin + _TOGETHER], strict=True)
+            yield json.dumps([_question(question, answer, numbered) for question, answer in row])
         for key, (rests, answer) in entries.items():
             yield f"{key}\t{rests:x}\t{answer}"
 
@@ -171,8 +176,7 @@ class Cache:
             return entries, order
         places = {old: new for new, old in enumerate(numbers(used))}
         renumbered = {
-            key: (sum(1 << places[number] for number in numbers(rests)), answer)
-            for key, (rests, answer) in entries.items()
+            key: (bits(places[number] for number in numbers(rests)), answer) for key, (rests, answer) in entries.items()
         }
         return renumbered, [order[number] for number in places]
 
@@ -194,13 +198,15 @@ def _kept(lines: list[str] | None, context: str) -> _Kept:
 
 
 def _parsed(lines: list[str]) -> _Kept:
-    rows, listing, questions = (json.loads(line) for line in lines[1:4])
+    rows, listing = map(json.loads, lines[1:3])
+    first = next((number for number, line in enumerate(lines) if line.startswith('"')), len(lines))
+    questions = [question for line in lines[3:first] for question in json.loads(line)]
     files = [path for path, *_ in rows]
     states = {
         path: State(digest, tuple(signature) if signature else None, size) for path, digest, signature, size in rows
     }
     entries = {}
-    for line in lines[4:]:
+    for line in lines[first:]:
         key, rests, answer = line.split("\t", 2)
         entries[key] = (rests, answer)
     answers = [[files[number] for number in a] if q[0] in SEARCHES else a for *q, a in questions]

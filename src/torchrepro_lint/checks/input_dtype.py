@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 from torchrepro_lint.dataflow.sites import Site
 
 if TYPE_CHECKING:
-    from torchrepro_lint.kernels.arguments import CallSite
+    from torchrepro_lint.kernels.arguments import OperationCall
 
 _METHODS = {"half": "float16", "bfloat16": "bfloat16", "double": "float64", "float": "float32"}
 _DTYPES = {f"torch.{name}": name for name in ("float16", "bfloat16", "float32", "float64")} | {"torch.half": "float16"}
 _KEEP = ("contiguous", "flatten", "reshape", "view", "transpose", "permute", "detach", "clone", "requires_grad_")
 
 
-def input_dtype(site: CallSite) -> str | None:
+def input_dtype(site: OperationCall) -> str | None:
     """`bfloat16`, of the first parameter that is converted where it is passed."""
     for name in site.signature.parameters:
         passed = site.argument(name)
@@ -29,7 +29,7 @@ def input_dtype(site: CallSite) -> str | None:
     return None
 
 
-def _converted(node: ast.expr, site: CallSite) -> str | None:
+def _converted(node: ast.expr, site: OperationCall) -> str | None:
     match node:
         case ast.Call(func=ast.Attribute(attr=name), args=[]) if name in _METHODS:
             return _METHODS[name]
@@ -41,5 +41,5 @@ def _converted(node: ast.expr, site: CallSite) -> str | None:
     return None
 
 
-def _named(node: ast.expr, site: CallSite) -> str | None:
+def _named(node: ast.expr, site: OperationCall) -> str | None:
     return _DTYPES.get(site.call.program.qualified(node, site.call.scope) or "")

@@ -12,7 +12,7 @@ from torchrepro_lint.kernels.triggers import GETTER
 
 if TYPE_CHECKING:
     from torchrepro_lint.elements import Property
-    from torchrepro_lint.kernels.arguments import CallSite
+    from torchrepro_lint.kernels.arguments import OperationCall
     from torchrepro_lint.kernels.verdicts import Verdict
 
 MAX_PLACES = 5
@@ -77,7 +77,7 @@ def properties_of(verdict: Verdict) -> Mapping[str, Property]:
     }
 
 
-def _not_shown(site: CallSite, arguments: Mapping[str, Property]) -> dict[str, Property]:
+def _not_shown(site: OperationCall, arguments: Mapping[str, Property]) -> dict[str, Property]:
     """The parameters with a default that the call passes and whose values the source does not show, and the dtype that
     it gives its input."""
     from torchrepro_lint.checks.input_dtype import input_dtype
@@ -88,7 +88,7 @@ def _not_shown(site: CallSite, arguments: Mapping[str, Property]) -> dict[str, P
     return ({"unread": unread} if unread else {}) | ({"dtype": dtype} if dtype else {})
 
 
-def _passes(site: CallSite, name: str) -> bool:
+def _passes(site: OperationCall, name: str) -> bool:
     return not isinstance(site.argument(name), ast.expr)
 
 

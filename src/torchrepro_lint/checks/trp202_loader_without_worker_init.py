@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Literal
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.listed import listed
 from torchrepro_lint.checks.seeded_generator import GeneratorFix, seeded_generator
-from torchrepro_lint.checks.worker_seeding import renewed_generator, seeded_workers
+from torchrepro_lint.checks.worker_seeding import is_for_several, is_out_of_reach, renewed_generator, seeded_workers
 from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.conditions import is_dead
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.loading.loaders import (
     argument,
@@ -24,11 +25,12 @@ from torchrepro_lint.loading.loaders import (
     loader_calls,
     workers,
 )
+from torchrepro_lint.loading.looked_at import is_for_evaluation
 from torchrepro_lint.loading.worker_calls import WorkerDraw
 from torchrepro_lint.loading.worker_draws import WorkerDraws, worker_draws
 from torchrepro_lint.model import Certainty, Edit
 from torchrepro_lint.project.versions import may_be
-from torchrepro_lint.seeding.training import trains_nothing
+from torchrepro_lint.seeding.training import is_run_to_evaluate, trains_nothing
 
 FAMILIES: tuple[Literal["numpy", "python"], ...] = ("numpy", "python")
 _WRITTEN = {"numpy": "numpy", "python": "`random`"}
@@ -44,7 +46,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     for call, draws in drawn:
         draft = _draft(call, draws, drawn[0][0], program)
         if draft is not None:
-            yield draft._replace(unsafe=draft.unsafe or _is_out_of_reach(draft.edits, module.facts))
+            yield draft._replace(unsafe=draft.unsafe or is_out_of_reach(module.facts, draft.edits))
 
 
 def _drawn(module: Module) -> list[tuple[Call, WorkerDraws]]:
@@ -73,11 +75,13 @@ def _draft(call: Call, draws: WorkerDraws, first: Call, program: Program) -> Dra
         return Draft(call.node, values, "own", related=_place(own))
     if numpy is not None and not _is_seeded("numpy", program):
         edits = seeded_workers(call, first, program, lambda other: _first_unseeded(other, program))
+        unsafe = is_for_several(call.facts, edits, program, lambda other: _first_unseeded(other, program))
+        unsafe = unsafe or is_for_evaluation(call) or is_run_to_evaluate(call.facts, program)
+        draft = Draft(call.node, values, "old", related=_place(numpy), edits=edits, unsafe=unsafe)
         if _is_in_order(call):
-            unsafe = trains_nothing(call.facts, program) or not _is_surely_drawn(call)
-            depends = (_EVALUATES,)
-            return Draft(call.node, values, "old", depends=depends, related=_place(numpy), edits=edits, unsafe=unsafe)
-        return Draft(call.node, values, "old", certainty=Certainty.CERTAIN, related=_place(numpy), edits=edits)
+            unsafe = unsafe or trains_nothing(call.facts, program) or not _is_surely_drawn(call)
+            return draft._replace(depends=(_EVALUATES,), unsafe=unsafe)
+        return draft._replace(certainty=Certainty.CERTAIN)
     if not draws.found or not lacks_generator(call):
         return None
     values["families"] = listed([_WRITTEN[f] for f in FAMILIES if draws.first(f)])
@@ -109,18 +113,12 @@ def _is_seeded(family: str, program: Program) -> bool:
     return may_be(program.project.torch_version, catalogue.table("loaders")["seeded_in_workers"][family])
 
 
+@remembered
 def _first_unseeded(facts: ModuleFacts, program: Program) -> Call | None:
     """The first loader of another file, if one of its loaders gets the function."""
     drawn = _drawn(Module(facts, program))
     needs = (d for _, d in drawn if d.first("numpy") and d.first("held") is None and d.first("own") is None)
     return drawn[0][0] if next(needs, None) is not None else None
-
-
-def _is_out_of_reach(edits: Sequence[Edit], facts: ModuleFacts) -> bool:
-    """Whether the fix defines a function in a notebook: workers that are not forked cannot import it from there."""
-    return facts.source.kind == "notebook" and any(
-        edit.path == facts.source.rel and "def " in edit.text for edit in edits
-    )
 
 
 def _renewed(call: Call, first: Call, held: WorkerDraw, draws: WorkerDraws) -> tuple[Edit, ...]:

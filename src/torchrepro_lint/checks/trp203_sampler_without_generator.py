@@ -10,12 +10,17 @@ from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.conditions import is_dead
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.loading.loaders import lacks_generator, samplers
+from torchrepro_lint.rng.seeded_before import is_seeded_right_above
+
+_SPLIT = "torch.utils.data.random_split"  # draws once, when it is called
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
     """Report each sampler and split without `generator=`."""
     for call in module.calls(samplers().keys()):
         if not lacks_generator(call) or is_dead(call.node, call.scope) or _draws_by_itself(call, program):
+            continue
+        if call.name == _SPLIT and is_seeded_right_above(call.node, call.scope, program):
             continue
         fix = seeded_generator(call, program)
         what = samplers()[call.name]["what"]

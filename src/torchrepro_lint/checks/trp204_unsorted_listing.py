@@ -6,10 +6,11 @@ import ast
 from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft, Place
+from torchrepro_lint.checks.order_doubts import is_unclear
 from torchrepro_lint.checks.sorting import sorted_listing, sorted_walk
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.index import ModuleFacts, Scope, last_name
+from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.loading.decisions import FIRST, TAKEN, Decision, sorts
 from torchrepro_lint.loading.listings import Listing, is_by_name, listings
 from torchrepro_lint.loading.order import decided_by
@@ -49,31 +50,18 @@ def _is_unordered(listing: Listing) -> bool:
 def _draft(listing: Listing, program: Program) -> Draft | None:
     if listing.items == "walk":
         walked = walk_order(listing.node, listing.scope, program)
-        if walked is None:
-            return None
-        draft = _decided(listing, walked.decision, sorted_walk(listing, walked))
-        return draft._replace(unsafe=_is_bottom_up(listing.node))
+        return _decided(listing, walked.decision, sorted_walk(listing, walked), program) if walked is not None else None
     decision = decided_by(listing.node, listing.scope, program)
     if decision is None or (decision.why in (TAKEN, FIRST) and is_by_name(listing.node)):
         return None
-    draft = _decided(listing, decision, sorted_listing(listing, program))
-    return draft._replace(unsafe=decision.why == TAKEN and _only_shows(listing.scope.facts))
+    return _decided(listing, decision, sorted_listing(listing, program), program)
 
 
-def _only_shows(facts: ModuleFacts) -> bool:
-    """Whether a notebook computes nothing with PyTorch: the one file that it takes is one to look at."""
-    return bool(facts.source.cells) and "torch" not in facts.packages
-
-
-def _is_bottom_up(walk: ast.Call) -> bool:
-    """`os.walk(folder, topdown=False)`: who wants the inner folders first loses that where the walk is sorted."""
-    return any(k.arg == "topdown" and getattr(k.value, "value", True) is False for k in walk.keywords)
-
-
-def _decided(listing: Listing, decision: Decision, edits: tuple[Edit, ...]) -> Draft:
+def _decided(listing: Listing, decision: Decision, edits: tuple[Edit, ...], program: Program) -> Draft:
     return Draft(
         listing.node,
         {"listing": listing.scope.facts.text(listing.node), "why": decision.why},
         related=(Place(decision.facts, decision.node, f"the order {decision.why} here"),),
         edits=edits,
+        unsafe=is_unclear(listing, decision, program),
     )

@@ -12,14 +12,14 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.loading.epochs import repeated_order
-from torchrepro_lint.loading.samplers import samplers
+from torchrepro_lint.loading.samplers import training_samplers
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
     """Each training sampler that an epoch loop iterates and nothing calls `set_epoch` on."""
     if "Sampler" not in module.facts.source.text:
         return
-    for sampler in samplers(module, program):
+    for sampler in training_samplers(module, program):
         call = sampler.call
         found = None if _own_seed(call) else repeated_order(program, call)
         if found is not None:

@@ -42,8 +42,11 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
 
 def _kernel_on_gpu(seeding: Seeding, program: Program) -> tuple[ast.AST, Scope] | None:
     """The first call whose kernel is chosen at run time, in a program that uses a GPU."""
-    from torchrepro_lint.kernels.chosen_by_name import files_chosen_by_name  # imported late: few files get this far
-    from torchrepro_lint.kernels.convolutions import first_kernel, imported_kernel
+    from torchrepro_lint.kernels.convolutions import (
+        files_chosen_by_name,  # imported late: few files get this far
+        first_kernel,
+        imported_kernel,
+    )
     from torchrepro_lint.kernels.device import uses_gpu
 
     files = seeding.visited

@@ -37,8 +37,8 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
 
 def _assignments(module: Module, program: Program) -> Iterator[Draft]:
     """`x[index] = values` with an index that may repeat."""
+    from torchrepro_lint.kernels.determinism import requested
     from torchrepro_lint.kernels.index_assignments import index_assignments  # imported late: large
-    from torchrepro_lint.kernels.strictness import requested
 
     facts = module.facts
     for item in index_assignments(facts, program):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Sequence
+from itertools import islice
 from pathlib import Path
 
 from torchrepro_lint.dataflow.calls import Call
@@ -18,6 +19,7 @@ from torchrepro_lint.loading.worker_calls import WorkerDraw
 from torchrepro_lint.model import Edit, Position, Range
 from torchrepro_lint.syntax import Import, also_imported, import_module, indentation, top_line, with_argument
 
+MAX_BESIDE = 24  # files of a folder that are asked whether they need the same function
 _NAME = "seed_worker"
 _UTILITY = re.compile(r"(?:\w+_)?(?:utils?|misc|helpers?|common|tools|seed|seeds|seeding|random|reproducib\w+)")
 _KNOWN = re.compile(
@@ -43,6 +45,28 @@ def seeded_workers(
         if used is not None
         else ()
     )
+
+
+def is_for_several(
+    facts: ModuleFacts, edits: Sequence[Edit], program: Program, first_of: Callable[[ModuleFacts], Call | None]
+) -> bool:
+    """Whether a new function in a file would be one of several alike: where others of its folder need one as well, a
+    person says where they share it."""
+    if not _defines(facts, edits):
+        return False
+    own = Path(facts.source.path)
+    paths = (p for p in program.project.text.containing("Loader") or () if p.parent == own.parent and p != own)
+    others = (program.load(str(path)) for path in islice(paths, MAX_BESIDE))
+    return any(other is not None and first_of(other) is not None for other in others)
+
+
+def is_out_of_reach(facts: ModuleFacts, edits: Sequence[Edit]) -> bool:
+    """Whether the fix defines a function in a notebook: workers that are not forked cannot import it from there."""
+    return facts.source.kind == "notebook" and _defines(facts, edits)
+
+
+def _defines(facts: ModuleFacts, edits: Sequence[Edit]) -> bool:
+    return any(edit.path == facts.source.rel and "def " in edit.text for edit in edits)
 
 
 def _shared(facts: ModuleFacts, program: Program, first_of: Callable[[ModuleFacts], Call | None]) -> Import | None:

@@ -38,9 +38,9 @@ def _command(arguments: Sequence[str]) -> int:
     """Run what the command line asks for; the exit code."""
     paths = paths_alone(arguments)
     if paths is not None:
-        from torchrepro_lint.cli.plain import check
+        from torchrepro_lint.cli.run import check_paths
 
-        return check(paths)
+        return check_paths(paths)
     from torchrepro_lint.cli.program import program
 
     return program()  # type: ignore[no-any-return]

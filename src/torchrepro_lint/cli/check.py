@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
-from torchrepro_lint.cli.help import Command
-from torchrepro_lint.cli.option_values import jobs, outputs, split, threshold
-from torchrepro_lint.cli.options import Options
-from torchrepro_lint.cli.shared_options import color, completed_by, config, evidence, isolated, option, paths
-from torchrepro_lint.elements import Certainty
+from torchrepro_lint.cli.options import Options, Output, Threshold
+from torchrepro_lint.cli.shared_options import Command, color, completed_by, config, isolated, option, paths
+from torchrepro_lint.elements import Certainty, Level
 from torchrepro_lint.report import RENDERERS
 
+MAX_JOBS = 256
 _EPILOG = """\
 Safe and unsafe:
   A safe fix can change only what its rule is about: which random numbers are
@@ -46,6 +46,54 @@ Settings are read from [tool.torchrepro-lint] in pyproject.toml or from
 torchrepro-lint.toml, whichever is closest to a file.
 """
 
+
+# -- the values of options, from words of the command line ------------------------------------------------------------
+def threshold(ctx: click.Context, parameter: click.Parameter, value: str) -> Threshold:
+    """`warning`, `certain`, or both with a comma between them."""
+    found = Threshold()
+    for word in value.split(","):
+        match word.strip():
+            case "error" | "warning" as level:
+                found = found._replace(level=Level(level))
+            case "certain" | "likely" as certainty:
+                found = found._replace(certainty=Certainty(certainty))
+            case other:
+                raise click.BadParameter(f"{other!r} is none of error, warning, certain and likely")
+    return found
+
+
+def jobs(ctx: click.Context, parameter: click.Parameter, value: str) -> int | None:
+    """A number of processes, None for `auto`."""
+    if value == "auto":
+        return None
+    if not value.isdecimal() or not 0 < int(value) <= MAX_JOBS:
+        raise click.BadParameter(f"{value!r} is neither auto nor a number from 1 to {MAX_JOBS}")
+    return int(value)
+
+
+def outputs(ctx: click.Context, parameter: click.Parameter, value: Sequence[str]) -> tuple[Output, ...]:
+    """Each FILE or FORMAT:FILE. What stands before the colon is a format only if there is one of that name."""
+    return tuple(map(_report, value))
+
+
+def _report(text: str) -> Output:
+    name, colon, path = text.partition(":")
+    if colon and name in RENDERERS:
+        if not path:
+            raise click.BadParameter(f"{text!r} names no file")
+        return Output(name, Path(path))
+    return Output(None, Path(text))
+
+
+def split(ctx: click.Context, parameter: click.Parameter, value: Sequence[str]) -> tuple[str, ...]:
+    """The rules in an option that may be repeated and holds a comma-separated list."""
+    rules = tuple(rule.strip() for text in value for rule in text.split(",") if rule.strip())
+    if value and not rules:
+        raise click.BadParameter("names no rule")
+    return rules
+
+
+# -- the command -------------------------------------------------------------------------------------------------------
 _rules = partial(option, "Rules", metavar="RULES", multiple=True, callback=split, shell_complete=completed_by("rules"))
 _files = partial(option, "Files")
 _fixes = partial(option, "Fixes")
@@ -136,7 +184,7 @@ class _Check(Command):
 @_known(
     "--only-given",
     is_flag=True,
-    help="Leave out findings that lie in files which were not given, or whose fix changes one.",
+    help="Leave out findings that lie in files which were not given, or whose fix would change such a file.",
 )
 @_exit(
     "--fail-on",
@@ -164,9 +212,12 @@ class _Check(Command):
     metavar="VERSION",
     help="The PyTorch that the code runs with: 2.5, or '>=2.4,<2.9'. [default: what the project depends on]",
 )
-@evidence(
-    "Settings",
-    "What `torchrepro-lint verify` measured on the machine at hand: findings on operations tell it, and go by it.",
+@_settings(
+    "--evidence",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="What `torchrepro-lint verify` measured on the machine at hand. Findings on operations quote it, and it "
+    "changes how certain they are.",
 )
 @_settings(
     "--cache-dir",
@@ -181,7 +232,7 @@ class _Check(Command):
     show_default=True,
     callback=jobs,
     metavar="NUMBER|auto",
-    help="In how many processes files are checked; few files are checked in one.",
+    help="In how many processes files are checked; auto: one for a few files.",
 )
 @_settings("--no-cache", is_flag=True, help="Neither use nor keep what was found before.")
 @_settings(

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from torchrepro_lint.cli import destination, shared_options
-from torchrepro_lint.cli.help import Command, Option
+from torchrepro_lint.cli import measurement_files, shared_options
+from torchrepro_lint.cli.shared_options import Command
 
 SAME, DRIFTED = 0, 1
 
@@ -29,18 +29,16 @@ Exit codes:
 @click.command(
     "env", cls=Command, epilog=_EPILOG, short_help="Show, save or compare what results depend on besides the program."
 )
-@click.option(
+@shared_options.option(
+    "Options",
     "--save",
-    cls=Option,
-    section="Options",
     type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
     metavar="FILE",
     help="Write it to a file, as JSON; - is the standard output.",
 )
-@click.option(
+@shared_options.option(
+    "Options",
     "--compare",
-    cls=Option,
-    section="Options",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
     help="Say what differs from what was saved, here or as part of evidence.",
@@ -60,8 +58,8 @@ def env(save: Path | None, compare: Path | None, output_format: str) -> int:
     before = _read(compare) if compare else None
     now = manifest()
     if save is not None:
-        destination.save(save, now, "--save")
-        if save != destination.STDOUT:
+        measurement_files.save(save, now, "--save")
+        if save != measurement_files.STDOUT:
             complain(f"saved in {save}")
         return SAME
     if output_format == "json":

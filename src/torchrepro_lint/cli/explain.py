@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from torchrepro_lint.cli import shared_options
-from torchrepro_lint.cli.help import Command
+from torchrepro_lint.cli.shared_options import Command
 
 _EPILOG = """\
 Examples:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from torchrepro_lint.cli.help import Command
+from torchrepro_lint.cli.shared_options import Command
 
 _EPILOG = """\
 An editor starts this command. For VS Code, Neovim and PyCharm:

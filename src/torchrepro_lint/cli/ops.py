@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from torchrepro_lint.cli import shared_options
-from torchrepro_lint.cli.help import Command
+from torchrepro_lint.cli.shared_options import Command
 
 if TYPE_CHECKING:
-    from torchrepro_lint.evidence import Evidence, Measured
+    from torchrepro_lint.evidence import Measured
     from torchrepro_lint.kernels.operations import Operation
 
 DEVICES = ("cuda", "cpu", "mps", "xpu")
@@ -77,7 +77,8 @@ def ops(
 
     Without NAME, a table of all of them; with NAME, everything about one.
     """
-    from torchrepro_lint.cli import streams
+    from torchrepro_lint.cli import measurement_files, streams
+    from torchrepro_lint.evidence import Evidence
     from torchrepro_lint.report.operation_facts import operation_json
     from torchrepro_lint.report.operation_page import render_page
     from torchrepro_lint.report.operation_table import render_table
@@ -87,7 +88,7 @@ def ops(
     operations = [op for op in _found(name) if set(op.everywhere) & set(devices)]
     if not operations:
         raise streams.Failure(f"{name!r} is not known to vary on {device}")
-    known = _evidence(evidence)
+    known = Evidence([item for path in evidence for item in measurement_files.measured(path, "--evidence")])
     measured = {op.id: [item for item in known.of(op.id) if item.device in devices] for op in operations}
     colored, width = streams.wants_color(color), streams.width()
     if output_format in ("markdown", "html") or len(evidence) > 1:
@@ -132,20 +133,9 @@ def _matrix(measured: list[Measured], output_format: str) -> Iterator[str]:
     return render(matrix.matrix(measured))
 
 
-def _evidence(paths: tuple[Path, ...]) -> Evidence:
-    from torchrepro_lint.cli.streams import Failure
-    from torchrepro_lint.evidence import Evidence, EvidenceError, read
-
-    try:
-        return Evidence([item for path in paths for item in read(path)])
-    except EvidenceError as error:
-        raise Failure(f"--evidence: {error}") from None
-
-
 def _found(name: str | None) -> list[Operation]:
     """The operations of that name; all without one."""
-    from torchrepro_lint.kernels.lookup import find, nearest
-    from torchrepro_lint.kernels.operations import every
+    from torchrepro_lint.kernels.operations import every, find, nearest
 
     operations = find(name) if name is not None else every()
     if operations or name is None:

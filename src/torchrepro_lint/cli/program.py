@@ -12,8 +12,8 @@ import click
 
 from torchrepro_lint import __version__
 from torchrepro_lint.cli import COMMANDS, COMPLETE
-from torchrepro_lint.cli.ending import INTERRUPTED, exit_code
-from torchrepro_lint.cli.help import Epilog
+from torchrepro_lint.cli.shared_options import Epilog
+from torchrepro_lint.cli.streams import INTERRUPTED, exit_code
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

@@ -16,13 +16,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from torchrepro_lint.cli import shared_options
-from torchrepro_lint.cli.help import Command, Option
+from torchrepro_lint.cli.shared_options import Command
 
 if TYPE_CHECKING:
-    from torchrepro_lint.engine import Result
     from torchrepro_lint.rerun.results import Outcome, Proof
     from torchrepro_lint.rerun.session import Plan, Session
-    from torchrepro_lint.settings import SettingsResolver
 
 IDENTICAL, PARTED, USAGE, INCONCLUSIVE, FAILED, NO_DEVICE = range(6)
 _PINS = ("rng", "hash", "listing", "time", "entropy")
@@ -62,10 +60,9 @@ Exit codes:
   5  --require-cuda, and no CUDA device
 """
 
-_option = partial(click.option, cls=Option)
-_what = partial(_option, section="What to run")
-_how = partial(_option, section="How to run it")
-_output = partial(_option, section="Output")
+_what = partial(shared_options.option, "What to run")
+_how = partial(shared_options.option, "How to run it")
+_output = partial(shared_options.option, "Output")
 
 
 @click.command(
@@ -281,12 +278,15 @@ def _with_recording(plan: Plan, path: Path | None) -> tuple[Plan, tuple[str, ...
 
 def _proof(plan: Plan, session: Session, options: dict[str, Any]) -> Proof:
     """Rerun a copy with the safe fixes."""
+    from torchrepro_lint import cards
     from torchrepro_lint.rerun.joining import files_that_ran, paths
     from torchrepro_lint.rerun.proving import fixed_copy
     from torchrepro_lint.rerun.results import Proof
+    from torchrepro_lint.settings import SettingsResolver
 
+    resolver = SettingsResolver(cards.codes(), isolated=options["isolated"], config=options["config"])
     files = paths(files_that_ran(session.streams, plan.root))
-    fixed = fixed_copy(plan.root, files, plan.folder / "fixed", _resolver(options))
+    fixed = fixed_copy(plan.root, files, plan.folder / "fixed", resolver)
     outcome, again = _outcome(replace(plan, root=fixed.root, folder=plan.folder / "after"))
     return Proof(_joined(outcome, again, options), fixed.fixed, fixed.root)
 
@@ -313,31 +313,16 @@ def _teller() -> Callable[[str], None]:
 
 def _joined(outcome: Outcome, session: Session, options: dict[str, Any]) -> Outcome:
     """The outcome beside the findings in the files that ran, and the environment that it holds for."""
+    from torchrepro_lint.cli.run import findings_in
     from torchrepro_lint.rerun.joining import files_that_ran, joined, paths
     from torchrepro_lint.verify.environment import manifest
 
     outcome = replace(outcome, environment=manifest())
     lines = files_that_ran(session.streams, session.plan.root)
     files = tuple(path for path in paths(lines) if path.is_file() and path.is_relative_to(session.plan.root))
-    return joined(outcome, _checked(files, options), lines, session.plan.root) if files else outcome
-
-
-def _checked(paths: tuple[Path, ...], options: dict[str, Any]) -> Result:
-    from torchrepro_lint.cli.streams import Failure
-    from torchrepro_lint.engine import Request, check
-    from torchrepro_lint.settings import SettingsError
-
-    try:
-        return check(Request(paths, _resolver(options)), None)
-    except SettingsError as error:
-        raise Failure(str(error)) from None
-
-
-def _resolver(options: dict[str, Any]) -> SettingsResolver:
-    from torchrepro_lint import cards
-    from torchrepro_lint.settings import SettingsResolver
-
-    return SettingsResolver(cards.codes(), isolated=options["isolated"], config=options["config"])
+    if not files:
+        return outcome
+    return joined(outcome, findings_in(files, options["isolated"], options["config"]), lines, session.plan.root)
 
 
 def _tell(outcome: Outcome, options: dict[str, Any]) -> None:

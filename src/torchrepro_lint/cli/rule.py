@@ -7,7 +7,7 @@ from itertools import chain
 import click
 
 from torchrepro_lint.cli import shared_options
-from torchrepro_lint.cli.help import Command
+from torchrepro_lint.cli.shared_options import Command
 
 _EPILOG = """\
 Examples:
@@ -72,7 +72,7 @@ def _measured(code: str) -> list[str]:
     if not code.startswith("TRP5"):
         return []
     from torchrepro_lint.evidence import shipped
-    from torchrepro_lint.report.measured_rules import measured_of
+    from torchrepro_lint.report.operation_facts import measured_of
 
     return measured_of(code, shipped())
 

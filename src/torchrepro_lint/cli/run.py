@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,7 @@ from torchrepro_lint.cli import COMMANDS, streams
 from torchrepro_lint.cli.known import conclude, narrowed
 from torchrepro_lint.cli.options import Options
 from torchrepro_lint.cli.outputs import show, show_diff
-from torchrepro_lint.cli.streams import Failure, complain
+from torchrepro_lint.cli.streams import FAILED, Failure, complain, exit_code
 from torchrepro_lint.engine import Request, Result, check, uncollected
 from torchrepro_lint.report.escaping import visible
 from torchrepro_lint.report.summary import after_fixing, counted
@@ -24,8 +24,13 @@ if TYPE_CHECKING:
     from torchrepro_lint.cli.stdin import Stdin
     from torchrepro_lint.timings import Timings
 
-CLEAN, FOUND, FAILED = 0, 1, 2
+CLEAN, FOUND = 0, 1
 MAX_NAMED = 3  # links in a message
+
+
+def check_paths(paths: Sequence[str]) -> int:
+    """Check paths without any option, as is done most: there is nothing to be parsed. The exit code."""
+    return exit_code(partial(run, Options(tuple(map(Path, paths)))))
 
 
 def run(options: Options) -> int:
@@ -56,6 +61,14 @@ def _resolver(options: Options) -> SettingsResolver:
     return SettingsResolver(
         cards.codes(), isolated=options.isolated, config=options.config, overrides=options.overrides
     )
+
+
+def findings_in(paths: tuple[Path, ...], isolated: bool, config: Path | None) -> Result:
+    """What `check` finds, for a command that goes on from there."""
+    try:
+        return check(Request(paths, SettingsResolver(cards.codes(), isolated=isolated, config=config)), None)
+    except SettingsError as error:
+        raise Failure(str(error)) from None
 
 
 def _request(options: Options, resolver: SettingsResolver, stdin: Stdin | None) -> Request:

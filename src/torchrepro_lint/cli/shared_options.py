@@ -1,4 +1,5 @@
-"""The options that several commands have, so that they are the same in each."""
+"""What the commands share: options under headings in their --help, an epilog that keeps its lines, and the options that
+several of them have."""
 
 from __future__ import annotations
 
@@ -8,12 +9,42 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from torchrepro_lint.cli.help import Option
-
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+class Option(click.Option):
+    """An option that is listed under the heading `section`."""
+
+    def __init__(self, *args: Any, section: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.section = section
+
+
+class Epilog(click.Command):
+    """A command whose epilog keeps its lines."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        if self.epilog:
+            formatter.write("\n" + self.epilog)
+
+
+class Command(Epilog):
+    """A command whose options are listed by section, in the order in which sections first appear."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None and not isinstance(parameter, click.Argument):
+                title = parameter.section if isinstance(parameter, Option) else "Other"
+                sections.setdefault(title, []).append(record)
+        for title, records in sections.items():
+            with formatter.section(title):
+                formatter.write_dl(records)
 
 
 def option(section: str, *names: str, **attributes: Any) -> Decorator:
@@ -83,11 +114,6 @@ def config(section: str) -> Decorator:
         metavar="FILE",
         help="Take the settings from this TOML file, and from no other.",
     )
-
-
-def evidence(section: str, help: str) -> Decorator:
-    """`--evidence`."""
-    return option(section, "--evidence", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help=help)
 
 
 def isolated(section: str) -> Decorator:

@@ -1,4 +1,4 @@
-"""Writing to the standard streams: colours, widths, pipes that close early, and the progress bar.
+"""Writing to the standard streams: colours, widths, pipes that close early, the progress bar, exit codes.
 
 Without click, which takes longer to import than a small run has to think.
 """
@@ -9,14 +9,18 @@ import io
 import os
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 _BATCH = 1 << 16  # characters between two flushes
 _DEFAULT_WIDTH = 120
 _PATIENCE = 2.0  # seconds before a progress bar appears
 _PAUSE = 0.1  # seconds between two of its states
+FAILED = 2
+UNHEARD = 1  # as other programs end whose output nobody reads any more
+INTERRUPTED = 130  # as a shell reports a program that Ctrl-C ended
+T = TypeVar("T")
 
 
 class Failure(Exception):
@@ -155,3 +159,20 @@ class Progress:
         if self._shown:
             _print("\r\x1b[K", err=True)
         self._shown = False
+
+
+def exit_code(work: Callable[[], T]) -> T | int:
+    """What `work` gives; where it cannot be done, say why."""
+    try:
+        return work()
+    except Failure as failure:
+        complain(str(failure))
+    except BrokenPipeError:
+        return UNHEARD
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        give_up(error)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return FAILED

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from torchrepro_lint.cli import destination, shared_options, verify_tasks
-from torchrepro_lint.cli.help import Command, Option
+from torchrepro_lint.cli import measurement_files, shared_options, verify_tasks
+from torchrepro_lint.cli.shared_options import Command
 
 if TYPE_CHECKING:
     from torchrepro_lint.engine import Result
@@ -58,10 +58,9 @@ Exit codes:
   5  --require-cuda, and no CUDA device
 """
 
-_option = partial(click.option, cls=Option)
-_what = partial(_option, section="What to run")
-_how = partial(_option, section="How to run it")
-_output = partial(_option, section="Output")
+_what = partial(shared_options.option, "What to run")
+_how = partial(shared_options.option, "How to run it")
+_output = partial(shared_options.option, "Output")
 
 
 @click.command(
@@ -169,16 +168,16 @@ def verify(paths: tuple[Path, ...], **options: Any) -> int:
 
     from torchrepro_lint.cli.streams import Failure, complain
 
-    before = _read(options["against"]) if options["against"] is not None else None
+    before = measurement_files.measured(options["against"], "--against") if options["against"] is not None else None
     tasks, result = verify_tasks.wanted(paths, options)
     if result is not None and not tasks and options["evidence"] is None:
         return _nothing_to_do(result)
     if find_spec("torch") is None:
         raise Failure(_NO_TORCH)
     if options["evidence"] is not None:
-        destination.refuse(options["evidence"], "--evidence")
+        measurement_files.refuse(options["evidence"], "--evidence")
     if options["reproducer"] is not None:
-        destination.make_folder(options["reproducer"], "--reproducer")
+        measurement_files.make_folder(options["reproducer"], "--reproducer")
     if options["module"]:
         complain(f"imports and calls {options['module']} and {options['inputs']}, from {Path.cwd()}")
     if options["plan"]:
@@ -190,7 +189,7 @@ def verify(paths: tuple[Path, ...], **options: Any) -> int:
     if options["evidence"] is not None:
         from torchrepro_lint.verify.evidence import evidence
 
-        destination.save(options["evidence"], evidence(session), "--evidence")
+        measurement_files.save(options["evidence"], evidence(session), "--evidence")
     _show(verification, options)
     if before is not None:
         _compare(before, session, options)
@@ -202,7 +201,7 @@ def verify(paths: tuple[Path, ...], **options: Any) -> int:
 def _refuse_contradictions(paths: tuple[Path, ...], options: dict[str, Any]) -> None:
     for problem in verify_tasks.contradictions(paths, options):
         raise click.UsageError(problem)
-    if options["evidence"] == destination.STDOUT and options["output_format"] == "json":
+    if options["evidence"] == measurement_files.STDOUT and options["output_format"] == "json":
         raise click.UsageError("--evidence - and --output-format json both write JSON to the standard output")
     if options["isolated"] and options["config"]:
         raise click.UsageError("--isolated reads no configuration file, --config names one")
@@ -243,23 +242,14 @@ def _session(tasks: list[Task], protocol: Protocol) -> Session:
 def _plan(tasks: list[Task], protocol: Protocol) -> int:
     from torchrepro_lint.cli.streams import Failure, write
     from torchrepro_lint.report.plan import plan_text
-    from torchrepro_lint.verify.plan import Died, plan
+    from torchrepro_lint.verify.plan import plan
+    from torchrepro_lint.verify.process import Died
 
     try:
         write(plan_text(plan(tasks, protocol)))
     except Died as death:
         raise Failure(f"no process that imports PyTorch could be started: {death}") from None
     return NOTHING_CONFIRMED
-
-
-def _read(path: Path) -> tuple[Measured, ...]:
-    from torchrepro_lint.cli.streams import Failure
-    from torchrepro_lint.evidence import EvidenceError, read
-
-    try:
-        return read(path)
-    except EvidenceError as error:
-        raise Failure(f"--against: {error}") from None
 
 
 def _compare(before: tuple[Measured, ...], session: Session, options: dict[str, Any]) -> None:
@@ -270,14 +260,15 @@ def _compare(before: tuple[Measured, ...], session: Session, options: dict[str, 
     from torchrepro_lint.verify.evidence import evidence
 
     now = measured_in(evidence(session), Path("this run"))
-    aside = options["output_format"] in ("json", "github") or options["evidence"] == destination.STDOUT
+    aside = options["output_format"] in ("json", "github") or options["evidence"] == measurement_files.STDOUT
     streams.write(comparison(before, now), err=aside)
 
 
 def _write_reproducers(folder: Path, session: Session) -> None:
     from torchrepro_lint.cli.streams import Failure, complain
     from torchrepro_lint.report.verdict_words import machine
-    from torchrepro_lint.verify.reproducers import Died, write_reproducers
+    from torchrepro_lint.verify.process import Died
+    from torchrepro_lint.verify.reproducers import write_reproducers
 
     try:
         for found in write_reproducers(folder, session, lambda device: machine(session.environment, device)):
@@ -325,7 +316,7 @@ def _show(verification: Verification, options: dict[str, Any]) -> None:
 
     if options["output_format"] in ("json", "github"):
         streams.as_utf8()
-    aside = options["evidence"] == destination.STDOUT
+    aside = options["evidence"] == measurement_files.STDOUT
     context = Context(streams.wants_color(options["color"], err=aside), streams.width(), Path.cwd(), fixing=False)
     streams.write(render(verification, context, options["output_format"]), err=aside)
     if verification.result is not None:

@@ -90,7 +90,9 @@ def wanted(paths: tuple[Path, ...], options: dict[str, Any]) -> tuple[list[Task]
     if options["every"]:
         kinds = {options["device"].partition(":")[0]} if options["device"] else set(KINDS)
         return [_as_asked(task, options) for task in all_tasks() if kinds.intersection(task.devices)], None
-    result = _checked(paths or (Path(),), options)
+    from torchrepro_lint.cli.run import findings_in
+
+    result = findings_in(paths or (Path(),), options["isolated"], options["config"])
     return distinct(task for task in tasks_of(result, options) if task is not None), result
 
 
@@ -120,7 +122,7 @@ def _as_asked(task: Task, options: dict[str, Any], seen: Mapping[str, Any] = _NO
 
 def _named(name: str, arguments: dict[str, Any]) -> Sequence[Task]:
     """The row of an id; the rows of a spelling or an alert that these arguments do not rule out."""
-    from torchrepro_lint.kernels.lookup import find
+    from torchrepro_lint.kernels.operations import find
     from torchrepro_lint.verify.tasks import all_tasks
 
     tasks = {task.id: task for task in all_tasks()}
@@ -141,19 +143,6 @@ def _may_be(conditions: Sequence[Mapping[str, Any]], arguments: dict[str, Any]) 
         [(arguments[n], test["in"]) for n, test in c.items() if n in arguments and "in" in test] for c in conditions
     ]
     return not tests or any(all(value in allowed for value, allowed in alternative) for alternative in tests)
-
-
-def _checked(paths: tuple[Path, ...], options: dict[str, Any]) -> Result:
-    from torchrepro_lint import cards
-    from torchrepro_lint.cli.streams import Failure
-    from torchrepro_lint.engine import Request, check
-    from torchrepro_lint.settings import SettingsError, SettingsResolver
-
-    try:
-        resolver = SettingsResolver(cards.codes(), isolated=options["isolated"], config=options["config"])
-        return check(Request(paths, resolver), None)
-    except SettingsError as error:
-        raise Failure(str(error)) from None
 
 
 def contradictions(paths: tuple[Path, ...], options: dict[str, Any]) -> Iterator[str]:

@@ -34,6 +34,11 @@ def argument_for(call: ast.Call, function: Scope, name: str) -> ast.expr | Unkno
     return Unknown(call) if any(k.arg is None for k in call.keywords) else None
 
 
+def keyword_value(call: ast.Call, name: str) -> ast.expr | None:
+    """What `call` passes by the keyword `name`, as it is written."""
+    return next((keyword.value for keyword in call.keywords if keyword.arg == name), None)
+
+
 def argument_place(call: ast.Call, passed: ast.AST) -> int | None:
     """The position of an argument of `call`; None for a keyword's value, and behind `*args`."""
     place = next((i for i, a in enumerate(call.args) if a is passed), None)

@@ -74,6 +74,11 @@ class Callers:
             return None
         return calls + self._handed.get(function, lambda: list(self._handed_to(function)))
 
+    def in_sight(self, function: Scope) -> list[CallSite]:
+        """The calls that can be seen, where there may be others as well: those of the function's own file at least."""
+        calls, own = self.of(function), [function.facts.source.path]
+        return calls if calls is not None else list(self._calls_in(own, function, function.parent))
+
     # -- files --------------------------------------------------------------------------------------------------
     def _paths(self, function: Scope, name: str) -> list[Path] | None:
         own = function.facts.source.path
@@ -98,36 +103,29 @@ class Callers:
 
     # -- calls --------------------------------------------------------------------------------------------------
     def _find(self, function: Scope) -> list[CallSite] | None:
-        name = function.name.rpartition(".")[2]
-        owner = function.parent
-        if name != "__init__" or owner is None:
-            return self._find_by(name, function, owner)
         found: list[CallSite] = []
-        for made in (owner, *self._heirs(owner, function)):
-            calls = self._find_by(made.name.rpartition(".")[2], function, made)
-            if calls is None:
+        for owner in self._owners(function):
+            paths = self._paths(function, _called_by(function, owner))
+            if paths is None:
                 return None
-            found += calls
+            found += self._calls_in(paths, function, owner)
         return found
 
-    def _heirs(self, owner: Scope, constructor: Scope) -> list[Scope]:
-        """The classes of the same file that have inherited a constructor."""
-        names, classes = self._project.names, owner.facts.scope.children.values()
+    def _owners(self, function: Scope) -> list[Scope | None]:
+        """The class of a method; with a constructor's, those of the same file that have inherited it."""
+        owner, names = function.parent, self._project.names
+        if owner is None or function.own_name != "__init__":
+            return [owner]
+        classes = owner.facts.scope.children.values()
         derived = [c for c in classes if c.kind == "class" and c is not owner and owner in names.bases(c)]
-        return [c for c in derived if names.class_member(c, "__init__") is constructor]
+        return [owner, *(c for c in derived if names.class_member(c, "__init__") is function)]
 
-    def _find_by(self, name: str, function: Scope, owner: Scope | None) -> list[CallSite] | None:
-        """The calls of a function, a method of `owner`, or by the name of that."""
-        paths = self._paths(function, name)
-        if paths is None:
-            return None
-        kind = owner.kind if owner is not None else ""
-        return [
-            site
-            for facts in self._loaded(paths, function, may_call, name, kind)
-            for spelled in (name, *sorted(facts.aliases.get(name, ())), ITEM)
-            for site in self._spelled(facts, spelled, function, owner)
-        ]
+    def _calls_in(self, paths: Iterable[Path], function: Scope, owner: Scope | None) -> Iterator[CallSite]:
+        """The calls in these files of a function, which may be a method of `owner`, or its constructor."""
+        name = _called_by(function, owner)
+        for facts in self._loaded(paths, function, may_call, name, owner.kind if owner is not None else ""):
+            for spelled in (name, *sorted(facts.aliases.get(name, ())), ITEM):
+                yield from self._spelled(facts, spelled, function, owner)
 
     def _spelled(self, facts: ModuleFacts, spelled: str, function: Scope, owner: Scope | None) -> Iterator[CallSite]:
         """The calls in a file that are written so and call the function, or its class, in source order."""
@@ -185,7 +183,7 @@ class Callers:
     # -- processes ------------------------------------------------------------------------------------------------
     def _handed_to(self, function: Scope) -> Iterator[CallSite]:
         """`Process(target=f, args=(a, b))` and the like, as the calls `f(a, b)` that they lead to."""
-        name = function.name.rpartition(".")[2]
+        name = function.own_name
         if function.kind != "function" or function.self_name is not None:
             return
         for facts in self._loaded(self._paths(function, name) or (), function, calls_any, *_RUNNERS):
@@ -227,3 +225,8 @@ class Callers:
             case [Display(node=ast.Tuple(elts=items) | ast.List(elts=items), scope=where)] if where is scope:
                 return items
         return None
+
+
+def _called_by(function: Scope, owner: Scope | None) -> str:
+    """The name by which a function is called: of a constructor that of the class."""
+    return owner.own_name if owner is not None and function.own_name == "__init__" else function.own_name

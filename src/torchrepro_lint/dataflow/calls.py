@@ -4,14 +4,14 @@ names that they really call. Knows nothing of what a rule wants to know of a cal
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import CallSite, Site
+from torchrepro_lint.dataflow.sites import CallSite, Site, start_of
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.project.names import Variable
@@ -123,7 +123,7 @@ class Module:
             found = [c for last, wanted in catalogue.by_last_part(key).items() for c in self._called(last, wanted)]
             found += [*self._subclass_calls(key), *self._chosen_calls(key)]
             unique = {id(c.node): c for c in found}
-            self._calls[key] = sorted(unique.values(), key=lambda c: (c.node.lineno, c.node.col_offset))
+            self._calls[key] = sorted(unique.values(), key=lambda c: start_of(c.node))
         return self._calls[key]
 
     def _called(self, last: str, wanted: frozenset[str]) -> Iterator[Call]:
@@ -170,6 +170,12 @@ class Module:
                     if bases and self.program.names.class_member(target, "__init__") is None:
                         found.append((node, scope, target, bases))
         return found
+
+
+def calls_like(names: Iterable[str], facts: ModuleFacts) -> Iterator[CallSite]:
+    """The calls of a file that are written like calls of these external names."""
+    for last in catalogue.last_parts(names):
+        yield from facts.calls.get(last, ())
 
 
 @remembered

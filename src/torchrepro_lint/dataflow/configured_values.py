@@ -14,13 +14,13 @@ from typing import Any, TypeAlias
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Origin, is_configured
-from torchrepro_lint.dataflow.paths import Written
+from torchrepro_lint.dataflow.paths import Patterns
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.project.listed import ANY
 from torchrepro_lint.project.project import Project
 
-PathOf: TypeAlias = "Callable[[ast.expr, Scope], Written]"
+PathOf: TypeAlias = "Callable[[ast.expr, Scope], Patterns]"
 OriginsOf: TypeAlias = "Callable[[ast.expr, Scope], list[Origin]]"
 MAX_CLASSES = 8
 _KEY = re.compile(r"[\w-]+")
@@ -69,7 +69,7 @@ class ConfiguredValues:
         ((node, where),) = found
         return [Site(ast.copy_location(ast.Tuple([node] * MAX_CLASSES, ast.Load()), node), where)]
 
-    def files(self, paths: Written, scope: Scope) -> list[Site] | None:
+    def files(self, paths: Patterns, scope: Scope) -> list[Site] | None:
         """What is in the files that are meant by paths in the code of `scope`; None where one is not known."""
         found: dict[Site, None] = {}
         for path in paths:

@@ -1,7 +1,7 @@
 """What a value is when the program runs as it is configured by default, with configuration files that its user may
 override or choose: Hydra's, those that an option names, those that the command line is merged into.
 
-Goes the ways of `evaluate`, and a few that end there.
+Values travel by the ways of `evaluate`, and by a few more for which it has no answer.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Display, Origin, is_configured
 from torchrepro_lint.dataflow.configured_values import ConfiguredValues, rows
 from torchrepro_lint.dataflow.evaluate import CallersOf, Evaluation, Values
@@ -146,8 +147,7 @@ class Defaults(Values):
         if overrides is not None and not (isinstance(overrides, ast.List) and not overrides.elts):
             return None
         known = rows("initializers")
-        names = {name.rpartition(".")[2] for name in known}
-        sites = [(c, where) for name in sorted(names) for c, where in scope.facts.calls.get(name, ())]
+        sites = [(c, where) for name in catalogue.last_parts(known) for c, where in scope.facts.calls.get(name, ())]
         found = [(c, where, self._names.resolve(c.func, where)) for c, where in sites]
         initial = [
             (c, where, known[name]["argument"]) for c, where, name in found if isinstance(name, str) and name in known

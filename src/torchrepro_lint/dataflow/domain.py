@@ -38,8 +38,8 @@ class Domain(Generic[V]):
         raise NotImplementedError
 
     def again(self, found: V) -> V:
-        """A value on its own way round, where `found` is what it may be so far; a domain whose transfer functions
-        make something new of it each time round says that nothing is known."""
+        """A value that is made of itself, as in a loop `x = f(x)`; `found` is what it may be so far. A domain whose
+        transfer functions would make a new value of it in each round says that nothing is known."""
         return found
 
     def named(self, name: str, found: V, expr: ast.AST, scope: Scope) -> V:  # noqa: ARG002

@@ -1,6 +1,6 @@
 """What a program picks by its name from a module of the project: `models.__dict__[args.arch]`, `getattr(models, arch)`.
 
-Names the module and the expression that says which; what that expression is, others know.
+Names the module and the expression that says which, and does not evaluate that expression.
 """
 
 from __future__ import annotations

@@ -23,20 +23,20 @@ from torchrepro_lint.dataflow.references import (
 )
 from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.dataflow.use import ANY, ESCAPED, STOP, Argument, Held, Step, Steps, Use
-from torchrepro_lint.index import FunctionNode, Scope
+from torchrepro_lint.index import FunctionNode, Scope, last_name
 from torchrepro_lint.index.compact import by_kind
 
 _ADDS = {"append": 0, "appendleft": 0, "add": 0, "put": 0, "insert": 1}  # the place of the new item
 _SAME_ITEMS = frozenset({"builtins.list", "builtins.tuple", "builtins.iter", "builtins.reversed", "builtins.sorted"})
 
-Passed: TypeAlias = "Callable[[Use[Any], Argument, str | Scope | None, Edges], Steps | None]"
+ArgumentSteps: TypeAlias = "Callable[[Use[Any], Argument, str | Scope | None, Edges], Steps | None]"
 
 
 class Edges:
     """The edges in one program. `passed` may say what becomes of an argument; `is_complete` asks for all reads, those
     in other files included."""
 
-    def __init__(self, program: Program, passed: Passed, *, is_complete: bool) -> None:
+    def __init__(self, program: Program, passed: ArgumentSteps, *, is_complete: bool) -> None:
         self.program = program
         self.passed = passed
         self._is_complete = is_complete
@@ -77,7 +77,7 @@ class Edges:
             self.holders.setdefault(Held(name, owner, use.state))
 
     def _reads(self, target: ast.Name, node: ast.AST, owner: Scope, use: Use[Any]) -> Iterator[Step]:
-        """Where a variable is read. One that is a container may be filled after others have got hold of it."""
+        """Where a variable is read. A container may be filled after other names were bound to it."""
         is_filled = isinstance(target.ctx, ast.Load)
         if not self._is_complete:
             found = reads_following(target, node, use.scope) if is_filled else reads_of_binding(target.id, owner, node)
@@ -118,7 +118,7 @@ class Edges:
         """A function gives it to its callers: to those who gave it to the function, where that is how it came."""
         function = use.scope.function
         if function.parent is not None and _is_property(function.node):
-            yield from self.attribute(function.parent, function.name.rpartition(".")[2], use)
+            yield from self.attribute(function.parent, function.own_name, use)
             return
         calls = self.callers(function)
         if calls is None:
@@ -139,8 +139,7 @@ def _key(node: ast.expr) -> object:
 
 def _is_property(node: ast.AST) -> bool:
     decorators = node.decorator_list if isinstance(node, FunctionNode) else []
-    last = [d.attr if isinstance(d, ast.Attribute) else getattr(d, "id", "") for d in decorators]
-    return "property" in last or "cached_property" in last
+    return any(last_name(d) in ("property", "cached_property") for d in decorators)
 
 
 # -- the edges, by what holds the expression -----------------------------------------------------------------------

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from torchrepro_lint.dataflow.sites import start_of
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.index.parents import descendants
 
 _TEARDOWNS = frozenset({"tearDown", "tearDownClass", "asyncTearDown", "tearDownModule", "teardown", "teardown_method",
                          "teardown_class", "teardown_module", "teardown_function"})  # fmt: skip
 _TWO_PARTS = frozenset({"fixture", "contextmanager", "asynccontextmanager"})
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
-_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+LOOPS = (ast.For, ast.AsyncFor, ast.While)
 BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 
 
@@ -42,6 +43,22 @@ def inside(scope: Scope) -> Iterator[ast.AST]:
     return descendants(scope.function.node)
 
 
+def run_with(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
+    """All nodes of these statements in source order, without what the functions and classes hold that they define."""
+    pending = list(reversed(body))
+    while pending:
+        node = pending.pop()
+        yield node
+        if not isinstance(node, DEFINITIONS):
+            pending.extend(reversed(list(ast.iter_child_nodes(node))))
+
+
+def decorators(function: Scope) -> list[ast.expr]:
+    """What a function or class is decorated with, without the arguments of these."""
+    found: list[ast.expr] = getattr(function.node, "decorator_list", [])
+    return [d.func if isinstance(d, ast.Call) else d for d in found]
+
+
 def arm_of(block: ast.AST, item: ast.AST) -> str | None:
     """The list of `block` that `item` stands in itself: `body`, `orelse`, ..."""
     for name in BLOCKS:
@@ -63,17 +80,12 @@ def cleans_up(node: ast.AST, scope: Scope) -> bool:
     """Whether a place undoes what was set up: in a test's `tearDown`, or after the `yield` of a pytest fixture or of a
     context manager."""
     function = scope.function
-    if function.name.rpartition(".")[2] in _TEARDOWNS:
+    if function.own_name in _TEARDOWNS:
         return True
-    decorators = (d.func if isinstance(d, ast.Call) else d for d in getattr(function.node, "decorator_list", ()))
-    if not any(last_name(d) in _TWO_PARTS for d in decorators):
+    if not any(last_name(d) in _TWO_PARTS for d in decorators(function)):
         return False
     here = statement(node, scope)
-    return any(isinstance(n, ast.Yield) and _place(n) < _place(here) for n in inside(scope))
-
-
-def _place(node: ast.expr | ast.stmt) -> tuple[int, int]:
-    return node.lineno, node.col_offset
+    return any(isinstance(n, ast.Yield) and start_of(n) < start_of(here) for n in inside(scope))
 
 
 def is_in_body(part: ast.AST, block: ast.For | ast.AsyncFor | ast.While | ast.If) -> bool:
@@ -81,17 +93,20 @@ def is_in_body(part: ast.AST, block: ast.For | ast.AsyncFor | ast.While | ast.If
     if not isinstance(part, ast.stmt) or not block.orelse:
         return isinstance(part, ast.stmt)
     end = block.orelse[0]
-    return (part.lineno, part.col_offset) < (end.lineno, end.col_offset)
+    return start_of(part) < start_of(end)
+
+
+def loops_around(facts: ModuleFacts, node: ast.AST) -> Iterator[ast.For | ast.AsyncFor | ast.While]:
+    """The loops of the same function that run `node` again and again, innermost first."""
+    child = node
+    for holder in facts.ancestors(node):
+        if isinstance(holder, DEFINITIONS):
+            return
+        if isinstance(holder, LOOPS) and is_in_body(child, holder):
+            yield holder
+        child = holder
 
 
 def outermost_loop(facts: ModuleFacts, node: ast.AST) -> ast.stmt | None:
     """The outermost loop of the same function that runs `node` again and again."""
-    found: ast.stmt | None = None
-    child = node
-    for parent in facts.ancestors(node):
-        if isinstance(parent, _DEFINITIONS):
-            break
-        if isinstance(parent, _LOOPS) and is_in_body(child, parent):
-            found = parent
-        child = parent
-    return found
+    return next(reversed(list(loops_around(facts, node))), None)

@@ -3,8 +3,8 @@
 The engine knows by which ways a value travels: names and their bindings, attributes of `self` and of objects that are
 made in sight, items of what is written out, unpacking, arguments and results of the project's functions, conditional
 expressions. A `Domain` says what is known where a way ends, and how several answers are joined. Of the bindings of a
-name those count that the read can see; attributes are followed without regard to order. One guard holds for all
-domains: what is made of itself is what it may be so far, and beyond the bounds nothing is known.
+name those count that the read can see; attributes are followed without regard to order. In every domain, a value
+that is made of itself (`x = f(x)` in a loop) is what it may be so far, and beyond the bounds nothing is known.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from torchrepro_lint.dataflow.abstract_values import (
     put_items,
     unpacked,
 )
-from torchrepro_lint.dataflow.binding import argument_for, is_super
+from torchrepro_lint.dataflow.binding import argument_for, is_super, keyword_value
 from torchrepro_lint.dataflow.domain import Domain
 from torchrepro_lint.dataflow.reaching_definitions import MAX_BINDINGS, definitions, reaching
 from torchrepro_lint.dataflow.sites import CallSite, Site
@@ -39,7 +39,7 @@ from torchrepro_lint.index import Binding, Scope
 from torchrepro_lint.project.kinds import UNTOLD
 from torchrepro_lint.project.names import Names, Variable
 from torchrepro_lint.project.project import Project
-from torchrepro_lint.tracking import Memo
+from torchrepro_lint.tracking import Memo, Rests
 
 if TYPE_CHECKING:
     from torchrepro_lint.dataflow.configured_values import ConfiguredValues
@@ -63,7 +63,7 @@ class _Known(NamedTuple):
     value: Any
     steps: int
     height: int
-    rests: int  # on these questions, see `tracking`
+    rests: Rests  # on these questions, see `tracking`
     circle: frozenset[Part]  # of a value that is made of itself: all that was worked out for it
 
 
@@ -151,14 +151,15 @@ class Evaluation(Generic[V]):
         return self._guarded((question, scope), scope.node, scope, work)
 
     def _guarded(self, key: Part, expr: ast.AST, scope: Scope, work: Callable[[], V]) -> V:
-        """Do the work within the bounds, and remember its answer where neither a bound nor what is still being
-        evaluated further up had a part in it."""
+        """Do the work within the bounds. Its answer is remembered where it depends neither on a bound nor on a value
+        that is still being evaluated further up."""
         self._steps += 1
         depth = self._depth + 1
         part = self._parts.get(key)
         if part is not None and self._is_same_here(part, depth):
             self._steps += part.steps
-            self._tracker.current |= part.rests
+            if part.rests:
+                self._tracker.rest_on(part.rests)
             self._deepest = max(self._deepest, depth + part.height)
             return part.value  # type: ignore[no-any-return]
         if depth > MAX_DEPTH or self._steps > MAX_STEPS:
@@ -345,7 +346,7 @@ class Evaluation(Generic[V]):
                 if item is not None:
                     return self(item, origin.scope)
             case Result(callee=str() | None as callee, node=call, scope=made):
-                passed = next((k.value for k in call.keywords if k.arg == expr.attr), None) or _kept(callee, call, expr)
+                passed = keyword_value(call, expr.attr) or _kept(callee, call, expr)
                 if passed is not None:  # loader.sampler is what was passed as sampler=
                     return self(passed, made)
             case Reference(target=str() as name):
@@ -494,8 +495,8 @@ class Values(Evaluation["list[Origin]"]):
         self._outer.clear()
 
     def value(self, expr: ast.expr, scope: Scope) -> list[Origin]:
-        """Never empty: of what is only made of itself nothing is known. Whoever asks while another question is answered
-        keeps what is found, so that is a question of its own, too."""
+        """Never empty: a value that is made of nothing but itself is unknown. Always a question of its own, also while
+        another one is being answered: the caller may keep the answer."""
         return self.ask(expr, scope) or [Unknown(expr, scope)]
 
     def _cut(self, expr: ast.expr, scope: Scope) -> None:

@@ -11,7 +11,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, TypeAlias
 
-from torchrepro_lint.dataflow.enclosing import outermost_loop
+from torchrepro_lint.dataflow.binding import named_parameters
+from torchrepro_lint.dataflow.enclosing import decorators, outermost_loop
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.dataflow.store import remembered
@@ -81,23 +82,31 @@ def _times(function: Scope, further: int, program: Program) -> Times:
         return "once"
     if function.yields or _function_runs_often(function, program):
         return "often"
-    callers = (program.callers_of(function) or ()) if further else ()
+    callers = program.callers.in_sight(function) if further else ()
+    if not _is_method_or_main(function) and program.callers_of(function) is None and _is_imported(function, program):
+        return "unknown"
     if callers:
         worst = {_times(where.function, further - 1, program) for _, where in callers}
         together = len({where.facts for _, where in callers}) < len(callers)
         return "often" if "often" in worst else "unknown" if together or "unknown" in worst else "once"
-    name = _last_name(function)
+    name = function.own_name
     handed_over = not _handed_to(function, program).isdisjoint(_RUNS_IT_ONCE)
     if _is_whole_run(function, program) or handed_over or _is_command(function):
         return "once"
     return "often" if function.method_class is not None and name != "__init__" else "unknown"
 
 
+def _is_method_or_main(function: Scope) -> bool:
+    return function.method_class is not None or function.own_name == "main"
+
+
+def _is_imported(function: Scope, program: Program) -> bool:
+    return bool(program.project.users([function.facts.source.path]))
+
+
 def _is_command(function: Scope) -> bool:
     """Whether a decorator makes a function a program of its own: `@hydra.main(...)`, `@click.command()`."""
-    decorators = getattr(function.node, "decorator_list", ())
-    spelled = {ast.unparse(d.func if isinstance(d, ast.Call) else d).rpartition(".")[2] for d in decorators}
-    return not spelled.isdisjoint(_COMMANDS)
+    return any(ast.unparse(d).rpartition(".")[2] in _COMMANDS for d in decorators(function))
 
 
 def runs_often(program: Program, node: ast.AST, scope: Scope) -> bool:
@@ -129,7 +138,9 @@ def _calling_loops(function: Scope, program: Program) -> Iterator[ast.AST]:
     """The loops and comprehensions that call a function, directly or through others."""
 
     def calls(called: Scope) -> Sequence[CallSite]:
-        return () if called.kind == "module" else program.callers.passing(called) or ()
+        if called.kind == "module":
+            return ()
+        return program.callers.passing(called) or program.callers.in_sight(called)
 
     for called in _upwards(function, lambda called: (scope for _, scope in calls(called))):
         for call, scope in calls(called):
@@ -171,7 +182,7 @@ def _again_and_again(facts: ModuleFacts, node: ast.AST) -> ast.AST | None:
 def _is_whole_run(function: Scope, program: Program) -> bool:
     """Whether a function is called like one that runs a whole program. A method of a class whose objects nobody in
     sight makes is for users of that class, who may call `trainer.train()` for each epoch."""
-    if _last_name(function) not in _ONCE:
+    if function.own_name not in _ONCE:
         return False
     owner = function.method_class
     constructor = program.names.method(owner, "__init__") if owner is not None else None
@@ -186,7 +197,7 @@ def _is_whole_run(function: Scope, program: Program) -> bool:
 def _may_be_called_in_a_loop(method: Scope, program: Program) -> bool:
     """Whether a loop calls a method of this name of an object that cannot be told, with arguments that fit:
     `clients[i].train(model, optimizer)`."""
-    name = _last_name(method)
+    name = method.own_name
     paths = program.project.text.mentioning(name) or ()
     files = (program.project.load_if(str(path), calls_any, name) for path in paths[:MAX_FILES])
     calls = (site for facts in files if facts is not None for site in facts.calls.get(name, ()))
@@ -204,20 +215,16 @@ def _fits(call: ast.Call, method: Scope) -> bool:
     taken = getattr(method.node, "args", None)
     if taken is None or not (call.args or call.keywords):
         return False
-    names = [a.arg for a in (*taken.posonlyargs, *taken.args, *taken.kwonlyargs)][1:]
+    names = named_parameters(method)
     passed = {k.arg for k in call.keywords}
     required = len(names) - len(taken.defaults) - sum(d is not None for d in taken.kw_defaults)
     return passed <= set(names) and required <= len(call.args) + len(passed) <= len(names)
 
 
-def _last_name(function: Scope) -> str:
-    return function.name.rpartition(".")[2]
-
-
 @remembered
 def _handed_to(function: Scope, program: Program) -> set[str]:
     """The last names of what is called with the function itself as an argument."""
-    name = _last_name(function)
+    name = function.own_name
     if function.kind != "function":
         return set()
     found: set[str] = set()
@@ -247,7 +254,7 @@ def runs_in_each_pass(function: Scope, program: Program) -> bool:
     def callers(called: Scope) -> Iterable[Scope]:
         return _calling(called, program) if called.kind == "function" else ()
 
-    names = (_last_name(called) for called in _upwards(function, callers) if called.kind == "function")
+    names = (called.own_name for called in _upwards(function, callers) if called.kind == "function")
     found = next((name for name in names if name in _PASSES or _EPOCH.search(name) is not None), "")
     return program.by_name(bool(found), "that a function runs in each epoch or step", function, found)
 
@@ -256,7 +263,7 @@ def _calling(function: Scope, program: Program) -> Iterator[Scope]:
     """Where a function is called, and where methods of its class or of a base of that call it through `self`."""
     for _, where in program.callers_of(function) or ():
         yield where
-    owner, name = function.method_class, _last_name(function)
+    owner, name = function.method_class, function.own_name
     if owner is None:
         return
     family = [owner, *(base for base in program.names.bases(owner) if isinstance(base, Scope))]

@@ -6,12 +6,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from torchrepro_lint.dataflow.enclosing import BLOCKS
+from torchrepro_lint.dataflow.enclosing import BLOCKS, DEFINITIONS, LOOPS
 from torchrepro_lint.index.facts import dotted
 
 _EXITS: frozenset[str | None] = frozenset({"sys.exit", "exit", "quit", "os._exit", "os.abort"})
-_LOOPS = (ast.For, ast.AsyncFor, ast.While)
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def leaves(block: Sequence[ast.stmt], caught: bool) -> bool:
@@ -44,7 +42,7 @@ def breaks(body: Sequence[ast.stmt]) -> bool:
     for statement in body:
         if isinstance(statement, ast.Break):
             return True
-        inner = ("orelse",) if isinstance(statement, _LOOPS) else () if isinstance(statement, _DEFINITIONS) else BLOCKS
+        inner = ("orelse",) if isinstance(statement, LOOPS) else () if isinstance(statement, DEFINITIONS) else BLOCKS
         if any(breaks(getattr(statement, name, ())) for name in inner):
             return True
     return False

@@ -17,7 +17,7 @@ from torchrepro_lint.dataflow.use import Argument, Escape, Found, Path, Sink, St
 from torchrepro_lint.index import ModuleFacts, Scope
 
 MAX_PATH = 6  # containers within one another; a loop that packs its own result would never end
-AGAIN = 4  # times as many places as steps are come by: most searches come round to few of them
+AGAIN = 4  # times as many places as steps may be looked at: a search comes to few places more than once
 FEW = 16  # steps, which any search may take
 MANY = 64  # reads of one variable
 LARGE = 200_000  # characters: hardly any file that people write has more

@@ -30,8 +30,8 @@ class Frame(NamedTuple):
 
 
 def is_constructor(function: Scope) -> bool:
-    """Whether a method makes an object what it is."""
-    return function.name.rpartition(".")[2] == "__init__"
+    """Whether a function is the constructor of a class."""
+    return function.own_name == "__init__"
 
 
 def constructions(frame: Frame, program: Program) -> list[Frame] | None:

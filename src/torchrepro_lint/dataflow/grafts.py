@@ -1,8 +1,8 @@
 """Values that are put together from several configuration files: what a composed mapping holds is written elsewhere.
 
 Such a value may be given another one on the command line. So it is an expression that means nothing by itself, and
-only who asks what is so by default (`defaults`) looks at what it stands for. Knows how mappings are merged, and who
-wins; not which are.
+only `defaults` looks at what it stands for. Knows how mappings are merged, and which entry wins; not which mappings
+are merged.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How Hydra composes a configuration: the defaults list of the primary file, groups, packages and who wins.
+"""How Hydra composes a configuration: the defaults list of the primary file, groups, packages, and which entry wins.
 
 Knows the files of one folder and Hydra's rules (hydra.cc/docs/advanced/defaults_list). Where a file is missing, or two
 releases of Hydra would disagree, nothing is known.

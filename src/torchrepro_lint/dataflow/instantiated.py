@@ -1,33 +1,38 @@
 """Calls that no file writes as they are made: what Hydra makes of `instantiate(cfg.loader, dataset=data)`, the trainer
 that a LightningCLI makes, and what `make(data)` is after `make = partial(DataLoader, shuffle=True)`. What is asked of
 arguments that a configuration gives is known by default.
+
+A command line such as Lightning's `LightningCLI(Model)` makes a whole program from a configuration file: its users name
+the file, or it is the one that the code gives.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
+from typing import Any
 
-from torchrepro_lint.dataflow.abstract_values import Result
+from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.abstract_values import Display, Result
 from torchrepro_lint.dataflow.calls import Call, Module, chosen
-from torchrepro_lint.dataflow.configured_values import rows
-from torchrepro_lint.dataflow.grafts import graft
-from torchrepro_lint.dataflow.interfaces import entries, interfaces
+from torchrepro_lint.dataflow.configured_values import contents, rows
+from torchrepro_lint.dataflow.grafts import graft, written_entries
+from torchrepro_lint.dataflow.mappings import entries_of
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.index import Scope
+from torchrepro_lint.index import ModuleFacts, Scope
 
 
 @cache
 def makers() -> tuple[str, ...]:
     """The words of which a file has one that has calls made for it."""
-    return (*_last_names(rows("instantiators")), *_last_names(interfaces()), "partial")
+    return (*catalogue.last_parts(rows("instantiators")), *catalogue.last_parts(interfaces()), "partial")
 
 
 def instantiated_calls(module: Module, program: Program, names: Collection[str]) -> Iterator[Call]:
     """The calls of any of these external names that are made for the code of a file."""
-    for name in _last_names(rows("instantiators")):
+    for name in catalogue.last_parts(rows("instantiators")):
         for call, scope in module.facts.calls.get(name, ()):
             yield from _by_hydra(call, scope, program, names)
     for interface in module.calls(interfaces()):
@@ -75,5 +80,44 @@ def _written_out(call: Call, passed: Sequence[ast.expr], keywords: Sequence[ast.
     return call._replace(node=written)
 
 
-def _last_names(names: Iterable[str]) -> list[str]:
-    return sorted({name.rpartition(".")[2] for name in names})
+# -- command lines that make a program ---------------------------------------------------------------------------------
+def interfaces() -> Mapping[str, Mapping[str, Any]]:
+    """Canonical name -> row, of the catalogue's command lines."""
+    return rows("interfaces")
+
+
+def entries(call: Call, key: str) -> list[Site]:
+    """What stands under `key` in each file that a command line may read and that has it."""
+    found = (dict(written_entries(*contents(facts))) for facts in _files(call))
+    return [top[key] for top in found if key in top]
+
+
+def _files(call: Call) -> Iterator[ModuleFacts]:
+    """The files that the code gives; else all of the project that have the form of its configurations."""
+    row = interfaces()[call.name]
+    read = call.program.project.configurations
+    given = _given(call, row)
+    if given is not None:
+        found = [facts for path in given for facts in read.meant(path, call.facts.source.path)]
+    else:
+        found = read.every_yaml()
+    for facts in found:
+        top = contents(facts)
+        keys = {key for key, _ in written_entries(*top)} if isinstance(top.node, ast.Dict) else set()
+        if keys and (given is not None or (row["entry"] in keys and not keys.isdisjoint(row["beside"]))):
+            yield facts
+
+
+def _given(call: Call, row: Mapping[str, Any]) -> list[str] | None:
+    """The paths that are passed to its parser, which it reads whatever its user names."""
+    passed = call.argument(row["parser"])
+    if not isinstance(passed, Site):
+        return None
+    held = entries_of(*passed, call.program) or {}
+    listed = held.get(row["files"])
+    origins = call.program.origins(*listed) if listed is not None else []
+    match origins:
+        case [Display(node=ast.List(elts=elements) | ast.Tuple(elts=elements), scope=scope)]:
+            paths = [call.program.literal(element, scope) for element in elements]
+            return [path for path in paths if isinstance(path, str)] if paths else None
+    return None

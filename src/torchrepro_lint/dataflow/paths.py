@@ -18,7 +18,7 @@ from torchrepro_lint.index import Binding, Scope
 from torchrepro_lint.project.declarations import declared_options
 from torchrepro_lint.project.listed import ANY
 
-Written: TypeAlias = "tuple[str, ...]"
+Patterns: TypeAlias = "tuple[str, ...]"
 MAX_PATHS = 16
 _UNKNOWN = (ANY,)
 _JOINS = frozenset({"os.path.join", "pathlib.Path", "pathlib.PurePath", "pathlib.PosixPath"})
@@ -32,27 +32,27 @@ _HERE = frozenset({"os.getcwd", "pathlib.Path.cwd", "hydra.utils.get_original_cw
 
 
 @dataclass(frozen=True)
-class Paths(Domain[Written]):
+class Paths(Domain[Patterns]):
     """Joined by "one of them". With `defaults`, options name the file that they name by default."""
 
     defaults: bool = False
     opens = False
 
-    def join(self, values: Sequence[Written]) -> Written:
+    def join(self, values: Sequence[Patterns]) -> Patterns:
         found = tuple(dict.fromkeys(path for paths in values for path in paths))
         return found if len(found) <= MAX_PATHS else _UNKNOWN
 
-    def unknown(self, node: ast.AST, scope: Scope) -> Written:
+    def unknown(self, node: ast.AST, scope: Scope) -> Patterns:
         is_own = isinstance(node, ast.Name) and node.id == "__file__"
         return (str(scope.facts.source.path),) if is_own else _UNKNOWN
 
-    def again(self, found: Written) -> Written:  # noqa: ARG002
+    def again(self, found: Patterns) -> Patterns:  # noqa: ARG002
         return _UNKNOWN
 
-    def constant(self, value: object, node: ast.expr, scope: Scope) -> Written:  # noqa: ARG002
+    def constant(self, value: object, node: ast.expr, scope: Scope) -> Patterns:  # noqa: ARG002
         return (value,) if isinstance(value, str) else (str(value),) if isinstance(value, int) else _UNKNOWN
 
-    def operator(self, node: ast.AST, scope: Scope, of: Of[Written]) -> Written:
+    def operator(self, node: ast.AST, scope: Scope, of: Of[Patterns]) -> Patterns:
         match node:
             case ast.BinOp(left=left, op=ast.Div(), right=right):
                 return self._combined([of(left, scope), of(right, scope)], _joined)
@@ -66,10 +66,10 @@ class Paths(Domain[Written]):
                 return of(value, scope)
         return _UNKNOWN
 
-    def known_attribute(self, node: ast.Attribute, scope: Scope, of: Of[Written]) -> Written | None:
+    def known_attribute(self, node: ast.Attribute, scope: Scope, of: Of[Patterns]) -> Patterns | None:
         return tuple(map(os.path.dirname, of(node.value, scope))) if node.attr == "parent" else None
 
-    def item(self, container: ast.expr, key: ast.expr | None, scope: Scope, of: Of[Written]) -> Written:
+    def item(self, container: ast.expr, key: ast.expr | None, scope: Scope, of: Of[Patterns]) -> Patterns:
         match container, key:
             case ast.Attribute(attr="parents", value=path), ast.Constant(value=int(number)) if 0 <= number < 9:
                 found = of(path, scope)
@@ -78,24 +78,24 @@ class Paths(Domain[Written]):
                 return found
         return _UNKNOWN
 
-    def attribute(self, node: ast.Attribute, scope: Scope, of: Of[Written]) -> Written:  # noqa: ARG002
+    def attribute(self, node: ast.Attribute, scope: Scope, of: Of[Patterns]) -> Patterns:  # noqa: ARG002
         return self._option(node.attr, scope)
 
-    def parameter(self, binding: Binding, function: Scope, of: Of[Written]) -> Written:
+    def parameter(self, binding: Binding, function: Scope, of: Of[Patterns]) -> Patterns:
         is_decorated = bool(getattr(function.node, "decorator_list", ()))
         given = self._option(getattr(binding.node, "arg", ""), function) if is_decorated else _UNKNOWN
         if given != _UNKNOWN:
             return given
         return of(binding.value, function.parent or function) if self.defaults and binding.value else _UNKNOWN
 
-    def _option(self, name: str, scope: Scope) -> Written:
+    def _option(self, name: str, scope: Scope) -> Patterns:
         option = declared_options(scope.facts).get(name) if self.defaults else None
         return (option.value,) if option is not None and isinstance(option.value, str) else _UNKNOWN
 
-    def element(self, loop: Binding, scope: Scope, of: Of[Written]) -> Written:  # noqa: ARG002
+    def element(self, loop: Binding, scope: Scope, of: Of[Patterns]) -> Patterns:  # noqa: ARG002
         return _UNKNOWN
 
-    def known_call(self, call: ast.Call, scope: Scope, of: Of[Written]) -> Written | None:
+    def known_call(self, call: ast.Call, scope: Scope, of: Of[Patterns]) -> Patterns | None:
         """Methods of a path, of a text and of a file."""
         match call:
             case ast.Call(func=ast.Attribute(value=ast.Constant(value=str(text)), attr="format")):
@@ -107,7 +107,7 @@ class Paths(Domain[Written]):
                 return found if found != _UNKNOWN else None
         return None
 
-    def result(self, callee: str | Scope | None, call: ast.Call, scope: Scope, of: Of[Written]) -> Written:
+    def result(self, callee: str | Scope | None, call: ast.Call, scope: Scope, of: Of[Patterns]) -> Patterns:
         if callee in _HERE:
             return ("",)
         first = next((k.value for k in call.keywords if k.arg in ("file", "path")), None)
@@ -122,7 +122,7 @@ class Paths(Domain[Written]):
             return tuple(map(os.path.dirname, of(parts[0], scope)))
         return _UNKNOWN
 
-    def _combined(self, parts: Sequence[Written], into: object) -> Written:
+    def _combined(self, parts: Sequence[Patterns], into: object) -> Patterns:
         count = 1
         for part in parts:
             count *= len(part)

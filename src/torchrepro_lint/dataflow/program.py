@@ -108,7 +108,7 @@ class Program:
     @property
     def defaults(self) -> Defaults | None:
         """The values that configuration files give by default; None in a project that reads none."""
-        if not self.values.configured.are_any():  # asked each time: whoever asks rests on it
+        if not self.values.configured.are_any():  # asked each time, so that the answer is noted as depending on it
             return None
         if self._defaults is None:
             from torchrepro_lint.dataflow.defaults import Defaults  # few projects get here
@@ -260,7 +260,7 @@ def _wrappers() -> frozenset[str]:
 
 @cache
 def _last_names() -> frozenset[str]:
-    return frozenset(name.rpartition(".")[2] for name in _wrappers())
+    return frozenset(catalogue.last_parts(_wrappers()))
 
 
 def _may_wrap(value: ast.expr | None) -> bool:

@@ -12,13 +12,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow.sites import Site, start_of
 from torchrepro_lint.index import Binding, FunctionNode, Scope
 from torchrepro_lint.index.binding import all_arguments
 from torchrepro_lint.index.parents import children
 
 MAX_BINDINGS = 64  # that reach one read: with more, all of the name's are taken to
-_LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _Name: TypeAlias = "tuple[Scope, str]"
 _Seen: TypeAlias = "frozenset[Binding] | None"  # None: any of them
@@ -170,7 +169,7 @@ class _Reads:
                 more = [b for b in self.bound_by(self._facts.parents[node]) if b not in done]  # `x += y`
                 done.update(more)
                 pending += more
-        return Sites(sorted(found.values(), key=lambda site: (site.node.lineno, site.node.col_offset)))
+        return Sites(sorted(found.values(), key=lambda site: start_of(site.node)))
 
 
 class _State:

@@ -14,17 +14,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import takewhile
 from pathlib import Path
 
-from torchrepro_lint.dataflow.enclosing import ancestors
+from torchrepro_lint.dataflow.enclosing import LOOPS, ancestors
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reads_of_binding, reads_of_object
-from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow.sites import Site, start_of
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.project.contents import may_read, reads_attribute
 from torchrepro_lint.project.names import Variable
 
 MAX_FILES = 24
-_LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _CODE = frozenset({"import", "function", "class"})
 
 
@@ -55,20 +54,16 @@ def reads_following(held: ast.Name, node: ast.AST, scope: Scope) -> Iterator[Sit
     They may be many, of which a search may need the first."""
     reads, function, begin = reads_of_object(held, scope), scope.function, _end(node)
     for around in ancestors(node, scope):
-        if isinstance(around, _LOOPS):
-            begin = _start(around)  # of the outermost
-    first = 0 if isinstance(function.node, ast.Module) else bisect_left(reads, _start(function.node), key=_place)
+        if isinstance(around, LOOPS):
+            begin = start_of(around)  # of the outermost
+    first = 0 if isinstance(function.node, ast.Module) else bisect_left(reads, start_of(function.node), key=_place)
     yield from map(reads.__getitem__, range(first))
     yield from takewhile(lambda site: _place(site) < begin, reads.inside(function))
     yield from map(reads.__getitem__, range(bisect_left(reads, begin, key=_place), len(reads)))
 
 
 def _place(site: Site) -> tuple[int, int]:
-    return _start(site.node)
-
-
-def _start(node: ast.AST) -> tuple[int, int]:
-    return node.lineno, node.col_offset  # type: ignore[attr-defined]
+    return start_of(site.node)
 
 
 def _end(node: ast.AST) -> tuple[int, int]:
@@ -192,6 +187,6 @@ def _knowing(program: Program, owner: Scope, here: Path) -> Callable[[Path], boo
     project = program.project
     holder = owner if owner.kind == "class" else owner.parent
     if holder is not None and holder.kind == "class":
-        return set(project.text.mentioning(holder.name.rpartition(".")[2]) or ()).__contains__
+        return set(project.text.mentioning(holder.own_name) or ()).__contains__
     naming = set(project.text.mentioning(here.parent.name if here.stem == "__init__" else here.stem) or ())
     return lambda path: path in naming and str(here) in project.imported(path)

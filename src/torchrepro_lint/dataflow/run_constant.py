@@ -97,8 +97,4 @@ def _is_held(holder: ast.expr, scope: Scope) -> bool:
     """Whether the options themselves stay: not what a loop goes through."""
     while isinstance(holder, ast.Attribute | ast.Subscript):
         holder = holder.value
-    if not isinstance(holder, ast.Name):
-        return False
-    owner = scope.binding_scope(holder.id)
-    bindings = owner.bindings[holder.id] if owner is not None else []
-    return all(b.kind != "loop" for b in bindings)
+    return isinstance(holder, ast.Name) and all(b.kind != "loop" for b in scope.bindings_of(holder))

@@ -16,3 +16,8 @@ class Site(NamedTuple):
 
 
 CallSite: TypeAlias = "tuple[ast.Call, Scope]"
+
+
+def start_of(node: ast.AST) -> tuple[int, int]:
+    """Where an expression or statement begins: line and column."""
+    return node.lineno, node.col_offset  # type: ignore[attr-defined]

@@ -106,6 +106,11 @@ class Scope:
         return parameters[0].arg
 
     @property
+    def own_name(self) -> str:
+        """The name without those of the scopes around it."""
+        return self.name.rpartition(".")[2]
+
+    @property
     def method_class(self) -> Scope | None:
         """The class whose `self` is visible here: of this method, or of the one this scope lies in."""
         scope: Scope | None = self
@@ -114,6 +119,11 @@ class Scope:
                 return scope.parent
             scope = scope.parent
         return None
+
+    def bindings_of(self, node: ast.AST | None) -> list[Binding]:
+        """The bindings of the name that `node`, read here, is; none of a builtin, and of what is no name."""
+        owner = self.binding_scope(node.id) if isinstance(node, ast.Name) else None
+        return owner.bindings[node.id] if owner is not None and isinstance(node, ast.Name) else []
 
     def is_self(self, node: ast.expr) -> bool:
         """Whether `node`, read here, is the `self` of the method around it."""

@@ -16,7 +16,7 @@ from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.conditions import contradict, equal_to, unequal_to
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import Scope
-from torchrepro_lint.kernels import declared
+from torchrepro_lint.kernels.annotations import declared_length, field_default
 from torchrepro_lint.kernels.operations import Signature
 from torchrepro_lint.kernels.tensors import Tensors
 from torchrepro_lint.kernels.traits import Traits
@@ -85,7 +85,7 @@ class Witness(NamedTuple):
 
 
 @dataclass(slots=True)
-class CallSite:
+class OperationCall:
     """One call with its signature. `uses` are the calls of the module that it constructs."""
 
     call: Call
@@ -167,7 +167,7 @@ class CallSite:
             case Element(iterable=iterable, scope=scope):
                 return self._each(self.call.program.origins(iterable, scope))
             case Unknown(node=ast.Attribute() as field, scope=Scope() as scope):
-                value = declared.field_default(field, scope, self.call.program)
+                value = field_default(field, scope, self.call.program)
                 return Value(UNREADABLE if value is UNKNOWN else value)
             case Unknown(node=ast.JoinedStr(values=parts)):
                 ends = [str(p.value) if isinstance(p, ast.Constant) else "" for p in parts]
@@ -211,7 +211,7 @@ class CallSite:
         if isinstance(default, ast.Attribute) and default.attr == "value":  # of an enumeration's member
             default = default.value
         if default is None:
-            items = declared.length(bindings[0].node) if bindings else None
+            items = declared_length(bindings[0].node) if bindings else None
             return Value(UNREADABLE if items is None else [UNREADABLE] * items)
         value = self.call.program.literal(default, function.parent or function)
         return Value(UNREADABLE if value is UNKNOWN else value)

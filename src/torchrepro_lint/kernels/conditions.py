@@ -12,7 +12,7 @@ from enum import IntEnum
 from typing import Any
 
 from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.kernels.arguments import REFUTED, UNREADABLE, CallSite, Each, Other, Pattern, Value, Witness
+from torchrepro_lint.kernels.arguments import REFUTED, UNREADABLE, Each, OperationCall, Other, Pattern, Value, Witness
 from torchrepro_lint.kernels.operations import Condition
 from torchrepro_lint.kernels.traits import Traits
 from torchrepro_lint.project.unknown import UNKNOWN
@@ -44,14 +44,14 @@ class Judged:
     witnesses: list[Witness] = field(default_factory=list)
 
 
-def judge(conditions: Sequence[Condition], site: CallSite) -> Judged:
+def judge(conditions: Sequence[Condition], site: OperationCall) -> Judged:
     """Whether one of the alternatives holds; no alternatives hold always."""
     if not conditions:
         return Judged(Holds.YES)
     return max((_all(condition, site) for condition in conditions), key=lambda judged: judged.holds)
 
 
-def _all(condition: Condition, site: CallSite) -> Judged:
+def _all(condition: Condition, site: OperationCall) -> Judged:
     judged = Judged(Holds.YES)
     for name, test in condition.items():
         holds, witnesses = _one(name, test, site)
@@ -68,13 +68,13 @@ def _all(condition: Condition, site: CallSite) -> Judged:
     return judged
 
 
-def in_doubt(exact: Sequence[Condition], site: CallSite) -> list[str]:
+def in_doubt(exact: Sequence[Condition], site: OperationCall) -> list[str]:
     """What only the run decides of these conditions, as clauses that say when the result does vary."""
     tests = ((name, test) for condition in exact for name, test in condition.items())
     return [_otherwise(name, test) for name, test in tests if _one(name, test, site)[0] is Holds.MAYBE]
 
 
-def _one(name: str, test: Any, site: CallSite) -> tuple[Holds, list[Witness]]:
+def _one(name: str, test: Any, site: OperationCall) -> tuple[Holds, list[Witness]]:
     if any(key in test for key in ("rank_min", "rank_in", *TRAITS)):
         return _best([(_traits_hold(traits, test), use) for traits, use in site.traits(name)])
     if name in site.signature.called:
@@ -90,7 +90,7 @@ def _one(name: str, test: Any, site: CallSite) -> tuple[Holds, list[Witness]]:
     return Holds.MAYBE, [w for holds, v in results if holds is Holds.YES and (w := _elsewhere(name, v, site))]
 
 
-def _met(name: str, test: Any, site: CallSite) -> Any:
+def _met(name: str, test: Any, site: OperationCall) -> Any:
     """Of a test for one of several values, what is passed here."""
     if "in" not in test or name in site.signature.called:
         return test
@@ -98,7 +98,7 @@ def _met(name: str, test: Any, site: CallSite) -> Any:
     return {"in": [value for value in test["in"] if value in passed]}
 
 
-def _elsewhere(name: str, value: Value, site: CallSite) -> Witness | None:
+def _elsewhere(name: str, value: Value, site: OperationCall) -> Witness | None:
     """The place of a value that comes from another function."""
     if value.node is None or value.scope is None or value.scope.function is site.call.scope.function:
         return None
@@ -111,7 +111,7 @@ def _best(found: Sequence[tuple[Holds, Witness | None]]) -> tuple[Holds, list[Wi
     return holds, [w for h, w in found if w is not None and h is Holds.YES]
 
 
-def _single(name: str, dimension: str, site: CallSite) -> Holds:
+def _single(name: str, dimension: str, site: OperationCall) -> Holds:
     """Whether the tensor has a size of 1 along the dimension that another parameter names."""
     dims = [v.value for v in site.values(dimension)]
     known = [traits for traits, _ in site.traits(name)]
@@ -126,7 +126,7 @@ def _is_single(traits: Traits, dimension: object) -> bool:
     return (rank > 1 and traits.single % rank == dimension % rank) or traits.single == dimension
 
 
-def _given(name: str, site: CallSite) -> Holds:
+def _given(name: str, site: OperationCall) -> Holds:
     found = site.argument(name)
     if found is UNKNOWN:
         return Holds.MAYBE
@@ -164,7 +164,7 @@ def _rank_among(traits: Traits, wanted: Sequence[int]) -> Holds:
 
 
 # -- what is known of a value -----------------------------------------------------------------------------------
-def value_holds(value: object, name: str, test: Any, site: CallSite) -> Holds:
+def value_holds(value: object, name: str, test: Any, site: OperationCall) -> Holds:
     """Whether one value of the parameter `name` passes a test on values."""
     if isinstance(value, Each):
         return max(value_holds(item, name, test, site) for item in value.values)
@@ -194,7 +194,7 @@ def _member(value: object, allowed: Sequence[object]) -> Holds:
     return Holds.YES if any(value == a and type(value) is type(a) for a in allowed) else Holds.NO
 
 
-def _at_least(value: object, name: str, other: str, site: CallSite) -> Holds:
+def _at_least(value: object, name: str, other: str, site: OperationCall) -> Holds:
     """Whether a size is no smaller than another parameter's; None stands for that parameter itself."""
     if value is None or site.same(name, other):
         return Holds.YES

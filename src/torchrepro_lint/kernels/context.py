@@ -10,8 +10,9 @@ import ast
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+from torchrepro_lint.dataflow.binding import named_parameters
 from torchrepro_lint.dataflow.conditions import Predicate, conditions
-from torchrepro_lint.dataflow.enclosing import ancestors, parent
+from torchrepro_lint.dataflow.enclosing import ancestors, decorators, parent
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.dataflow.store import remembered
@@ -156,12 +157,11 @@ def _declared(function: Scope, program: Program) -> Context:
     node, outer = function.node, function.parent or function
     if not isinstance(node, FunctionNode):
         return NOTHING
-    decorators = [d.func if isinstance(d, ast.Call) else d for d in node.decorator_list]
     if any(_switches_off(decorator, outer, program) for decorator in node.decorator_list):
         return NO_GRADIENT
-    if any(program.qualified(decorator, outer) in _LEFT_OUT for decorator in decorators):
+    if any(program.qualified(decorator, outer) in _LEFT_OUT for decorator in decorators(function)):
         return Context(None, "evaluation")
-    for name in (last_name(d) for d in decorators):
+    for name in map(last_name, decorators(function)):
         if roles.is_without_gradient(name):
             program.store.decided_by_name("what a decorator does", (function.facts.source.rel, function.name, name))
             return NO_GRADIENT
@@ -190,8 +190,7 @@ def _function_by_name(function: Scope, program: Program) -> Named | None:
     role = _class_by_name(owner, program) if owner.kind == "class" else None
     if role is not None:
         return Named("class", owner.name, role)
-    parameters = [a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
-    role = roles.of_function(node.name, parameters) if not runs_backward(function) else None
+    role = roles.of_function(node.name, named_parameters(function)) if not runs_backward(function) else None
     return Named("function", function.name, role) if role is not None else None
 
 
@@ -210,7 +209,7 @@ def runs_backward(function: Scope) -> bool:
 @remembered
 def _callers(function: Scope, depth: int, program: Program) -> Context:
     """What all known callers of a function agree on; those of a module's `forward` are the calls of its objects."""
-    name = function.name.rpartition(".")[2]
+    name = function.own_name
     if name == "forward" and depth < MAX_CALLERS and function.parent is not None:
         return _agreed({context(*site, program, depth + 1) for site in _calls_of_objects(function.parent, program)})
     if depth >= MAX_CALLERS or name in CALLED_UNSEEN or roles.is_training(name):
@@ -243,7 +242,7 @@ def _calls_nearby(function: Scope, program: Program) -> list[tuple[ast.Call, Sco
     """The calls in the same file: by name, or on `self` (also of a static method)."""
     owner = function.parent if function.parent is not None and function.parent.kind == "class" else None
     found: list[tuple[ast.Call, Scope]] = []
-    for call, scope in function.facts.calls.get(function.name.rpartition(".")[2], ()):
+    for call, scope in function.facts.calls.get(function.own_name, ()):
         if isinstance(call.func, ast.Attribute) and scope.is_self(call.func.value):
             if owner is not None and scope.method_class is owner:
                 found.append((call, scope))

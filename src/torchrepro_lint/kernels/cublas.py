@@ -8,10 +8,9 @@ Knows nothing of what cuBLAS reads or when.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 from torchrepro_lint.dataflow.calls import Module
-from torchrepro_lint.dataflow.enclosing import block_of
+from torchrepro_lint.dataflow.enclosing import block_of, run_with
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import Scope
 
@@ -39,21 +38,12 @@ def used_before(module: Module, statement: ast.stmt) -> ast.AST | None:
 
 def _use(program: Program, tree: ast.AST, scope: Scope, depth: int) -> ast.AST | None:
     """The first use in `tree`; a call that leads to one is given itself."""
-    for node in _executed(tree):
+    for node in run_with([tree]):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
             return node
         if isinstance(node, ast.Call) and _calls_cublas(program, node, scope, depth):
             return node
     return None
-
-
-def _executed(tree: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of a statement without the bodies of what it only defines."""
-    pending = [tree]
-    while pending:
-        node = pending.pop(0)
-        yield node
-        pending += [n for n in ast.iter_child_nodes(node) if not isinstance(n, (*_DEFINITIONS, ast.Lambda))]
 
 
 def _calls_cublas(program: Program, call: ast.Call, scope: Scope, depth: int) -> bool:

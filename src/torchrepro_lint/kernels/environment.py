@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import start_of
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.index.parents import descendants
 
@@ -30,7 +31,7 @@ def sets(program: Program, facts: ModuleFacts, variable: str) -> list[Environmen
             owner = program.qualified(call.func, scope)
             if owner in (f"os.environ.{name}", "os.putenv"):
                 found += [_set(program, call, value, scope) for value in _given(call, variable)]
-    return sorted(found, key=lambda s: (s.written.lineno, s.written.col_offset))
+    return sorted(found, key=lambda s: start_of(s.written))
 
 
 def _assignments(program: Program, facts: ModuleFacts, variable: str) -> Iterator[EnvironmentSet]:

@@ -16,7 +16,7 @@ from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.instantiated import instantiated_calls, makers
 from torchrepro_lint.dataflow.options import outcome
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow.sites import Site, start_of
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.index.parents import descendants
@@ -53,7 +53,7 @@ class Setting:
     @property
     def place(self) -> tuple[int, int]:
         """Where that statement begins: line and column."""
-        return self.statement.lineno, self.statement.col_offset
+        return start_of(self.statement)
 
     @property
     def written(self) -> str:

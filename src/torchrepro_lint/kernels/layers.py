@@ -33,16 +33,7 @@ class Layers:
 
     def learns(self, made: Result) -> bool:
         """Whether the module has parameters of its own, as far as its class tells."""
-        return not isinstance(made.callee, Scope) or self.has_parameters(made.callee)
-
-    def has_parameters(self, owner: Scope) -> bool:
-        """Whether a project class has parameters, or modules that may have some."""
-        return _has_parameters(owner, self.program)
-
-    def freezes_itself(self, owner: Scope) -> bool:
-        """Whether the constructor of a module class takes the gradients from all its parameters: what is left is that
-        of what it is called with."""
-        return _freezes_itself(owner, self.program)
+        return not isinstance(made.callee, Scope) or has_parameters(made.callee, self.program)
 
     def made(self, expr: ast.expr, scope: Scope) -> list[Result]:
         """The constructions of modules that `expr` may hold."""
@@ -104,7 +95,8 @@ class Layers:
 
 
 @remembered
-def _has_parameters(owner: Scope, program: Program) -> bool:
+def has_parameters(owner: Scope, program: Program) -> bool:
+    """Whether a project class has parameters, or modules that may have some."""
     bases = program.names.bases(owner)
     if any(isinstance(b, str) and b not in ("torch.nn.Module", "builtins.object") for b in bases):
         return True
@@ -115,7 +107,9 @@ def _has_parameters(owner: Scope, program: Program) -> bool:
 
 
 @remembered
-def _freezes_itself(owner: Scope, program: Program) -> bool:
+def freezes_itself(owner: Scope, program: Program) -> bool:
+    """Whether the constructor of a module class takes the gradients from all its parameters: what is left is that of
+    what it is called with."""
     constructor = program.names.method(owner, "__init__")
     if constructor is None:
         return False

@@ -12,12 +12,12 @@ from typing import TypeGuard
 
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.elements import Property
-from torchrepro_lint.kernels.arguments import UNREADABLE, CallSite, Each
+from torchrepro_lint.kernels.arguments import UNREADABLE, Each, OperationCall
 from torchrepro_lint.kernels.conditions import Holds, value_holds
 from torchrepro_lint.kernels.operations import Condition
 
 
-def literals(site: CallSite, conditions: Sequence[Condition]) -> dict[str, Property]:
+def literals(site: OperationCall, conditions: Sequence[Condition]) -> dict[str, Property]:
     """Parameter -> value, of the call and of the calls of a module that it constructs.
 
     What the conditions speak of is followed to where it comes from; of several possible values it is the one for
@@ -36,7 +36,7 @@ def literals(site: CallSite, conditions: Sequence[Condition]) -> dict[str, Prope
     return found
 
 
-def _passed(site: CallSite) -> Iterator[tuple[str, ast.expr]]:
+def _passed(site: OperationCall) -> Iterator[tuple[str, ast.expr]]:
     for name in site.signature.parameters:
         if isinstance(argument := site.argument(name), Site):
             yield name, argument.node
@@ -45,12 +45,12 @@ def _passed(site: CallSite) -> Iterator[tuple[str, ast.expr]]:
             yield keyword.arg, keyword.value
 
 
-def _decisive(site: CallSite, name: str, test: Mapping[str, object]) -> object:
+def _decisive(site: OperationCall, name: str, test: Mapping[str, object]) -> object:
     values = [v.value for v in site.values(name)]
     return _fitting([w for v in values for w in (v.values if isinstance(v, Each) else (v,))], name, test, site)
 
 
-def _fitting(values: Sequence[object], name: str, test: Mapping[str, object], site: CallSite) -> object:
+def _fitting(values: Sequence[object], name: str, test: Mapping[str, object], site: OperationCall) -> object:
     """The value that passes the test, or else the only one there is."""
     fitting = [v for v in values if value_holds(v, name, test, site) is Holds.YES]
     return fitting[0] if fitting else values[0] if len(set(map(repr, values))) == 1 else UNREADABLE

@@ -34,7 +34,7 @@ def module_calls(owner: Scope, program: Program) -> tuple[CallSite, ...] | None:
     objects goes where it cannot be followed."""
     constructor = program.names.method(owner, "__init__")
     made = program.callers_of(constructor) if constructor is not None and constructor.parent is owner else None
-    is_derived_from = program.project.text.derives(owner.name.rpartition(".")[2])
+    is_derived_from = program.project.text.derives(owner.own_name)
     if not made or is_derived_from or all(_is_tried(scope) for _, scope in made):
         return None  # what only tests make is made for others
     found: list[CallSite] = []

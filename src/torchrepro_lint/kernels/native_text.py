@@ -1,7 +1,7 @@
 """C++ and CUDA sources as text: the functions that they define, and the names under which they hand them to Python.
 
-Goes by brackets and names. Comments, strings and preprocessor lines are blanked first, which moves no place. Macros are
-not expanded. Knows no kernel and no project.
+Goes by brackets and names. Comments, strings and preprocessor lines are blanked first, so that places stay the same.
+Macros are not expanded. Knows no kernel and no project.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""The catalogue of operations as typed rows. Knows no conditions and no context."""
+"""The catalogue of operations as typed rows, and how a person's words find one: an id, a spelling, PyTorch's alert.
+Knows no conditions and no context."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -17,6 +18,8 @@ Condition = Mapping[str, Mapping[str, Any]]
 """Parameter (or fact of the call) -> what must hold of it, e.g. `{"mode": {"in": ["bicubic"]}}`."""
 
 _CLAUSE = re.compile(r"(>=|<=|==|<|>)\s*(\d+(?:\.\d+)*)")
+_SHORT = {"F": "torch.nn.functional", "nn": "torch.nn", "tensor": "torch.Tensor", "Tensor": "torch.Tensor"}
+MAX_NEAR = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,3 +199,57 @@ def _holds(release: tuple[int, ...], operator: str, number: str) -> bool:
         case "<":
             return left < right
     return left > right
+
+
+# -- looked up by a person ---------------------------------------------------------------------------------------------
+def find(text: str) -> list[Operation]:
+    """The operations that `text` means, those that a rule reports first."""
+    wanted = text.strip().removesuffix("()")
+    operations = every()
+    for matches in (_is_id, _is_alert, _is_spelling, _is_part, _is_part_in_any_case):
+        found = [op for op in operations if matches(op, wanted)]
+        if found:
+            return sorted(found, key=lambda op: not op.reported)
+    return []
+
+
+def nearest(text: str) -> list[str]:
+    """Ids and last parts of spellings that look like `text`, best first."""
+    from difflib import get_close_matches
+
+    known = {name.lower(): name for op in every() for name in _handles(op)}
+    close = get_close_matches(text.strip().rpartition(".")[2].lower(), known, n=MAX_NEAR, cutoff=0.6)
+    return [known[name] for name in close]
+
+
+def _handles(operation: Operation) -> Iterator[str]:
+    yield operation.id
+    yield from (name.rpartition(".")[2] for name in operation.spellings)
+
+
+def _is_id(operation: Operation, text: str) -> bool:
+    return operation.id == text.lower()
+
+
+def _is_alert(operation: Operation, text: str) -> bool:
+    """The alert alone, or the whole error that PyTorch raises with it."""
+    alerts = [alert for names in operation.alerts.values() for alert in names]
+    return any(text == alert or text.startswith(f"{alert} does not have a deterministic") for alert in alerts)
+
+
+def _is_spelling(operation: Operation, text: str) -> bool:
+    return _in_full(text) in operation.names or text in operation.syntax
+
+
+def _is_part(operation: Operation, text: str) -> bool:
+    return any(name.endswith(f".{text}") for name in operation.spellings)
+
+
+def _is_part_in_any_case(operation: Operation, text: str) -> bool:
+    return any(f".{name}".lower().endswith(f".{text}".lower()) for name in operation.spellings)
+
+
+def _in_full(name: str) -> str:
+    """`F.interpolate` as the catalogue spells it."""
+    first, dot, rest = name.partition(".")
+    return catalogue.canonical(_SHORT.get(first, first) + dot + rest)

@@ -14,11 +14,11 @@ from typing import NamedTuple
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.calls import Call
-from torchrepro_lint.dataflow.enclosing import ancestors
+from torchrepro_lint.dataflow.enclosing import ancestors, decorators
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow.sites import Site, start_of
 from torchrepro_lint.dataflow.store import remembered
-from torchrepro_lint.index import ITEM, FunctionNode, ModuleFacts, Scope
+from torchrepro_lint.index import ITEM, ModuleFacts, Scope
 from torchrepro_lint.kernels.context import context
 from torchrepro_lint.kernels.native_sources import native_sources
 from torchrepro_lint.kernels.triggers import triggers
@@ -43,7 +43,7 @@ class OwnKernel(NamedTuple):
 def own_kernels(facts: ModuleFacts, program: Program) -> Iterator[OwnKernel]:
     """All such calls of a file that training may run, in source order."""
     found = [*_extension_calls(facts, program), *_launches(facts, program)]
-    for item in sorted(found, key=lambda item: (item.node.lineno, item.node.col_offset)):
+    for item in sorted(found, key=lambda item: start_of(item.node)):
         if context(item.node, item.scope, program).role is None:
             yield item
 
@@ -82,8 +82,7 @@ def _as_imported(expr: ast.expr, scope: Scope) -> list[str]:
     while isinstance(expr, ast.Attribute):
         rest.insert(0, expr.attr)
         expr = expr.value
-    owner = scope.binding_scope(expr.id) if isinstance(expr, ast.Name) else None
-    imports = [b for b in owner.bindings[expr.id] if b.kind == "import"] if owner is not None else []  # type: ignore[attr-defined]
+    imports = [b for b in scope.bindings_of(expr) if b.kind == "import"]
     return [*imports[0].target.split("."), *rest] if imports else []
 
 
@@ -123,9 +122,7 @@ def _launched(call: ast.Call, scope: Scope, kernel: Scope, program: Program) -> 
 
 
 def _is_kernel(function: Scope, program: Program) -> bool:
-    node, outer = function.node, function.parent or function
-    decorators = node.decorator_list if isinstance(node, FunctionNode) else []
-    names = {program.qualified(d.func if isinstance(d, ast.Call) else d, outer) for d in decorators}
+    names = {program.qualified(d, function.parent or function) for d in decorators(function)}
     return not names.isdisjoint(catalogue.names("kernels", "python_kernels"))
 
 

@@ -16,6 +16,7 @@ from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.conditions import are_exclusive, conditions
 from torchrepro_lint.dataflow.enclosing import block_of
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import start_of
 from torchrepro_lint.index import Scope
 from torchrepro_lint.kernels.flags import Setting, assigned, mentions, passed, state
 from torchrepro_lint.rng.predicates import determinism, flag, is_requested
@@ -48,7 +49,7 @@ class Switch:
         self._in_halves: dict[tuple[Scope | None, bool | None], list[Setting]] = {}  # of context managers, by class
         for setting, value in self.settings:
             function = setting.scope.function
-            if _last(function).id in _PAIRED:
+            if function.own_name in _PAIRED:
                 self._in_halves.setdefault((function.method_class, value), []).append(setting)
 
     def _others(self, function: Scope, value: bool | None) -> list[Setting]:
@@ -123,7 +124,8 @@ class Switch:
         """Whether a switch that is set to `here` is so for a while only: it is set back later in the same
         function or by the other half of a context manager, this line sets back what the same block set before,
         or the function is there to undo what another one did."""
-        if setting.scope.function.kind == "function" and determinism(_last(setting.scope.function)) is False:
+        function = setting.scope.function
+        if function.kind == "function" and determinism(ast.Name(function.own_name)) is False:
             return True
         calls = list(self._calls(setting)) if further else []
         after_each = bool(calls) and all(switch.temporary(call, here, further - 1) for switch, call in calls)
@@ -141,7 +143,7 @@ class Switch:
         function = setting.scope.function
         for value in (not here, None):
             yield from self._others(function, value)
-            if _last(function).id in _PAIRED:
+            if function.own_name in _PAIRED:
                 yield from self._in_halves.get((function.method_class, value), ())
 
 
@@ -208,10 +210,6 @@ def _calls_nothing(call: ast.Call, scope: Scope, program: Program, depth: int) -
     return isinstance(target, str) and target.partition(".")[0] in _QUIET
 
 
-def _last(function: Scope) -> ast.Name:
-    return ast.Name(function.name.rpartition(".")[2], ast.Load())
-
-
 def _set_back(setting: Setting, other: Setting) -> bool:
     if setting.scope.function is not other.scope.function or setting.scope.function.kind != "function":
         return False
@@ -224,11 +222,11 @@ def _set_back(setting: Setting, other: Setting) -> bool:
 
 def _index(block: Sequence[ast.stmt], statement: ast.stmt) -> int | None:
     """Where a statement stands in a block, None for one that does not."""
-    found = bisect_left(block, (statement.lineno, statement.col_offset), key=lambda s: (s.lineno, s.col_offset))
+    found = bisect_left(block, start_of(statement), key=start_of)
     return found if found < len(block) and block[found] is statement else None
 
 
 def _two_halves(first: Scope, second: Scope) -> bool:
     one, two = first.function, second.function
-    names = {_last(one).id, _last(two).id}
+    names = {one.own_name, two.own_name}
     return names <= _PAIRED and one.method_class is not None and one.method_class is two.method_class

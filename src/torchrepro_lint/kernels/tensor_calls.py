@@ -1,6 +1,6 @@
 """What calls make of tensors: of modules and functions of the project, of PyTorch's, and methods of tensors.
 
-Resolves what is called; `signatures` knows what PyTorch's own functions do.
+Resolves what is called; `signatures` knows what PyTorch's own functions do, the catalogue what its modules do.
 """
 
 from __future__ import annotations
@@ -8,13 +8,13 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
+from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.domain import Of
-from torchrepro_lint.index import Scope
+from torchrepro_lint.index import Binding, Scope
 from torchrepro_lint.kernels import hints
 from torchrepro_lint.kernels.annotations import dimensions_of_pattern, literal_text
-from torchrepro_lint.kernels.counters import holds_counts
-from torchrepro_lint.kernels.layer_results import module_result, ranks
-from torchrepro_lint.kernels.layers import Layers
+from torchrepro_lint.kernels.layers import SEQUENCE, Layers
 from torchrepro_lint.kernels.signatures import created, listed, requires_grad, result
 from torchrepro_lint.kernels.traits import NOT_A_TENSOR, STORED, TENSOR, UNKNOWN_TRAITS, Traits, joined
 
@@ -131,3 +131,91 @@ def _is_frozen(parameter: ast.Call) -> bool:
     """`nn.Parameter(tensor, requires_grad=False)`"""
     given = [*parameter.args[1:2], *(k.value for k in parameter.keywords if k.arg == "requires_grad")]
     return any(isinstance(value, ast.Constant) and value.value is False for value in given)
+
+
+# -- modules -----------------------------------------------------------------------------------------------------------
+def ranks() -> dict[str, int]:
+    """Functions and modules whose result has a fixed number of dimensions."""
+    found: dict[str, int] = catalogue.table("tensors")["ranks"]
+    return found
+
+
+def module_result(made: Result, given: Traits, layers: Layers, read: Of[Traits]) -> Traits:
+    """What calling the module with `given` returns."""
+    name = made.callee
+    if not isinstance(name, str):
+        chain = layers.sequence(made)
+        if chain is not None:
+            return _sequence(*chain, given, layers, read)
+        return Traits(gradient=True if layers.learns(made) else None)
+    if name == SEQUENCE:
+        return _sequence(made.node, made.scope, given, layers, read)
+    gradient = given.gradient if name in listed("modules", "without_parameters") else True
+    found = Traits(tensor=True, floating=True, gradient=gradient)
+    if name in ranks():
+        return found.ranked(ranks()[name])
+    if name == "torch.nn.Embedding":
+        return replace(given, tensor=True, floating=True, gradient=True).shifted(1, 1)
+    if name in listed("modules", "same"):
+        return replace(given, tensor=True, floating=True, gradient=gradient)
+    return replace(found, tensor=None) if name in listed("modules", "tuples") else found
+
+
+def _sequence(built: ast.Call, scope: Scope, given: Traits, layers: Layers, read: Of[Traits]) -> Traits:
+    """A chain of modules, the arguments of `built`: the last one that fixes the number of dimensions decides it."""
+    found = replace(given, tensor=True, floating=True, gradient=True)
+    if not built.args or any(isinstance(a, ast.Starred) for a in built.args):
+        return found.unranked()
+    for layer in built.args:
+        after = {_rank_after(m, found.rank, layers, read) for m in layers.made(layer, scope)}
+        rank = after.pop() if len(after) == 1 else None
+        found = found.unranked() if rank is None else found.ranked(rank)
+    return found
+
+
+def _rank_after(made: Result, before: int | None, layers: Layers, read: Of[Traits]) -> int | None:
+    forward = layers.forward(made)
+    if forward is not None:
+        return joined([read(value, forward) for value in forward.returns]).rank
+    return before if made.callee in listed("modules", "same") else ranks().get(str(made.callee))
+
+
+# -- lists of counts ---------------------------------------------------------------------------------------------------
+def holds_counts(expr: ast.expr, scope: Scope) -> bool:
+    """Whether `expr` is a list, or one of the lists of a table, to which only the numbers that `enumerate` counts in
+    one loop are appended: to index a tensor by it names no place twice."""
+    binding = _binding(expr, scope)
+    if isinstance(expr, ast.Name) and binding is not None and binding.kind in ("loop", "unpack"):
+        expr = binding.value or expr  # `for size, rows in table.items()`
+    table = _root(expr)
+    filled = [
+        _is_count(call.args[0], where)
+        for call, where in scope.facts.calls.get("append", ())
+        if where.function is scope.function and table is not None and len(call.args) == 1 and _root(call.func) == table
+    ]
+    return bool(filled) and all(filled)
+
+
+def _is_count(expr: ast.expr, scope: Scope) -> bool:
+    """`i` in `for i, x in enumerate(xs)`."""
+    binding = _binding(expr, scope)
+    if binding is None or binding.path != (0,) or not isinstance(binding.value, ast.Call):
+        return False
+    return isinstance(binding.value.func, ast.Name) and binding.value.func.id == "enumerate"
+
+
+def _binding(expr: ast.expr, scope: Scope) -> Binding | None:
+    """The only binding of a name."""
+    found = scope.bindings_of(expr)
+    return found[0] if len(found) == 1 else None
+
+
+def _root(expr: ast.expr) -> str | None:
+    """`table` of `table.setdefault(key, []).append` and `table[key]`."""
+    while not isinstance(expr, ast.Name):
+        match expr:
+            case ast.Attribute(value=inner) | ast.Subscript(value=inner) | ast.Call(func=inner):
+                expr = inner
+            case _:
+                return None
+    return expr.id

@@ -1,6 +1,6 @@
 """The domain of tensors: whether a value is one, and what is known of it: dimensions, floats, gradient.
 
-Knows nothing of rules. What is said is so; what is not said is unknown.
+Knows nothing of rules. A trait that is set holds for certain; one that is None is unknown.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from torchrepro_lint.kernels import hints
 from torchrepro_lint.kernels.annotations import annotated, literal_text
 from torchrepro_lint.kernels.context import context
 from torchrepro_lint.kernels.evaluated import imports_by_name
-from torchrepro_lint.kernels.layers import CALLED_UNSEEN, Layers
+from torchrepro_lint.kernels.layers import CALLED_UNSEEN, Layers, has_parameters
 from torchrepro_lint.kernels.module_calls import module_calls
 from torchrepro_lint.kernels.signatures import indexed, listed
 from torchrepro_lint.kernels.tensor_calls import Calls
@@ -169,7 +169,7 @@ class Tensors(Domain[Traits]):
 
     # -- parameters ---------------------------------------------------------------------------------------------
     def asks_callers(self, function: Scope) -> bool:
-        return function.name.rpartition(".")[2] not in CALLED_UNSEEN
+        return function.own_name not in CALLED_UNSEEN
 
     def unpassed(self, call: ast.Call, caller: Scope, parameter: Binding, function: Scope, of: Of[Traits]) -> Traits:  # noqa: ARG002
         return _NOTHING
@@ -181,7 +181,7 @@ class Tensors(Domain[Traits]):
         calls = module_calls(owner, self.program) if self._is_forward(function) and owner is not None else None
         if calls is None or owner is None:
             return self.given(binding, function, [])
-        is_plain = not self.layers.has_parameters(owner)
+        is_plain = not has_parameters(owner, self.program)
         calls = calls if is_plain else (*calls, *_calls_of_itself(owner))
         given = [(argument_for(call, function, binding.node.arg), call, scope) for call, scope in calls]  # type: ignore[attr-defined]
         passed = [(of(value, scope), call, scope) for value, call, scope in given if isinstance(value, ast.expr)]
@@ -223,7 +223,7 @@ class Tensors(Domain[Traits]):
 
     def _is_forward(self, function: Scope) -> bool:
         owner = function.parent
-        named = function.name.rpartition(".")[2] == "forward"
+        named = function.own_name == "forward"
         return named and owner is not None and owner.kind == "class" and self.layers.is_module(owner)
 
     # -- attributes and items -----------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from functools import cache
 from typing import NamedTuple
 
 from torchrepro_lint.cards import rules_dir
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index import ModuleFacts, Scope, last_name
 
 METHOD = "torch.Tensor."
 GETTER = "_jit_get_operation"  # of torch._C: gives the operation "aten::name", as `torch.ops.aten.name` does
@@ -114,8 +114,5 @@ def _written(facts: ModuleFacts) -> set[str]:
 
 
 def _base_names(facts: ModuleFacts) -> set[str]:
-    found: set[str] = set()
-    for node in facts.scope.children:
-        for base in node.bases if isinstance(node, ast.ClassDef) else ():
-            found.add(base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", ""))
-    return found
+    classes = (node for node in facts.scope.children if isinstance(node, ast.ClassDef))
+    return {last_name(base) for node in classes for base in node.bases}

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.binding import keyword_value
 from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.mappings import entries_of
 from torchrepro_lint.dataflow.program import Program
@@ -31,7 +32,7 @@ def compile_modes(module: Module) -> Iterator[tuple[Setting, str]]:
     found = list(passed(module, catalogue.names("backend_flags", "compile_mode")))
     known = {id(s.node) for s in found}
     for call, scope in module.facts.calls.get("compile", ()):  # `model.compile(mode=...)`, whatever `model` is
-        mode = next((k.value for k in call.keywords if k.arg == "mode"), None)
+        mode = keyword_value(call, "mode")
         if mode is not None and id(call) not in known and isinstance(call.func, ast.Attribute):
             found.append(Setting(call, mode, scope, scope, call=call, keyword="mode"))
     for setting in found:

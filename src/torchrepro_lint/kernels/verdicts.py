@@ -17,14 +17,16 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.enclosing import parent
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import start_of
 from torchrepro_lint.dataflow.store import remembered, remembered_last
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.kernels.arguments import CallSite, Witness
+from torchrepro_lint.kernels.arguments import OperationCall, Witness
 from torchrepro_lint.kernels.conditions import Holds, Judged, in_doubt, judge
 from torchrepro_lint.kernels.context import NAMED_AS_DATA, NOTHING, Context, context, runs_backward
 from torchrepro_lint.kernels.device import goes_to_gpu
 from torchrepro_lint.kernels.evaluated import only_evaluated
+from torchrepro_lint.kernels.layers import freezes_itself, has_parameters
 from torchrepro_lint.kernels.module_calls import calls_of, module_calls
 from torchrepro_lint.kernels.operations import Behaviour, Operation, rows, signature
 from torchrepro_lint.kernels.signatures import listed
@@ -34,7 +36,7 @@ from torchrepro_lint.project import roles
 from torchrepro_lint.project.versions import effective
 
 if TYPE_CHECKING:
-    from torchrepro_lint.kernels.strictness import Flag
+    from torchrepro_lint.kernels.determinism import Flag
 
 
 NEWEST = (99,)  # newer than every release that a row speaks of
@@ -49,7 +51,7 @@ class Verdict:
     is what only the run decides, as clauses; `witnesses` are places elsewhere that they rest on.
     """
 
-    site: CallSite
+    site: OperationCall
     operation: Operation
     behaviour: Behaviour
     certainty: Certainty
@@ -81,7 +83,7 @@ def verdicts(module: Module, program: Program) -> tuple[Verdict, ...]:
     """The verdicts of a file, in source order."""
     reader = _Reader(module, program)
     found = [v for call in reader.candidates() if (v := reader.verdict(call)) is not None]
-    return tuple(sorted(found, key=lambda v: (v.call.node.lineno, v.call.node.col_offset)))
+    return tuple(sorted(found, key=lambda v: start_of(v.call.node)))
 
 
 class _Reader:
@@ -99,7 +101,7 @@ class _Reader:
     @cached_property
     def flag(self) -> Flag | None:
         """What the project asks of its operations."""
-        from torchrepro_lint.kernels.strictness import requested  # only findings ask
+        from torchrepro_lint.kernels.determinism import requested  # only findings ask
 
         return requested(self.module, self.program)
 
@@ -144,7 +146,7 @@ class _Reader:
     def verdict(self, call: Call) -> Verdict | None:
         """By the row that fits the call best: one that holds for certain before one that may."""
         uses = cache(lambda: calls_of(call, self.program))
-        site = CallSite(call, signature(call.name), self.tensors, uses)
+        site = OperationCall(call, signature(call.name), self.tensors, uses)
         fits = [f for row in rows(call.name) if (f := self._fit(row, site)) is not None]
         if not fits:
             return None
@@ -164,7 +166,7 @@ class _Reader:
             tuple(fit.judged.decided), depends, tuple(witnesses), self.flag,
         )  # fmt: skip
 
-    def _of_inputs(self, gradient: str, site: CallSite) -> tuple[str, ...]:
+    def _of_inputs(self, gradient: str, site: OperationCall) -> tuple[str, ...]:
         """In the function that runs the backward pass, a tensor may be a batch as well as what a model made of it; what
         a module without gradients of its own is called with, anything, where nobody can be seen to call it."""
         if gradient == "sure" or _is_module(site.call):
@@ -176,7 +178,7 @@ class _Reader:
     def _is_fixed_measure(self, scope: Scope) -> bool:
         """Whether code lies in a module class that freezes itself, and of whose objects no call is seen."""
         owner = scope.function.parent
-        if owner is None or owner.kind != "class" or not self.tensors.layers.freezes_itself(owner):
+        if owner is None or owner.kind != "class" or not freezes_itself(owner, self.program):
             return False
         return not module_calls(owner, self.program)
 
@@ -187,7 +189,7 @@ class _Reader:
         varies = () if raises else (fit.operation.runtime or fit.depends)
         return (*device, *fit.judged.open, *varies)
 
-    def _fit(self, row: Operation, site: CallSite) -> _Fit | None:
+    def _fit(self, row: Operation, site: OperationCall) -> _Fit | None:
         if _mentions(row.unless_mentioned, site.call.facts, site.call.program):
             return None
         judged = judge(row.when, site)
@@ -205,7 +207,7 @@ class _Reader:
                 return _Fit(row, behaviour, judged, behaviour.exact or exact is Holds.YES, depends)
         return None
 
-    def _gradient_if_it_trains(self, fit: _Fit, site: CallSite) -> Literal["sure", "likely"] | None:
+    def _gradient_if_it_trains(self, fit: _Fit, site: OperationCall) -> Literal["sure", "likely"] | None:
         """Whether the pass that varies is surely run; None where nothing trains, or no gradient can reach it."""
         call, row = site.call, fit.operation
         gradient: bool | None
@@ -227,9 +229,9 @@ class _Reader:
             return None
         return "sure" if gradient or row.direction == "forward" else "likely"
 
-    def _on_host(self, site: CallSite) -> bool:
+    def _on_host(self, site: OperationCall) -> bool:
         """Whether it runs on the CPU: on tensors made there, as a constructor makes its constants."""
-        if site.call.scope.function.name.rpartition(".")[2] == "__init__":
+        if site.call.scope.function.own_name == "__init__":
             return True
         names = list(site.signature.parameters)[:1]
         known = [traits.host for name in names for traits, _ in site.traits(name)]
@@ -237,14 +239,13 @@ class _Reader:
 
     def _handles_data(self, call: Call) -> bool:
         owner = call.scope.method_class
-        layers = self.tensors.layers
-        in_module = owner is not None and layers.is_module(owner) and layers.has_parameters(owner)
+        in_module = owner is not None and self.tensors.layers.is_module(owner) and has_parameters(owner, self.program)
         found = roles.handles_data(call.facts.source.rel, in_module=in_module)
         if found:
             self.program.store.decided_by_name("that a file prepares data", call.facts.source.rel)
         return found
 
-    def _gradient(self, row: Operation, site: CallSite) -> bool | None:
+    def _gradient(self, row: Operation, site: OperationCall) -> bool | None:
         """Whether a gradient flows into one of the tensors that the operation differentiates."""
         names = list(site.signature.parameters)[: 3 if row.family == "attention" else 1]
         known = [traits for name in names for traits, _ in site.traits(name)]
@@ -253,7 +254,7 @@ class _Reader:
         whole = bool(known) and known[0].floating is False
         return False if whole or (known and all(t.gradient is False for t in known)) else None
 
-    def _reaches_back(self, site: CallSite) -> bool:
+    def _reaches_back(self, site: OperationCall) -> bool:
         """Whether a gradient flows through a constructed module: into its parameters, or into what it is called with,
         wherever that cannot be seen to have none."""
         if site.call.name not in listed("modules", "without_parameters"):
@@ -261,7 +262,7 @@ class _Reader:
         given = [self.tensors.traits(use.args[0], scope).gradient for use, scope in site.uses() if use.args]
         return not given or any(gradient is not False for gradient in given)
 
-    def _used(self, site: CallSite) -> Context:
+    def _used(self, site: OperationCall) -> Context:
         """The context of a constructed module: of its construction, or of all the calls of it."""
         built = context(site.call.node, site.call.scope, self.program)
         if built.role not in (None, "import", "loading"):
@@ -289,7 +290,7 @@ def _mentions(words: Sequence[str], facts: ModuleFacts, program: Program) -> boo
     if not any(facts.source.matches(re.escape(word)) for word in words):
         return False
     functions = [s for s in facts.scope.descend() if s.kind == "function"]
-    idle = [s.node for s in functions if roles.of_function(s.name.rpartition(".")[2], ()) == "evaluation"]
+    idle = [s.node for s in functions if roles.of_function(s.own_name, ()) == "evaluation"]
     return any(
         any(word in line for word in words)
         and not line.startswith(("import ", "from "))

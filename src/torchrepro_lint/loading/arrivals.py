@@ -13,17 +13,18 @@ from typing import NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Constant, Origin, Result
-from torchrepro_lint.dataflow.calls import Call, Module
-from torchrepro_lint.dataflow.enclosing import ancestors
+from torchrepro_lint.dataflow.binding import keyword_value
+from torchrepro_lint.dataflow.calls import Call, Module, calls_like
+from torchrepro_lint.dataflow.enclosing import LOOPS, ancestors, run_with
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import CallSite, start_of
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.loading.decisions import Decision
-from torchrepro_lint.loading.loops import nodes
 from torchrepro_lint.loading.order import decided_by, decided_in
 from torchrepro_lint.rng.updates import updates_model
 
-_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+MAX_RETURNS = 3  # functions that return the result of one another
 
 
 class Arrival(NamedTuple):
@@ -37,7 +38,7 @@ class Arrival(NamedTuple):
 def arrivals(module: Module, program: Program) -> Iterator[Arrival]:
     """Those of a file whose order decides something, in source order."""
     found = [*_completed(module, program), *_unordered(module, program), *_queued(module, program)]
-    yield from sorted(found, key=lambda item: (item.call.lineno, item.call.col_offset))
+    yield from sorted(found, key=lambda item: start_of(item.call))
 
 
 # -- pools and futures ---------------------------------------------------------------------------------------------
@@ -77,8 +78,7 @@ def _has_one_worker(call: ast.Call, scope: Scope, program: Program) -> bool:
     made = [o for o in program.origins(holder, scope) if isinstance(o, Result) and o.callee in pools]
     sites = [(o.node, o.scope, str(o.callee)) for o in made] or [
         (node, where, name)
-        for last in {name.rpartition(".")[2] for name in pools}
-        for node, where in scope.facts.calls.get(last, ())
+        for node, where in calls_like(pools, scope.facts)
         if where.function is scope.function and (name := program.callee(node, where) or "") in pools
     ]
     counts = [Call(n, s, name, program).literal(pools[name]["workers"], 0) for n, s, name in sites]
@@ -87,19 +87,37 @@ def _has_one_worker(call: ast.Call, scope: Scope, program: Program) -> bool:
 
 # -- queues ----------------------------------------------------------------------------------------------------------
 def _queued(module: Module, program: Program) -> Iterator[Arrival]:
-    """`queue.get()` in a loop, where several processes were given the queue."""
+    """`queue.get()` in a loop, or in a function that is called in one, where several processes were given the queue."""
     queues = catalogue.names("order", "queues")
     for call, scope in module.facts.calls.get("get", ()):
-        loop = next((a for a in ancestors(call, scope) if isinstance(a, _LOOPS)), None)
-        if loop is None or not isinstance(call.func, ast.Attribute) or not _takes_next(call):
+        if not isinstance(call.func, ast.Attribute) or not _takes_next(call):
             continue
         made = [o for o in program.origins(call.func.value, scope) if isinstance(o, Result) and o.callee in queues]
         if any(_fed_by_several(o, program) for o in made):
-            decision = _update_in(loop, scope, program) or _sum_in(loop, scope, program)
-            if decision is None and _is_kept(call, loop, scope, program):
-                decision = decided_in(loop, scope, program) if not isinstance(loop, ast.While) else None
+            decisions = (_decided_by_rounds(*site, program) for site in _given_by(call, scope, program, MAX_RETURNS))
+            decision = next((found for found in decisions if found is not None), None)
             if decision is not None:
                 yield Arrival(call, scope, decision)
+
+
+def _given_by(call: ast.Call, scope: Scope, program: Program, further: int) -> Iterator[CallSite]:
+    """A call, and those of the functions that return what it gives."""
+    yield call, scope
+    match scope.facts.statement(call):
+        case ast.Return(value=value) if value is call and further:
+            for site in program.callers_of(scope.function) or ():
+                yield from _given_by(*site, program, further - 1)
+
+
+def _decided_by_rounds(call: ast.Call, scope: Scope, program: Program) -> Decision | None:
+    """What the order of the rounds decides in which one result each is taken."""
+    loop = next((a for a in ancestors(call, scope) if isinstance(a, LOOPS)), None)
+    if loop is None:
+        return None
+    decision = _update_in(loop, scope, program) or _sum_in(loop, scope, program)
+    if decision is None and _is_kept(call, loop, scope, program):
+        decision = decided_in(loop, scope, program) if not isinstance(loop, ast.While) else None
+    return decision
 
 
 def _takes_next(call: ast.Call) -> bool:
@@ -119,7 +137,7 @@ def _is_kept(call: ast.Call, loop: ast.AST, scope: Scope, program: Program) -> b
 @remembered
 def _put_into_lists(loop: ast.AST, program: Program) -> frozenset[ast.AST | str]:  # noqa: ARG001
     """What a loop appends to lists: the nodes, of names the words."""
-    body = nodes(getattr(loop, "body", []))
+    body = run_with(getattr(loop, "body", []))
     fills = [n for n in body if isinstance(n, ast.Call) and last_name(n.func) in ("append", "extend")]
     inside = (inner for fill in fills for argument in fill.args for inner in ast.walk(argument))
     return frozenset(inner.id if isinstance(inner, ast.Name) else inner for inner in inside)
@@ -130,8 +148,7 @@ def _fed_by_several(queue: Result, program: Program) -> bool:
     """Whether several processes or threads are started in the file with the queue among their arguments."""
     starts = [
         (call, where)
-        for last in {name.rpartition(".")[2] for name in catalogue.names("order", "runners")}
-        for call, where in queue.scope.facts.calls.get(last, ())
+        for call, where in calls_like(catalogue.names("order", "runners"), queue.scope.facts)
         if any(queue in program.origins(a, where) for a in given_to(call))
     ]
     return len(starts) > 1 or any(runs_several(call, where, program) for call, where in starts)
@@ -147,7 +164,7 @@ def given_to(call: ast.Call) -> Iterator[ast.expr]:
 
 def runs_several(call: ast.Call, scope: Scope, program: Program) -> bool:
     """Whether a call that starts a process stands in a loop of more than one round, or starts several."""
-    number = next((k.value for k in call.keywords if k.arg == "nprocs"), None)
+    number = keyword_value(call, "nprocs")
     if number is not None:
         return [o.value for o in program.origins(number, scope) if isinstance(o, Constant)] != [1]
     holders = (a for a in ancestors(call, scope) if isinstance(a, ast.For | ast.ListComp | ast.GeneratorExp))
@@ -165,13 +182,13 @@ def _is_one(loop: ast.For | ast.ListComp | ast.GeneratorExp, scope: Scope, progr
 # -- what a loop does with them ----------------------------------------------------------------------------------------
 def _decided_in_loop(call: ast.Call, scope: Scope, program: Program) -> Decision | None:
     """An update of a model or a sum of floats in the loop over the results."""
-    loop = next((a for a in ancestors(call, scope) if isinstance(a, _LOOPS)), None)
+    loop = next((a for a in ancestors(call, scope) if isinstance(a, LOOPS)), None)
     return (_update_in(loop, scope, program) or _sum_in(loop, scope, program)) if loop is not None else None
 
 
 @remembered
 def _update_in(loop: ast.AST, scope: Scope, program: Program) -> Decision | None:
-    for node in nodes(getattr(loop, "body", [])):
+    for node in run_with(getattr(loop, "body", [])):
         if isinstance(node, ast.Call) and updates_model(node, scope.facts.scope_of(node), program):
             return Decision(scope.facts, node, "becomes the order of the updates")
     return None
@@ -180,7 +197,7 @@ def _update_in(loop: ast.AST, scope: Scope, program: Program) -> Decision | None
 @remembered
 def _sum_in(loop: ast.AST, scope: Scope, program: Program) -> Decision | None:
     """`total += result`, where the total begins as a float or a tensor."""
-    for node in nodes(getattr(loop, "body", [])):
+    for node in run_with(getattr(loop, "body", [])):
         match node:
             case ast.AugAssign(op=ast.Add(), target=ast.Name() as total, value=value) if _varies(value):
                 if any(_is_float(o) for o in program.origins(total, scope)):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Constant
-from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow.calls import Call, Module, calls_like
 from torchrepro_lint.dataflow.enclosing import ancestors, inside
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import CallSite, Site
@@ -59,13 +59,11 @@ def _started_with(model: ast.expr, scope: Scope, program: Program) -> Iterator[C
 def _runners(scope: Scope, program: Program) -> Iterator[tuple[CallSite, Scope]]:
     """`Process(target=f, args=...)` and `spawn(f, args=...)` with the function that they run."""
     names = catalogue.names("order", "runners")
-    for last in sorted({name.rpartition(".")[2] for name in names}):
-        for call, where in scope.facts.calls.get(last, ()):
-            if _is_one(call, where, names, program):
-                given = [k.value for k in call.keywords if k.arg in ("target", "fn")] or call.args[:1]
-                run = program.definition(given[0], where) if given else None
-                if run is not None:
-                    yield (call, where), run
+    for call, where in calls_like(names, scope.facts):
+        given = [k.value for k in call.keywords if k.arg in ("target", "fn")] or call.args[:1]
+        run = program.definition(given[0], where) if given and _is_one(call, where, names, program) else None
+        if run is not None:
+            yield (call, where), run
 
 
 def _is_one(call: ast.Call, scope: Scope, names: Collection[str], program: Program) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from itertools import islice
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -10,7 +11,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.use import STOP, Sink, Step, Steps, Use
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index import ModuleFacts, Scope, last_name
 
 # What shows the order of the items: a list or iterator, a dict whose keys are in that order, or a text.
 Shown: TypeAlias = Literal["sequence", "mapping", "text"]
@@ -22,6 +23,9 @@ SAVED = "is saved"
 NUMBERED = "decides the number of each item"
 TAKEN = "decides which item is taken"
 FIRST = "decides which item comes first"
+KEPT = "decides which item is kept"
+GIVEN = "becomes the order of the data that is returned"
+ONE_OF_THEM = (TAKEN, FIRST, KEPT)
 
 
 class Decision(NamedTuple):
@@ -30,6 +34,16 @@ class Decision(NamedTuple):
     facts: ModuleFacts
     node: ast.AST
     why: str
+
+
+def most_telling(found: Iterable[Decision]) -> Decision | None:
+    """The first decision about all items; else the first of those about one of them."""
+    one = None
+    for decision in found:
+        if decision.why not in ONE_OF_THEM:
+            return decision
+        one = one or decision
+    return one
 
 
 def decided(use: Use[Shown], node: ast.AST, why: str) -> Steps:
@@ -55,23 +69,29 @@ def saves(call: ast.Call, scope: Scope, program: Program) -> bool:
 
 
 def _is_sorted(step: Step) -> bool:
-    """`x.sort()`, `x = sorted(x)` or `x = dict(sorted(x.items()))`: from there on the order is fixed."""
-    if not isinstance(step, Use):
+    return isinstance(step, Use) and is_sorted_at(step.node, step.scope)
+
+
+def is_sorted_at(node: ast.expr, scope: Scope) -> bool:
+    """Whether the order of what `node` reads is fixed from there on: `x.sort()`, `x[:] = sorted(x)`, `x = sorted(x)` or
+    `x = dict(sorted(x.items()))`."""
+    parents = scope.facts.parents
+    holder = parents[node]
+    if isinstance(holder, ast.Attribute):
+        if holder.attr not in ("items", "keys"):
+            return holder.attr == "sort"
+        holder = parents[parents[holder]]
+    if isinstance(holder, ast.Subscript) and isinstance(holder.slice, ast.Slice) and isinstance(holder.ctx, ast.Store):
+        value = getattr(parents[holder], "value", None)
+        return isinstance(value, ast.Call) and sorts(value)
+    if not isinstance(holder, ast.Call) or not sorts(holder):
         return False
-    parents, call = step.scope.facts.parents, step.parent
-    if isinstance(call, ast.Attribute):
-        name, call = call.attr, parents[call]
-        if name == "sort" or name not in ("items", "keys") or not isinstance(call, ast.Call):
-            return name == "sort"
-        call = parents[call]
-    if not isinstance(call, ast.Call) or not sorts(call):
-        return False
-    statement = step.scope.facts.statement(call)
+    statement = scope.facts.statement(holder)
     targets = statement.targets if isinstance(statement, ast.Assign) else []
-    return any(ast.unparse(t) == ast.unparse(step.node) for t in targets)
+    return any(ast.unparse(target) == ast.unparse(node) for target in targets)
 
 
 def sorts(call: ast.Call) -> bool:
     """Whether a call sorts, by its name: `sorted`, `natsorted`, `sort_by_number`."""
-    last = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    last = last_name(call.func)
     return "sort" in last.lower() and last != "argsort"

@@ -15,6 +15,7 @@ from pathlib import Path
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Constant, Result
 from torchrepro_lint.dataflow.calls import Call
+from torchrepro_lint.dataflow.enclosing import loops_around
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.dataflow.store import remembered
@@ -41,7 +42,7 @@ class EpochLoop:
 
     @property
     def variable(self) -> str | None:
-        """The loop variable, where it is a plain name that counts, and not one for what nobody reads."""
+        """The loop variable, where it is a plain name that counts, and not `_`."""
         target = getattr(self.node, "target", None)
         return target.id if self.counts and isinstance(target, ast.Name) and target.id.strip("_") else None
 
@@ -77,23 +78,8 @@ def _repeated(
 @remembered
 def _own_loop(node: ast.AST, scope: Scope, program: Program) -> EpochLoop | None:
     """The innermost epoch loop around `node` in its own function."""
-    loops = (_as_epochs(loop, scope.facts.scope_of(loop), program) for loop in _loops_around(scope.facts, node))
+    loops = (_as_epochs(loop, scope.facts.scope_of(loop), program) for loop in loops_around(scope.facts, node))
     return next((loop for loop in loops if loop is not None), None)
-
-
-def _loops_around(facts: ModuleFacts, node: ast.AST) -> Iterator[ast.For | ast.AsyncFor | ast.While]:
-    """The loops whose body holds `node`, up to its function, innermost first."""
-    child = node
-    for parent in facts.ancestors(node):
-        if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
-            return
-        if isinstance(parent, ast.For | ast.AsyncFor | ast.While) and _is_in_body(child, parent):
-            yield parent
-        child = parent
-
-
-def _is_in_body(child: ast.AST, loop: ast.For | ast.AsyncFor | ast.While) -> bool:
-    return isinstance(child, ast.stmt) and child not in loop.orelse  # which is short, where the body may be long
 
 
 @remembered

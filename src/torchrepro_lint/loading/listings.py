@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import start_of
 from torchrepro_lint.index import Scope, last_name
 
 _WILDCARD = re.compile(r"[*?\[]")
@@ -40,22 +41,32 @@ def listings(module: Module, program: Program) -> Iterator[Listing]:
                 if _is_on_path(node, scope, program):
                     found.append(Listing(node, scope, row["items"], row["lazy"]))
     found = [listing for listing in found if not _names_one(listing.node)]
-    yield from sorted(found, key=lambda item: (item.node.lineno, item.node.col_offset))
+    yield from sorted(found, key=lambda item: start_of(item.node))
 
 
 def _names_one(call: ast.Call) -> bool:
-    """Whether a `glob` is given a text without wildcards: at most one file has that name."""
-    return is_by_name(call) and last_name(call.func) != "rglob" and isinstance(call.args[0], ast.Constant)
+    """Whether a `glob` is given a text without wildcards, or one below a folder: at most one file has that name."""
+    is_text = bool(call.args) and isinstance(_parts(call.args[0])[-1], ast.Constant)
+    return is_text and is_by_name(call) and last_name(call.func) != "rglob"
 
 
 def is_by_name(listing: ast.expr) -> bool:
     """Whether files are searched for by a whole name, which few folders hold twice: `folder.rglob(f"{model}.yaml")`."""
     match listing:
         case ast.Call(func=function, args=[pattern, *_]) if last_name(function) in ("glob", "iglob", "rglob"):
-            parts = pattern.values if isinstance(pattern, ast.JoinedStr) else [pattern]
-            texts = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+            texts = [p.value for p in _parts(pattern) if isinstance(p, ast.Constant) and isinstance(p.value, str)]
             return bool(texts) and _WILDCARD.search("".join(texts)) is None
     return False
+
+
+def _parts(pattern: ast.expr) -> Sequence[ast.expr]:
+    """What a pattern is put together from: `os.path.join(folder, "config.yaml")`, `f"{name}.yaml"`."""
+    match pattern:
+        case ast.JoinedStr(values=[_, *_] as parts):
+            return parts
+        case ast.Call(func=ast.Attribute(attr="join"), args=[_, _, *_] as parts, keywords=[]):
+            return parts
+    return [pattern]
 
 
 def _is_on_path(call: ast.Call, scope: Scope, program: Program) -> bool:

@@ -11,12 +11,13 @@ from typing import Any
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Constant, Parameter, Unknown
+from torchrepro_lint.dataflow.binding import named_parameters
 from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.enclosing import ancestors
 from torchrepro_lint.dataflow.options import outcome
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow.sites import Site, start_of
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.index import Scope, last_name
@@ -46,7 +47,7 @@ def loader_calls(module: Module) -> list[Call]:
                 handed = _handed_on(owner, module.program)
                 if handed is not None:
                     found[id(node)] = Call(node, scope, handed.name, module.program, subclass=owner)
-    return sorted(found.values(), key=lambda c: (c.node.lineno, c.node.col_offset))
+    return sorted(found.values(), key=lambda c: start_of(c.node))
 
 
 @remembered
@@ -61,9 +62,12 @@ def _handed_on(owner: Scope, program: Program) -> Call | None:
     if base is None or len(sites) != 1 or not _passes_on(sites[0], init.node.args):
         return None
     uses = [n for n in ast.walk(init.node) if isinstance(n, ast.Name) and n.id == init.node.args.kwarg.arg]
-    named = {p.arg for p in (*init.node.args.posonlyargs, *init.node.args.args, *init.node.args.kwonlyargs)}
     handed = Call(_as_written(sites[0]), init, base, program)
-    return handed if len(uses) == 1 and "shuffle" not in named and argument(handed, "shuffle") is None else None
+    return (
+        handed
+        if len(uses) == 1 and "shuffle" not in named_parameters(init) and argument(handed, "shuffle") is None
+        else None
+    )
 
 
 def _passes_on(call: ast.Call, taken: ast.arguments) -> bool:
@@ -144,7 +148,7 @@ def lacks_generator(call: Call) -> bool:
 
 
 def _makes_do_without(call: Call) -> bool:
-    """Whether a call is for a PyTorch that knows no generator here: what is tried first passes one."""
+    """Whether a call stands in for one that passes a generator and failed: in the `except` of a `try` around that."""
     child: ast.AST = call.node
     for holder in ancestors(call.node, call.scope):
         if isinstance(holder, ast.Try) and isinstance(child, ast.ExceptHandler) and child.type is not None:

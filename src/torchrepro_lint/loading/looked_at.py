@@ -1,4 +1,4 @@
-"""Whether the batches of a loader are only looked at: printed, plotted, or never asked for.
+"""Whether the batches of a loader train nothing: they are printed, plotted, never asked for, or evaluate a model.
 
 Knows the names that the loader gets in its own file; what goes anywhere else may be trained on.
 """
@@ -6,6 +6,7 @@ Knows the names that the loader gets in its own file; what goes anywhere else ma
 from __future__ import annotations
 
 import ast
+import re
 
 from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.enclosing import outermost_loop
@@ -13,16 +14,30 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.references import reads_of_target
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import last_name
+from torchrepro_lint.project import roles
 
 _SHOWS = frozenset({
     "print", "len", "size", "type", "format", "str", "range", "enumerate", "shape", "dim", "item", "numpy", "tolist",
     "figure", "subplot", "subplots", "imshow", "plot", "title", "axis", "show", "make_grid", "squeeze", "permute",
 })  # fmt: skip
 
+_EVALUATION = re.compile(
+    r"(?:^|_)(?:val|valid|validation|test|testing|eval|evaluation|dev)(?:_?(?:data)?_?(?:loader|sampler|iter|dl|set))?(?:_|$)"
+    r"|(?:loader|sampler|iter|dl)_?(?:val|valid|test|eval|dev)$",
+    re.IGNORECASE,
+)
+
+
+def is_for_evaluation(call: Call) -> bool:
+    """Whether a loader or sampler is called after an evaluation: there, an expert would not shuffle at all."""
+    named = [last_name(target) for target in getattr(call.facts.parents[call.node], "targets", ())]
+    is_named = any(map(_EVALUATION.search, named))
+    return call.program.by_name(is_named, "that a loader evaluates", call.scope, ", ".join(named))
+
 
 def is_only_looked_at(call: Call) -> bool:
-    """Whether all that the file does with the loader is to count its batches, to print them or to take one of them; in
-    a notebook also, that it makes the loader and leaves it at that."""
+    """Whether all that the file does with the loader is to count its batches, to print them, to take one of them, or to
+    hand it to what evaluates, by its name; in a notebook also, that it makes the loader and leaves it at that."""
     facts, program = call.facts, call.program
     statement = facts.parents[call.node]
     if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
@@ -50,12 +65,22 @@ def _is_looked_at(site: Site, loop: ast.stmt | None, program: Program) -> bool:
     match parent:
         case ast.Call(func=ast.Name(id="len")):
             return True
+        case ast.keyword():
+            return _evaluates(facts.parents[parent])
         case ast.Call(func=ast.Name(id="iter")):
             return _is_one_batch(parent, site, loop, program)
         case ast.For() if parent.iter is node:
             calls = (n for s in parent.body for n in ast.walk(s) if isinstance(n, ast.Call))
             return all(last_name(c.func) in _SHOWS for c in calls)
+        case ast.Call():
+            return _evaluates(parent)
     return False
+
+
+def _evaluates(call: ast.AST) -> bool:
+    """`evaluate(model, loader)`, `run_unit_test(model, loader)`"""
+    name = last_name(call.func) if isinstance(call, ast.Call) else ""
+    return roles.of_function(name, ()) == "evaluation" or name.endswith("_test")
 
 
 def _is_one_batch(iterator: ast.Call, site: Site, loop: ast.stmt | None, program: Program) -> bool:

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Literal, NamedTuple
 
 from torchrepro_lint.dataflow.conditions import conditions
-from torchrepro_lint.dataflow.enclosing import block_of
+from torchrepro_lint.dataflow.enclosing import block_of, run_with
 from torchrepro_lint.dataflow.reaching_definitions import reaching
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.loading.decisions import FIRST
@@ -20,7 +20,6 @@ Loop = ast.For | ast.AsyncFor
 _FILLS = frozenset({"append", "extend", "insert", "appendleft", "extendleft", "put"})
 _WRITES = frozenset({"write", "writelines", "writerow", "writerows"})
 _NOT_A_FILE = ("log", "std", "tqdm", "bar", "console", "zip", "wav", "socket")
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
 class Effect(NamedTuple):
@@ -31,16 +30,6 @@ class Effect(NamedTuple):
     node: ast.AST
     target: ast.expr | None = None
     why: str = ""
-
-
-def nodes(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
-    """All nodes of these statements in source order, without what nested functions and classes hold."""
-    pending: list[ast.AST] = list(reversed(body))
-    while pending:
-        node = pending.pop()
-        yield node
-        if not isinstance(node, _DEFINITIONS):
-            pending.extend(reversed(list(ast.iter_child_nodes(node))))
 
 
 def index_name(target: ast.expr, iterable: ast.expr) -> str | None:
@@ -72,7 +61,7 @@ def names_a_file(handle: ast.expr) -> bool:
 
 def effects(facts: ModuleFacts, owner: Loop | ast.While | ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Effect]:
     """The effects of a loop's rounds, or of a function that a loop calls."""
-    body = list(nodes(owner.body))
+    body = list(run_with(owner.body))
     reader = _Body(facts, owner, body)
     for node in body:
         match node:
@@ -305,6 +294,3 @@ class _Body:
 
 def _mentions(node: ast.AST, names: Set[str]) -> bool:
     return any(isinstance(n, ast.Name) and n.id in names for n in ast.walk(node))
-
-
-__all__ = ["Effect", "Kind", "Loop", "effects", "index_name", "nodes"]

@@ -17,20 +17,21 @@ from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.dataflow.use import STOP, Path, Steps, Use
 from torchrepro_lint.index import Scope
 from torchrepro_lint.loading import order_loops, order_taken
-from torchrepro_lint.loading.decisions import Decision, Shown, stored
+from torchrepro_lint.loading.decisions import Decision, Shown, most_telling, stored
 from torchrepro_lint.loading.loops import Loop
 
 
 def decided_by(node: ast.expr, scope: Scope, program: Program, path: Path = ()) -> Decision | None:
-    """The first thing that the order of the items of `node` decides, or of what it holds under `path`."""
-    return next(_search(node, program).found([Use(node, scope, "sequence", path)]), None)
+    """What the order of the items of `node` decides, or of what it holds under `path`: the first thing that is more
+    than which one of them is taken, if there is any."""
+    return most_telling(_search(node, program).found([Use(node, scope, "sequence", path)]))
 
 
 @remembered
 def decided_in(loop: Loop, scope: Scope, program: Program) -> Decision | None:
-    """The first thing that the order of a loop's rounds decides."""
+    """What the order of a loop's rounds decides, likewise."""
     search = _search(loop.iter, program)
-    return next(search.found(order_loops.rounds(loop, Use(loop.iter, scope, "sequence"), search.edges)), None)
+    return most_telling(search.found(order_loops.rounds(loop, Use(loop.iter, scope, "sequence"), search.edges)))
 
 
 def _search(asked: ast.expr, program: Program) -> Follow[Shown, Decision]:

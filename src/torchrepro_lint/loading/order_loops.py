@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from typing import Literal, TypeAlias
 
+from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.edges import Edges
+from torchrepro_lint.dataflow.enclosing import run_with
+from torchrepro_lint.dataflow.follow import Follow, Policy
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reads_of_binding
-from torchrepro_lint.dataflow.use import ANY, STOP, Sink, Step, Steps, Use
+from torchrepro_lint.dataflow.sites import start_of
+from torchrepro_lint.dataflow.use import ANY, ESCAPED, STOP, Sink, Step, Steps, Use
 from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.loading.decisions import NUMBERED, Decision, Shown, decided, saves, stored
-from torchrepro_lint.loading.loops import Effect, Loop, effects, index_name, nodes
-from torchrepro_lint.loading.relabelled import only_compares
+from torchrepro_lint.loading.decisions import GIVEN, KEPT, NUMBERED, Decision, Shown, decided, saves, stored
+from torchrepro_lint.loading.loops import Effect, Loop, effects, index_name
 from torchrepro_lint.rng.draws import draw_of
 
 _DATA = ("data", "sample", "image", "label", "class", "split", "corpus")
+_Held: TypeAlias = Literal["numbering", "numbers"]
+_PACKS = frozenset({"builtins.chr", "builtins.str", "builtins.list", "builtins.tuple"})
 
 
 def comprehension(generator: ast.comprehension, use: Use[Shown], edges: Edges) -> Steps:
@@ -67,7 +73,7 @@ def rounds(node: Loop | ast.While, use: Use[Shown], edges: Edges) -> Iterator[St
 
 def _drawn(program: Program, body: Sequence[ast.AST], facts: ModuleFacts) -> Decision | None:
     """A random number that is drawn for each item in turn."""
-    for node in nodes(body):
+    for node in run_with(body):
         if isinstance(node, ast.Call):
             scope = facts.scope_of(node)
             name = program.qualified(node.func, scope)
@@ -92,9 +98,18 @@ def _effect(effect: Effect, node: Loop | ast.While, use: Use[Shown], edges: Edge
 
 def _filled(effect: Effect, target: ast.expr, facts: ModuleFacts, edges: Edges) -> Steps:
     """Something that the rounds fill in their order."""
-    shown: Shown = "mapping" if effect.kind == "mapping" else "sequence"
+    shown: Shown = "mapping" if effect.kind == "mapping" else "text" if _is_text(target, facts) else "sequence"
     path = (ANY,) if effect.kind == "lists" else ()
     return stored(target, facts.statement(effect.node), Use(target, facts.scope_of(effect.node), shown, path), edges)
+
+
+def _is_text(target: ast.expr, facts: ModuleFacts) -> bool:
+    """Whether a name begins as a text, which the rounds make longer: `log = ""`."""
+    owner = facts.scope_of(target).binding_scope(target.id) if isinstance(target, ast.Name) else None
+    values = (b.value for b in owner.bindings[target.id]) if owner is not None and isinstance(target, ast.Name) else ()
+    return any(
+        isinstance(v, ast.JoinedStr) or (isinstance(v, ast.Constant) and isinstance(v.value, str)) for v in values
+    )
 
 
 def _kept(effect: Effect, target: ast.Name, node: Loop | ast.While, use: Use[Shown]) -> Steps:
@@ -104,8 +119,8 @@ def _kept(effect: Effect, target: ast.Name, node: Loop | ast.While, use: Use[Sho
         return STOP
     last = (node.end_lineno or 0, node.end_col_offset or 0)
     for site in reads_of_binding(target.id, owner, effect.node):
-        if site.scope.function is owner.function and (site.node.lineno, site.node.col_offset) >= last:
-            return decided(use, effect.node, "decides which item is kept")
+        if site.scope.function is owner.function and start_of(site.node) >= last:
+            return decided(use, effect.node, KEPT)
     return STOP
 
 
@@ -145,7 +160,7 @@ def returned(node: ast.AST, use: Use[Shown], edges: Edges) -> Steps:
     """
     function = use.scope.function
     if use.state == "sequence" and not edges.callers(function) and _gives_data(function, edges.program):
-        return decided(use, node, "becomes the order of the data that is returned")
+        return decided(use, node, GIVEN)
     return edges.returned(use)
 
 
@@ -157,3 +172,36 @@ def _gives_data(function: Scope, program: Program) -> bool:
         return any("Data" in base for base in program.external_bases(owner))
     stem = facts.source.rel.rpartition("/")[0] + "/" + facts.source.path.stem
     return any(word in f"{stem} {function.name}".lower() for word in _DATA)
+
+
+# -- numbers that are only compared ------------------------------------------------------------------------------------
+def only_compares(numbering: ast.expr, scope: Scope, program: Program) -> bool:
+    """Whether all that is made of a dict with the numbers of items is an argument of functions that compare."""
+    search = Follow(_POLICY, program)
+    compared = list(search.found([Use(numbering, scope, "numbering")]))
+    return bool(compared) and not search.escaped
+
+
+def _judge(use: Use[_Held], edges: Edges) -> Steps | None:
+    parent = use.parent
+    match parent:
+        case ast.Assign(targets=[ast.Name()]) | ast.Return():
+            return None
+        case ast.Subscript(value=value, ctx=ast.Load()) if use.state == "numbering" and value is use.node:
+            return (use.become("numbers").at(parent),)
+        case ast.ListComp() | ast.GeneratorExp() | ast.List() | ast.Tuple() if use.state == "numbers":
+            return (use.at(parent),)
+        case ast.Call() if use.state == "numbers" and use.call is not None:
+            return _passed(use, use.call, edges.program)
+    return (ESCAPED,)
+
+
+def _passed(use: Use[_Held], call: ast.Call, program: Program) -> Steps:
+    name = program.callee(call, use.scope)
+    if name in catalogue.table("order")["compares"]["names"]:
+        return (Sink(call),)
+    is_join = isinstance(call.func, ast.Attribute) and call.func.attr == "join"
+    return (use.at(call),) if name in _PACKS or is_join else (ESCAPED,)
+
+
+_POLICY: Policy[_Held, ast.Call] = Policy("comparisons of numbered items", _judge, is_complete=True, bound=60)

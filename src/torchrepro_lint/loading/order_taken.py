@@ -8,18 +8,20 @@ from typing import Any
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Result
+from torchrepro_lint.dataflow.conditions import Condition, conditions
 from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.use import STOP, Steps, Use
-from torchrepro_lint.index import Scope, last_name
+from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.loading import order_loops
 from torchrepro_lint.loading.decisions import NUMBERED, SAVED, TAKEN, Shown, decided, saves, sorts, stored
 from torchrepro_lint.loading.loops import keeps_step, names_a_file
-from torchrepro_lint.loading.relabelled import only_compares
-from torchrepro_lint.loading.singles import is_shared, is_single, unwrapped
+from torchrepro_lint.loading.order_loops import only_compares
 
 _COUNTING = frozenset({"range", "count"})
 _WRITTEN = "becomes the order in which the items are written"
+_WRAPPERS = frozenset({"iter", "list", "tuple", "sorted"})
+_SHARED = frozenset({"parent", "parents", "suffix", "shape", "dtype", "ndim"})
 
 
 def _table() -> Mapping[str, Any]:
@@ -28,11 +30,12 @@ def _table() -> Mapping[str, Any]:
 
 
 def within(use: Use[Shown], edges: Edges) -> Steps | None:
-    """A container with the items in it is saved whole; else they are followed into it and out again."""
+    """A container with the items in it is saved whole; else they are followed into it and out again. The keys of a dict
+    in it are looked up by who loads it."""
     if use.call is None:
         return None
     name = edges.program.qualified(use.call.func, use.scope) or ""
-    if saves(use.call, use.scope, edges.program):
+    if use.state == "sequence" and saves(use.call, use.scope, edges.program):
         return decided(use, use.call, SAVED)
     return (use.become("text").at(use.call, ()),) if name in _table()["texts"] else None
 
@@ -52,7 +55,7 @@ def indexed(parent: ast.Subscript, use: Use[Shown], edges: Edges, asked: ast.exp
         case ast.Constant(value=str()) | ast.Tuple():
             return STOP
         case ast.Constant() | ast.UnaryOp():
-            if is_single(parent.value, scope) or is_shared(parent, scope.facts) or _is_complaint(parent, scope):
+            if _is_single(parent.value, scope) or _is_shared(parent, scope.facts) or _is_complaint(parent, scope):
                 return STOP
             return decided(use, parent, TAKEN)
         case ast.Name(id=index) if (loop := _loop_over(parent.value, index, scope)) is not None:
@@ -104,7 +107,7 @@ def method(parent: ast.Attribute, use: Use[Shown], edges: Edges) -> Steps:
             return decided(use, call, _table()["decides_methods"][name])
         case "pop", ast.Call(args=[ast.Constant(value=str()), *_] | [_, _]):  # of a dict
             return STOP
-        case "pop" | "popleft", call if not is_single(parent.value, use.scope):
+        case "pop" | "popleft", call if not _is_single(parent.value, use.scope):
             emptied = _emptied_by(parent, use.scope)
             if emptied is not None:
                 return order_loops.rounds(emptied, use, edges)
@@ -159,7 +162,7 @@ def _taken_from_sorted(place: ast.Call, scope: Scope) -> ast.Subscript | None:
 def _shown_by(name: str, use: Use[Shown], call: ast.Call) -> Steps:
     """A function that shows the order at once."""
     scope = use.scope
-    if name == "builtins.next" and (is_shared(call, scope.facts) or is_single(unwrapped(call.args[0]), scope)):
+    if name == "builtins.next" and (_is_shared(call, scope.facts) or _is_single(_unwrapped(call.args[0]), scope)):
         return STOP
     return decided(use, call, _table()["decides"][name])
 
@@ -206,7 +209,7 @@ def _made_dict(call: ast.Call, use: Use[Shown], program: Program) -> Steps:
 
 
 def _counts(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) in _COUNTING
+    return isinstance(node, ast.Call) and last_name(node.func) in _COUNTING
 
 
 def _zipped(use: Use[Shown], call: ast.Call, asked: ast.expr, program: Program) -> Steps:
@@ -216,3 +219,46 @@ def _zipped(use: Use[Shown], call: ast.Call, asked: ast.expr, program: Program) 
     if any(isinstance(o, Result) and o.callee in fixed and o.node is not asked for o in others):
         return decided(use, call, "decides which items are paired")
     return (use.at(call),)
+
+
+# -- one item for all --------------------------------------------------------------------------------------------------
+def _is_single(value: ast.expr, scope: Scope) -> bool:
+    """Whether the tests on the way make sure that there is one item only: `assert len(found) == 1`."""
+    text = ast.unparse(_unwrapped(value))
+    return any(_counts_one(condition, text) for condition in conditions(value, scope))
+
+
+def _unwrapped(node: ast.expr) -> ast.expr:
+    """`x` of `iter(x)` or `list(x)`."""
+    match node:
+        case ast.Call(func=ast.Name(id=name), args=[inner]) if name in _WRAPPERS:
+            return _unwrapped(inner)
+    return node
+
+
+def _counts_one(condition: Condition, text: str) -> bool:
+    """Whether `len(text)` is known to be 1 at most."""
+    match condition.test:
+        case ast.Compare(
+            left=ast.Call(func=ast.Name(id="len"), args=[counted]), ops=[op], comparators=[ast.Constant(value=1)]
+        ) if ast.unparse(counted) == text:
+            return isinstance(op, ast.Eq | ast.LtE if condition.holds else ast.NotEq | ast.Gt)
+    return False
+
+
+def _is_shared(node: ast.expr, facts: ModuleFacts) -> bool:
+    """Whether only what all items share is taken from one: that there is one, its folder, its suffix."""
+    for _ in range(3):
+        parent = facts.parents[node]
+        match parent:
+            case ast.Compare(comparators=[ast.Constant(value=None)]) | ast.UnaryOp(op=ast.Not()):
+                return True
+            case ast.Attribute(attr=attr) if attr in _SHARED:
+                return True
+            case ast.Call(func=ast.Attribute(attr="dirname") | ast.Name(id="dirname" | "bool")):
+                return True
+            case ast.Call():
+                node = parent
+            case _:
+                return False
+    return False

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 
 from torchrepro_lint.dataflow.binding import argument_for
@@ -17,7 +17,7 @@ from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.conditions import are_exclusive, conditions
 from torchrepro_lint.dataflow.execution_count import is_called_for_each_epoch, runs_in_each_pass
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow.sites import Site, start_of
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.loading.loaders import argument, loader_calls, loaders, samplers, shuffling
@@ -33,7 +33,7 @@ def is_made_for_each_epoch(call: Call) -> bool:
     function = call.scope.function
     if runs_in_each_pass(function, call.program) or is_called_for_each_epoch(function, call.program):
         return True
-    is_hook = function.name.rpartition(".")[2] == _LIGHTNING_HOOK
+    is_hook = function.own_name == _LIGHTNING_HOOK
     return is_hook and call.program.project.text.any_match(_RELOADS) is not False
 
 
@@ -54,25 +54,24 @@ def number_beside(call: Call) -> int:
     """How many loaders and samplers the same function makes before that draw as well."""
     if call.name == _SPLIT:
         return 0
-    place, beside = _place(call), _drawing(call.facts, call.program).get(call.scope.function)
+    place, beside = start_of(call.node), _drawing(call.facts, call.program).get(call.scope.function)
     if beside is None:
         return 0
+    first = beside.first[place]
     tests = conditions(call.node, call.scope)
-    instead = {other for test in tests for other in beside.under.get((test.owner, not test.taken), ()) if other < place}
-    return bisect_left(beside.places, place) - len(instead)
+    instead = {other for test in tests for other in beside.under.get((test.owner, not test.taken), ()) if other < first}
+    return bisect_left(beside.places, first) - len(instead)
 
 
 @dataclass(frozen=True)
 class _Drawing:
     """Where one function makes loaders and samplers that draw, in order; and which of these run only under a test that
-    comes out in one way."""
+    comes out in one way. In a notebook, one that takes the name of another in a later cell takes its place: `first`
+    says where the name was given before."""
 
     places: list[tuple[int, int]] = field(default_factory=list)
     under: dict[tuple[ast.AST, bool], list[tuple[int, int]]] = field(default_factory=dict)
-
-
-def _place(call: Call) -> tuple[int, int]:
-    return call.node.lineno, call.node.col_offset
+    first: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
 
 
 @remembered
@@ -82,12 +81,32 @@ def _drawing(facts: ModuleFacts, program: Program) -> dict[Scope, _Drawing]:
     drawing = [c for c in loader_calls(module) if shuffling(c) is not None]
     drawing += [c for c in module.calls(samplers().keys()) if c.name != _SPLIT]
     found: dict[Scope, _Drawing] = {}
-    for call in sorted(drawing, key=_place):
+    named: dict[tuple[Scope, str], tuple[int, int]] = {}
+    for call in sorted(drawing, key=lambda call: start_of(call.node)):
         made = found.setdefault(call.scope.function, _Drawing())
-        made.places.append(_place(call))
+        place, key = start_of(call.node), (call.scope.function, _name(call))
+        before = named.setdefault(key, place)
+        if _cell(before, facts) < _cell(place, facts) and key[1]:
+            made.first[place] = before
+            continue
+        made.first[place] = place
+        made.places.append(place)
         for test in {(c.owner, c.taken) for c in conditions(call.node, call.scope)}:
-            made.under.setdefault(test, []).append(_place(call))
+            made.under.setdefault(test, []).append(place)
     return found
+
+
+def _name(call: Call) -> str:
+    """The name that a loader or sampler is given, if any."""
+    match call.facts.parents[call.node]:
+        case ast.Assign(targets=[ast.Name(id=name)]):
+            return name
+    return ""
+
+
+def _cell(place: tuple[int, int], facts: ModuleFacts) -> int:
+    """The number of a notebook's cell; 0 in any other file."""
+    return bisect_right([first for first, _ in facts.source.cells], place[0])
 
 
 def is_made_side_by_side(call: Call) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Constant, Result
+from torchrepro_lint.dataflow.binding import keyword_value
 from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.options import outcome
 from torchrepro_lint.dataflow.program import Program
@@ -35,7 +36,7 @@ class Sampler:
     certain: bool
 
 
-def samplers(module: Module, program: Program) -> Iterator[Sampler]:
+def training_samplers(module: Module, program: Program) -> Iterator[Sampler]:
     """Constructions in this file of training samplers that shuffle by epoch."""
     for call in module.calls(_rows()):
         if not (isinstance(call.node.func, ast.Attribute) and call.node.func.attr == "__init__"):
@@ -96,7 +97,7 @@ def _shuffles(call: Call) -> bool | None:
     constructor = call.program.names.method(call.subclass, "__init__")
     if constructor is None:
         return _truth(call, call.argument("shuffle", position))
-    given = next((k.value for k in call.node.keywords if k.arg == "shuffle"), None)
+    given = keyword_value(call.node, "shuffle")
     if given is not None:
         return _truth(call, Site(given, call.scope))
     return _by_constructor(call, constructor)
@@ -110,7 +111,7 @@ def _by_constructor(call: Call, constructor: Scope) -> bool | None:
         return _truth(call, Site(default, constructor.parent or constructor)) if default is not None else None
     for node, scope in constructor.facts.calls.get("__init__", ()):
         if scope is constructor:
-            given = next((k.value for k in node.keywords if k.arg == "shuffle"), None)
+            given = keyword_value(node, "shuffle")
             return True if given is None else _truth(call, Site(given, scope))
     return False
 

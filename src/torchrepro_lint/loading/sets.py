@@ -14,7 +14,7 @@ from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.follow import Follow, Policy
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow.sites import Site, start_of
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.dataflow.use import ANY, STOP, Sink, Steps, Use
 from torchrepro_lint.index import Scope, last_name
@@ -35,7 +35,7 @@ class TextSet(NamedTuple):
 
 def text_sets(module: Module, program: Program) -> Iterator[TextSet]:
     """The sets of text that a file makes, in source order."""
-    sites = sorted(_made(module, program), key=lambda s: (s.node.lineno, s.node.col_offset))
+    sites = sorted(_made(module, program), key=lambda s: start_of(s.node))
     if not sites:
         return
     texts = Texts(program)

@@ -1,7 +1,7 @@
 """Generator objects that the methods of a data set draw from: made once, copied into every worker of a loader.
 
 Follows variables of the module and attributes that the constructor sets. A class that asks which worker it runs
-in, or gives the generator another state later, is taken to know what it does.
+in, or gives the generator another state later, is taken to be right.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def _loader_of(owner: Scope, program: Program) -> tuple[Call | None] | None:
 
 
 def _loaders_of(owner: Scope, program: Program) -> Iterator[Call]:
-    name = owner.name.rpartition(".")[2]
+    name = owner.own_name
     for path in program.project.text.mentioning(name) or [owner.facts.source.path]:
         facts = program.load(str(path))
         if facts is not None:

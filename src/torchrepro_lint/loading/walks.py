@@ -14,7 +14,7 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reads, reads_of_binding
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
-from torchrepro_lint.loading.decisions import Decision
+from torchrepro_lint.loading.decisions import Decision, is_sorted_at, most_telling
 from torchrepro_lint.loading.order import decided_by, decided_in
 
 FIRST_LISTS = 1  # (root, dirs, files): the two lists stand at 1 and 2
@@ -50,7 +50,9 @@ def walk_order(walk: ast.Call, scope: Scope, program: Program) -> WalkOrder | No
                 return None
             entries = reads(target.id, inner) if isinstance(target, ast.Name) else []
             sortable = walk if visit and _only_folders(entries) else None
-            return WalkOrder(visit or found[0][1], sortable, lists=tuple(n for n, _ in found))
+            decision = most_telling([*([visit] if visit else ()), *(decision for _, decision in found)])
+            assert decision is not None
+            return WalkOrder(decision, sortable, lists=tuple(n for n, _ in found))
         case ast.Call(func=ast.Name(id="next")):
             return _first_level(parent, scope, program)
     decision = None if is_sorted else decided_by(node, scope, program)
@@ -62,7 +64,7 @@ def _outermost(walk: ast.Call, scope: Scope) -> tuple[ast.expr, bool]:
     node: ast.expr = walk
     is_sorted = False
     while isinstance(parent := scope.facts.parents[node], ast.Call) and node in parent.args:
-        name = getattr(parent.func, "id", getattr(parent.func, "attr", ""))
+        name = last_name(parent.func)
         if name not in ("sorted", "list", "tuple", "enumerate") and not name.startswith("tqdm"):
             break
         is_sorted = is_sorted or name == "sorted"
@@ -89,11 +91,12 @@ def _looped(
 ) -> WalkOrder | None:
     names, facts = _names(loop.target), scope.facts
     sites = {n: _reads(n, loop, scope) for n in names}
-    fixed = {n for n in names if any(_is_sorted_here(scope, s) for s in sites[n])}
+    fixed = {n for n in names if any(is_sorted_at(s.node, scope) for s in sites[n])}
     in_order = is_sorted or (bool(names) and names[0] in fixed)
     visit = None if in_order else decided_in(loop, scope, program)
     lists = {n: _decided(sites[n], program) for n in names if n not in fixed}
-    decision = visit or next((decision for found in lists.values() for _, decision in found), None)
+    inside = (decision for found in lists.values() for _, decision in found)
+    decision = most_telling([*([visit] if visit else ()), *inside])
     if decision is None:
         return None
     whole = _reads(loop.target.id, loop, scope) if isinstance(loop.target, ast.Name) else []
@@ -122,23 +125,6 @@ def _reads(name: str, loop: ast.For | ast.AsyncFor, scope: Scope) -> list[Site]:
     return [s for s in found if any(a is loop for a in scope.facts.ancestors(s.node))]
 
 
-def _is_sorted_here(scope: Scope, site: Site) -> bool:
-    """`files.sort()`, `dirs[:] = sorted(dirs)` or `files = sorted(files)` in the loop."""
-    parents = scope.facts.parents
-    parent = parents[site.node]
-    if isinstance(parent, ast.Attribute):
-        return parent.attr == "sort"
-    if isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Store):
-        statement = parents[parent]
-        value = statement.value if isinstance(statement, ast.Assign) else None
-        return isinstance(value, ast.Call) and "sort" in ast.unparse(value.func)
-    if not isinstance(parent, ast.Call) or "sort" not in ast.unparse(parent.func):
-        return False
-    statement = scope.facts.statement(parent)
-    targets = statement.targets if isinstance(statement, ast.Assign) else []
-    return any(ast.unparse(t) == ast.unparse(site.node) for t in targets)
-
-
 def _first_level(call: ast.Call, scope: Scope, program: Program) -> WalkOrder | None:
     """`next(os.walk(folder))[1]`, or unpacked: the lists of the top folder."""
     facts = scope.facts
@@ -154,4 +140,5 @@ def _first_level(call: ast.Call, scope: Scope, program: Program) -> WalkOrder | 
             found = _decided(sites, program)
         case _:
             return None
-    return WalkOrder(found[0][1], lists=tuple(n for n, _ in found)) if found else None
+    decision = most_telling(decision for _, decision in found)
+    return WalkOrder(decision, lists=tuple(n for n, _ in found)) if decision is not None else None

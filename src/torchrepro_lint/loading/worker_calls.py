@@ -1,15 +1,15 @@
 """What the functions that a loader's workers run draw from: followed through methods, transforms and helpers.
 
 PyTorch seeds `random`, `torch` and numpy's global generator in each worker. Generator objects, and libraries with
-generators of their own, it copies into every worker as they are. What cannot be followed is said to be unseen.
+generators of their own (augmentations), it copies into every worker as they are. What cannot be followed is unseen.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Display, Element, Origin, Parameter, Reference, Result, Unknown
@@ -19,7 +19,6 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope
-from torchrepro_lint.loading.augmentations import draws_by_itself
 from torchrepro_lint.rng.draws import draw_of
 
 MAX_CALLS = 1500
@@ -49,7 +48,7 @@ class WorkerCalls:
         self.program = program
         self.found: list[WorkerDraw] = []
         self.reseeded: set[str] = set()
-        self.seeded: list[tuple[str, ast.AST | None]] = []  # for each item, with whatever; below which test
+        self.seeded: list[tuple[str, ast.AST | None]] = []  # for each item: what is seeded, and the test around that
         self.unseen = False
         self.entry = ""
         self.made: dict[int, Result] = {}  # class -> the construction that is looked at
@@ -254,3 +253,34 @@ def _calls_inside(function: Scope, program: Program) -> list[CallSite]:  # noqa:
     body = node.body if isinstance(node, FunctionNode) else [node]
     calls = (call for statement in body for call in ast.walk(statement) if isinstance(call, ast.Call))
     return [(call, function.facts.scope_of(call)) for call in calls]
+
+
+# -- augmentation libraries --------------------------------------------------------------------------------------------
+def draws_by_itself(name: str, call: ast.Call, scope: Scope, program: Program) -> bool | None:
+    """Whether the transform that `call` makes draws from generators of its library; None for other libraries."""
+    for row in catalogue.table("loaders")["augmentations"]:
+        if name.startswith(row["package"] + "."):
+            return _is_random(row, name, call, scope, program)
+    return None
+
+
+def _is_random(row: Mapping[str, Any], name: str, call: ast.Call, scope: Scope, program: Program) -> bool:
+    last = name.rpartition(".")[2]
+    if not last[:1].isupper() or {k.arg for k in call.keywords} & set(row["unless"]):
+        return False  # a function works on one image, as it is told to
+    if last not in row["containers"]:
+        return last.startswith(row["random_prefix"]) if "random_prefix" in row else last not in row["plain"]
+    return any(
+        isinstance(made, Result)
+        and isinstance(made.callee, str)
+        and made.callee.startswith(row["package"] + ".")
+        and _is_random(row, made.callee, made.node, made.scope, program)
+        for item, where in _items(call, scope, program)
+        for made in program.origins(item, where)
+    )
+
+
+def _items(call: ast.Call, scope: Scope, program: Program) -> list[tuple[ast.expr, Scope]]:
+    """The transforms in the list that a container is given."""
+    given = [o for a in call.args[:1] for o in program.origins(a, scope) if isinstance(o, Display)]
+    return [(i, d.scope) for d in given if isinstance(d.node, ast.List | ast.Tuple) for i in d.node.elts]

@@ -19,7 +19,7 @@ from torchrepro_lint.tracking import Tracker, Untracked
 
 V = TypeVar("V")
 # More trees than these are made compact, which takes longer, in a project of more code than this.
-PLAIN_LINES = 20_000  # about 28 MB of syntax trees
+PLAIN_LINES = 5_000  # about 7 MB of syntax trees
 PLAIN_FOR_FEW = 80_000  # where only a few files are checked
 PLAIN_BYTES = 3_500_000  # about 85,000 lines, so 120 MB of trees
 

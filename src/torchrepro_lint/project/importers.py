@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
+from sys import intern
 from typing import TYPE_CHECKING
 
 from torchrepro_lint.project.kinds import IMPORTS
@@ -33,7 +34,7 @@ def _imported(path: Path, text: ProjectText, finder: ModuleFinder) -> Iterator[s
 
 def modules_in(text: str) -> tuple[str, ...]:
     """The modules, and what may be modules, that the import statements of a text name; with their dots."""
-    return tuple(dict.fromkeys(_modules_in(text)))
+    return tuple(dict.fromkeys(map(intern, _modules_in(text))))  # the same ones all over a project
 
 
 def _modules_in(text: str) -> Iterator[str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from torchrepro_lint.project.folders import INSTALLED, Folders
 from torchrepro_lint.project.search_path import SearchPath
-from torchrepro_lint.tracking import Memo, Tracker
+from torchrepro_lint.tracking import Memo, Rests, Tracker
 
 # Inside a package, these names mean the installed ones: `import torch` in a file of `models`, beside `models/torch`.
 _OUTSIDE = frozenset({"torch", "torchvision", "numpy", "scipy", "sklearn", "pandas"})
@@ -36,7 +36,7 @@ class ModuleFinder:
         self.sources = [str(s) for s in sources]
         self._search_path = search_path
         self._added: dict[str, tuple[list[str], list[str]]] = {}
-        self._rests: dict[str, int] = {}  # what these rest on
+        self._rests: dict[str, Rests] = {}  # what these rest on
         self._answers: Memo[tuple[str, str] | None] = Memo(tracker)
         self._folders = folders
 
@@ -100,7 +100,7 @@ class ModuleFinder:
                 [f for file, path in found for f in self._existing(path.last, file)],
             )
             self._rests[importer] = self._tracker.end(outer)
-        self._tracker.current |= self._rests.get(importer, 0)
+        self._tracker.rest_on(self._rests.get(importer, ()))
         return self._added[importer]
 
     def _existing(self, folders: Iterable[str], file: str) -> list[str]:

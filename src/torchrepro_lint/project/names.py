@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 
 from torchrepro_lint.index import Binding, ModuleFacts, Scope
 from torchrepro_lint.project.modules import ModuleFinder
-from torchrepro_lint.tracking import Tracker
+from torchrepro_lint.tracking import Rests, Tracker
 
 MAX_DEPTH = 24
 MAX_STARS = 64  # a module with more `from x import *` is the front of a library: all of it would have to be read
@@ -48,7 +48,7 @@ class Names:
         self._answers: dict[tuple[Scope, str, tuple[str, ...]], Target | None] = {}
         self._holders: dict[tuple[Scope, str], tuple[list[Binding], bool, Variable]] = {}
         self._bases: dict[Scope, list[str | Scope]] = {}
-        self._rests: dict[object, int] = {}  # what those of these answers rest on that rest on anything
+        self._rests: dict[object, Rests] = {}  # what those of these answers rest on that rest on anything
         self._cuts = 0  # how often a bound ended a search
 
     def forget(self) -> None:
@@ -78,7 +78,8 @@ class Names:
         """The target of `name.rest...`, seen from `scope`."""
         key = (scope, name, rest)
         if key in self._answers:
-            self.tracker.current |= self._rests.get(key, 0)
+            if rests := self._rests.get(key):
+                self.tracker.rest_on(rests)
             return self._answers[key]
         outer = self.tracker.begin()
         cuts, size = self._cuts, len(self._answers)
@@ -161,7 +162,7 @@ class Names:
     def bases(self, owner: Scope, depth: int = 0) -> list[str | Scope]:
         """The class and all its ancestors, nearest first; external ones as dotted names."""
         if owner in self._bases:
-            self.tracker.current |= self._rests.get(owner, 0)
+            self.tracker.rest_on(self._rests.get(owner, ()))
             return self._bases[owner]
         outer = self.tracker.begin()
         cuts = self._cuts

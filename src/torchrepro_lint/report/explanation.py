@@ -24,6 +24,8 @@ _STATES = {
     "unseeded in a process": "drawn from in a process of its own, which is not seeded there",
     "unseeded": "drawn from, and not seeded before",
     "unseen": "not seeded in any file of the project; what could not be followed is believed to draw from it",
+    "trial": "drawn from without a seed; not reported, because the program only tries a module out, or measures how "
+    "long it takes, with made-up input",
     "ignored": "drawn from without a seed; not reported, because the program does not train, and no result is known to "
     "depend on it",
     "unknown": "drawn from; whether it is seeded before is not known",

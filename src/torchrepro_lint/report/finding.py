@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
-from torchrepro_lint.model import Certainty, Finding, Fix, Location, Related
+from torchrepro_lint.model import Certainty, Finding, Fix, Location
 from torchrepro_lint.report import Context
 from torchrepro_lint.report.escaping import visible
 from torchrepro_lint.report.places import shown_place
@@ -95,17 +95,11 @@ def _parts(finding: Finding) -> dict[_Part, list[Annotation]]:
 
 def _anchor(finding: Finding, part: _Part) -> Location:
     """The location that stands above the frame of a part."""
-    places: Sequence[Location] = [finding.location, *_locations(finding.related)]
-    return next(place for place in places if _part(place) == part)
-
-
-def _locations(related: Sequence[Related]) -> Iterator[Location]:
-    return (item.location for item in related)
+    return next(place for place in finding.places if _part(place) == part)
 
 
 def _gutter(finding: Finding) -> int:
-    places = [finding.location, *_locations(finding.related)]
-    return len(str(max(place.range.end.line for place in places)))
+    return len(str(max(place.range.end.line for place in finding.places)))
 
 
 def _lines(result: Result, part: _Part) -> Sequence[str]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from torchrepro_lint.model import Certainty, Finding, Level
 from torchrepro_lint.report import Context
 from torchrepro_lint.report.json_rows import listed
-from torchrepro_lint.report.positions import Files, relative, whole
+from torchrepro_lint.report.places import shown_path
+from torchrepro_lint.report.positions import Files, whole
 
 if TYPE_CHECKING:
     from torchrepro_lint.engine import Result
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 def render(result: Result, context: Context) -> Iterator[str]:
     """The whole report."""
     files = Files(result)
-    paths = (relative(result.root, finding.location.path, context.cwd) for finding in result.findings)
+    paths = (shown_path(result.root, finding.location.path, context.cwd) for finding in result.findings)
     yield from listed(_row(finding, path, files) for finding, path in zip(result.findings, paths, strict=True))
     yield "\n"
 

@@ -9,8 +9,7 @@ from torchrepro_lint.model import Finding, Level
 from torchrepro_lint.report import Context
 from torchrepro_lint.report.escaping import as_entities
 from torchrepro_lint.report.links import rule_url
-from torchrepro_lint.report.places import shown_place
-from torchrepro_lint.report.positions import relative
+from torchrepro_lint.report.places import shown_path, shown_place
 
 if TYPE_CHECKING:
     from torchrepro_lint.engine import Result
@@ -33,7 +32,7 @@ def render(result: Result, context: Context) -> Iterator[str]:
 
 
 def _suite(path: str, found: Sequence[Finding], result: Result, context: Context) -> Iterator[str]:
-    name = escaped(relative(result.root, path, context.cwd))
+    name = escaped(shown_path(result.root, path, context.cwd))
     yield f'  <testsuite name="{name}" {_counts(max(len(found), 1), found)}>\n'
     for finding in found:
         yield from _case(finding, name, result, context)

@@ -1,13 +1,15 @@
-"""Facts about an operation of the catalogue, shared by the table, the page, JSON and the documentation."""
+"""Facts about an operation of the catalogue, shared by the table, the page, JSON and the documentation: what it does,
+under which conditions, and what was measured of it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from torchrepro_lint.evidence import Measured
-from torchrepro_lint.kernels.operations import Behaviour, Operation, in_range
-from torchrepro_lint.report.condition_words import alternatives
+from torchrepro_lint.evidence import CONFIRMED, Measured
+from torchrepro_lint.kernels.conditions import clause, wording
+from torchrepro_lint.kernels.operations import Behaviour, Condition, Operation, every, in_range
+from torchrepro_lint.project.versions import effective
 
 FLAG = "torch.use_deterministic_algorithms(True)"
 MEANINGS = {
@@ -107,3 +109,43 @@ def _behaviour_json(behaviour: Behaviour, device: str) -> dict[str, Any]:
         "when": alternatives(behaviour.when),
         "note": behaviour.note,
     }
+
+
+# -- conditions in words -----------------------------------------------------------------------------------------------
+def alternatives(conditions: Sequence[Condition]) -> str:
+    """`a and b, or c`; empty where nothing is asked."""
+    return ", or ".join(words for condition in conditions if (words := " and ".join(_all(condition))))
+
+
+def _all(condition: Condition) -> Iterator[str]:
+    for name, test in condition.items():
+        if test.get("given") is False:
+            yield f"without `{name}=`"
+        elif words := wording(name, test):
+            yield words
+        elif not {"in", "not_in"} & test.keys():
+            yield clause(name, test)
+
+
+# -- what was measured -------------------------------------------------------------------------------------------------
+def measured_of(code: str, measured: Iterable[Measured]) -> list[str]:
+    """A sentence for each machine with a GPU, in the order of the evidence."""
+    release = effective(None).release[:2]
+    own = {op.id for op in every() if code in reported_as(op, release)}
+    by_machine: dict[str, list[Measured]] = {}
+    for item in measured:
+        if item.id in own and item.device == "cuda":
+            by_machine.setdefault(f"{item.machine}, torch {'.'.join(map(str, item.release))}", []).append(item)
+    return [f"On {machine}: {_differed_and_agreed(items)}." for machine, items in by_machine.items()]
+
+
+def _differed_and_agreed(items: Iterable[Measured]) -> str:
+    varied = {item.id for item in items if item.verdict in CONFIRMED}
+    agreed = {item.id: item for item in items if item.id not in varied}
+    parts = []
+    if varied:
+        parts.append(f"equal inputs gave different bits in {', '.join(sorted(varied))}")
+    if agreed:
+        runs = max(item.repeats for item in agreed.values())
+        parts.append(f"nothing differed in {runs} runs of {', '.join(sorted(agreed))}")
+    return "; ".join(parts)

@@ -6,8 +6,15 @@ from collections.abc import Iterator, Sequence
 
 from torchrepro_lint.evidence import Measured
 from torchrepro_lint.kernels.operations import Behaviour, Operation
-from torchrepro_lint.report.condition_words import alternatives
-from torchrepro_lint.report.operation_facts import CHECKED, MEANINGS, conditions, current, reported_as, word
+from torchrepro_lint.report.operation_facts import (
+    CHECKED,
+    MEANINGS,
+    alternatives,
+    conditions,
+    current,
+    reported_as,
+    word,
+)
 from torchrepro_lint.report.terminal import Paint
 
 _WIDEST = 100

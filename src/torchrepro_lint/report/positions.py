@@ -8,12 +8,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
 from torchrepro_lint.model import Location
-from torchrepro_lint.report.places import shown_path
 
 if TYPE_CHECKING:
     from torchrepro_lint.engine import Result
@@ -75,11 +73,6 @@ def uri(path: str) -> str:
     """A relative path as a URI reference: a colon in its first part would be read as a scheme."""
     quoted = quote(os.fsencode(path))
     return f"./{quoted}" if ":" in quoted.partition("/")[0] else quoted
-
-
-def relative(root: Path, rel: str, top: Path) -> str:
-    """The path of a project file from the top of what is checked out."""
-    return shown_path(root, rel, top)
 
 
 def whole(text: str) -> str:

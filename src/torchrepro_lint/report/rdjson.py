@@ -13,7 +13,8 @@ from torchrepro_lint.model import Edit, Finding, Level, Location
 from torchrepro_lint.report import Context
 from torchrepro_lint.report.json_rows import members
 from torchrepro_lint.report.links import HOME, rule_url
-from torchrepro_lint.report.positions import Files, relative, whole
+from torchrepro_lint.report.places import shown_path
+from torchrepro_lint.report.positions import Files, whole
 
 if TYPE_CHECKING:
     from torchrepro_lint.engine import Result
@@ -48,7 +49,7 @@ def _diagnostic(finding: Finding, result: Result, context: Context, files: Files
 
 
 def _location(location: Location, result: Result, context: Context, files: Files) -> dict[str, Any]:
-    path = relative(result.root, location.path, context.cwd)
+    path = shown_path(result.root, location.path, context.cwd)
     return {"path": whole(path), "range": _range(location, files)}
 
 

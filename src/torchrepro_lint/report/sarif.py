@@ -6,6 +6,7 @@ What comments or a baseline silence is there too, marked so. Columns count chara
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +16,13 @@ from torchrepro_lint.engine import IN_BASELINE
 from torchrepro_lint.model import Certainty, Edit, Finding, Fix, Level, Location
 from torchrepro_lint.report import Context
 from torchrepro_lint.report.json_rows import members
-from torchrepro_lint.report.line_hash import line_hashes
 from torchrepro_lint.report.links import HOME, rule_url
-from torchrepro_lint.report.positions import Files, relative, uri, whole
+from torchrepro_lint.report.places import shown_path
+from torchrepro_lint.report.positions import Files, uri, whole
 
 if TYPE_CHECKING:
     from torchrepro_lint.engine import Result
+
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _BASE = "%SRCROOT%"
@@ -29,6 +31,11 @@ _PRECISION = {Certainty.CERTAIN: "very-high", Certainty.LIKELY: "high", Certaint
 _SEVERITY = {Level.ERROR: "error", Level.WARNING: "warning", Level.NOTE: "recommendation"}
 _LINK = re.compile(r"\[(?=[^\]]*\]\()")
 _Suppressions = list[dict[str, str]]
+_LENGTH = 100
+_FACTOR = 37
+_MASK = (1 << 64) - 1
+_END = 65535  # stands after the last character, and nulls after it
+_FIRST_FACTOR = pow(_FACTOR, _LENGTH, 1 << 64)
 
 
 def render(result: Result, context: Context) -> Iterator[str]:
@@ -125,7 +132,7 @@ class _Log:
         return found
 
     def _artifact(self, rel: str) -> dict[str, str]:
-        path = relative(self.result.root, rel, self.context.cwd)
+        path = shown_path(self.result.root, rel, self.context.cwd)
         if path.startswith("/"):
             return {"uri": f"file://{uri(path)}"}
         return {"uri": uri(path), "uriBaseId": _BASE}
@@ -197,3 +204,44 @@ def _shortened(text: str) -> str:
 
 def _sorted(properties: Any) -> dict[str, Any]:
     return dict(sorted(properties.items()))
+
+
+# -- the hash of a line ------------------------------------------------------------------------------------------------
+def line_hashes(text: str) -> list[str]:
+    """The hash by which GitHub recognises each line in another version of its file (`primaryLocationLineHash`); a final
+    newline starts one more, empty, line.
+
+    As github/codeql-action computes it: over the first hundred characters from the beginning of the line, blanks and
+    tabs left out; lines with equal hashes are numbered. Given in a report, it must be the same, or GitHub warns.
+    """
+    codes, starts = _codes(text.replace("\r\n", "\n").replace("\r", "\n"))
+    wanted = set(starts)
+    hashes: dict[int, int] = {}
+    value = 0
+    for at, code in enumerate(codes):  # the window ends with this code
+        value = value * _FACTOR + code
+        if at >= _LENGTH:
+            value -= _FIRST_FACTOR * codes[at - _LENGTH]
+        value &= _MASK
+        if (first := at - _LENGTH + 1) in wanted:
+            hashes[first] = value
+    seen: Counter[int] = Counter()
+    found: list[str] = []
+    for start in starts:
+        seen[hashes[start]] += 1
+        found.append(f"{hashes[start]:x}:{seen[hashes[start]]}")
+    return found
+
+
+def _codes(text: str) -> tuple[list[int], list[int]]:
+    """The UTF-16 units that count, and where in them each line begins."""
+    codes: list[int] = []
+    starts: list[int] = []
+    for line in text.split("\n"):
+        starts.append(len(codes))
+        kept = line.replace(" ", "").replace("\t", "")[:_LENGTH]  # no window reaches further into a line
+        units = kept.encode("utf-16-le", "surrogatepass")
+        codes += [units[at] | units[at + 1] << 8 for at in range(0, len(units), 2)]
+        codes.append(ord("\n"))
+    codes[-1] = _END
+    return codes + [0] * _LENGTH, starts

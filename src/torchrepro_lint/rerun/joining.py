@@ -6,7 +6,7 @@ the outside source that a pin has shown to be the cause. Findings come from the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -113,7 +113,7 @@ def _predicts(finding: Finding, cause: Cause, base: Path, root: Path) -> bool:
         return True
     if cause.generator is not None and finding.code in _OF_A_GENERATOR and families:
         return True
-    return any(_spans(place, base, cause, root) for place in _places(finding))
+    return any(_spans(place, base, cause, root) for place in finding.places)
 
 
 def _is_own(finding: Finding) -> bool:
@@ -128,11 +128,6 @@ def _spans(place: Location, base: Path, cause: Cause, root: Path) -> bool:
         (root / frame.path, frame.cell) == part and span.start.line <= frame.line <= span.end.line
         for frame in cause.frames
     )
-
-
-def _places(finding: Finding) -> Iterator[Location]:
-    yield finding.location
-    yield from (item.location for item in finding.related)
 
 
 def _families(finding: Finding) -> frozenset[str]:

@@ -209,7 +209,7 @@ def _configured(row: Mapping[str, Any], site: Call) -> Site | None:
     """The seed that a configuration file gives: of files that the user may choose, one that keeps it from seeding."""
     if "entry" not in row:
         return None
-    from torchrepro_lint.dataflow.interfaces import entries  # few programs get here
+    from torchrepro_lint.dataflow.instantiated import entries  # few programs get here
 
     found = sorted(entries(site, row["entry"]), key=lambda entry: not _is_off(row, entry.node))
     return Site(graft(found[0]), found[0].scope) if found else None

@@ -91,19 +91,20 @@ def names_something(call: Call) -> bool:
     for parent in facts.ancestors(call.node):
         match parent:
             case ast.keyword(arg=str(name)):
-                return _is_label(name)
+                return is_label(name)
             case ast.Dict(keys=keys, values=values):
                 key = keys[values.index(child)] if child in values else None
-                return isinstance(key, ast.Constant) and _is_label(str(key.value))
+                return isinstance(key, ast.Constant) and is_label(str(key.value))
             case ast.Assign(targets=[target]):
-                return _is_label(last_name(target))
+                return is_label(last_name(target))
             case ast.stmt():
                 return False
         child = parent
     return False
 
 
-def _is_label(name: str) -> bool:
+def is_label(name: str) -> bool:
+    """Whether what a name holds is a label by its last word: an id, a port, a suffix."""
     words = catalogue.table("generators")["labels"]["words"]
     return name.lower().rstrip("_").rpartition("_")[2] in words
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Collection
 
 from torchrepro_lint.dataflow.conditions import are_exclusive
 from torchrepro_lint.dataflow.program import Program
@@ -15,6 +16,8 @@ from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.project.entries import entries
+from torchrepro_lint.rng.draws import seeder_of
+from torchrepro_lint.rng.own_seeders import seeders_in
 
 MAX_DEPTH = 4
 _SEEDS = re.compile(r"seed|determinis|reproduc", re.IGNORECASE)
@@ -33,6 +36,29 @@ def may_be_seeded_before(call: ast.Call, scope: Scope, program: Program, depth: 
         return any(may_be_seeded_before(c, where, program, depth + 1) for c, where in callers)
     started = bool(_seeding_calls(scope.facts.scope, program))
     return callers is None or started or not _is_program(scope.facts, program)
+
+
+def is_seeded_right_above(call: ast.Call, scope: Scope, program: Program) -> bool:
+    """Whether the statements right above a call seed torch, and do nothing else."""
+    statement = scope.facts.statement(call)
+    body: list[ast.stmt] = getattr(scope.facts.parents[statement], "body", [])
+    above = body[: body.index(statement)] if statement in body else []
+    for before in reversed(above):
+        if not isinstance(before, ast.Expr) or not isinstance(before.value, ast.Call):
+            return False
+        families = _seeded_by(before.value, scope, program)
+        if "torch" in families or not families:
+            return bool(families)
+    return False
+
+
+def _seeded_by(call: ast.Call, scope: Scope, program: Program) -> Collection[str]:
+    """The generators that a call seeds, of a library's function or of one of the project's own."""
+    seeder = seeder_of(program, program.qualified(call.func, scope), call, scope)
+    target = program.resolve(call.func, scope) if seeder is None else None
+    if not isinstance(target, Scope):
+        return seeder.families if seeder is not None else ()
+    return next((own.families for own in seeders_in(target.facts, program) if own.function is target), ())
 
 
 @remembered

@@ -21,6 +21,7 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.dataflow.use import STOP, Sink, Steps, Use
 from torchrepro_lint.index import Scope, last_name
+from torchrepro_lint.rng.generators import is_label
 
 _SYSTEM = "random.SystemRandom"
 _PICKS = frozenset({"choice", "choices", "sample"})
@@ -82,7 +83,8 @@ def _decision(site: Site, program: Program) -> Decision | None:
         effect = "picks"
     elif method in _NUMBERS and program.callee(call, site.scope) is None:
         effect = "draws"
-    found = list(Follow(_POLICY, program).found([Use(call, site.scope, None)]))
+    is_id = method.startswith("uuid")
+    found = list(Follow(_POLICY, program).found([Use(call, site.scope, is_id)]))
     decided = next((d for d in found if d is not _ELSEWHERE), None)
     if decided is not None:
         return Decision(call, site.scope, decided.effect, decided.node)
@@ -100,18 +102,21 @@ _ELSEWHERE = _Decided("", ast.Pass())
 _OUT_OF_SIGHT = (Sink(_ELSEWHERE),)
 
 
-def _judge(use: Use[None], edges: Edges) -> Steps | None:
+def _judge(use: Use[bool], edges: Edges) -> Steps | None:
+    """Its state says whether the value still is the id that it was made as: a key, too large for a place in a list."""
     parent = use.parent
     match parent:
         case ast.Subscript(slice=index) if index is use.node:
-            return STOP if _TEXT.search(ast.unparse(parent.value)) else (Sink(_Decided("picks", parent)),)
+            return STOP if use.state or _TEXT.search(ast.unparse(parent.value)) else (Sink(_Decided("picks", parent)),)
         case ast.Compare(ops=[ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE()]):
             return (Sink(_Decided("decides", parent)),)
         case ast.Lambda() if _is_sort_key(parent, use.scope):
             return (Sink(_Decided("orders", parent)),)
         case ast.FormattedValue() | ast.JoinedStr() | ast.BinOp(left=ast.Constant(value=str())):
             return _OUT_OF_SIGHT
-        case ast.BinOp() | ast.UnaryOp() | ast.IfExp() | ast.Starred() | ast.Tuple() | ast.Subscript():
+        case ast.BinOp() | ast.Subscript():
+            return (use.at(parent).become(False),)
+        case ast.UnaryOp() | ast.IfExp() | ast.Starred() | ast.Tuple():
             return (use.at(parent),)
         case ast.Attribute(attr="int" | "hex" | "bytes"):
             return (use.at(parent),)
@@ -122,13 +127,13 @@ def _judge(use: Use[None], edges: Edges) -> Steps | None:
             is_no_data = edges.program.by_name(_is_no_data(name), _NO_DATA, use.scope, name)
             return _OUT_OF_SIGHT if is_no_data else None
         case ast.For(target=target):
-            return _OUT_OF_SIGHT if _is_label(getattr(target, "id", "")) else STOP
+            return _OUT_OF_SIGHT if is_label(getattr(target, "id", "")) else STOP
         case ast.Return():
             return None
     return STOP
 
 
-def _passed(use: Use[None], program: Program) -> Steps | None:
+def _passed(use: Use[bool], program: Program) -> Steps | None:
     call = use.call
     if call is None:
         return STOP
@@ -142,7 +147,7 @@ def _passed(use: Use[None], program: Program) -> Steps | None:
     return (use.at(call),) if name in _CONVERSIONS else None
 
 
-_POLICY: Policy[None, _Decided] = Policy("uses of the operating system's random numbers", _judge, bound=60)
+_POLICY: Policy[bool, _Decided] = Policy("uses of the operating system's random numbers", _judge, bound=60)
 
 
 def _is_sort_key(function: ast.Lambda, scope: Scope) -> bool:
@@ -153,9 +158,4 @@ def _is_sort_key(function: ast.Lambda, scope: Scope) -> bool:
 
 
 def _is_no_data(name: str) -> bool:
-    return _is_label(name) or _ELSEWHERE_NAMES.search(name) is not None
-
-
-def _is_label(name: str) -> bool:
-    words = catalogue.table("generators")["labels"]["words"]
-    return name.lower().rstrip("_").rpartition("_")[2] in words
+    return is_label(name) or _ELSEWHERE_NAMES.search(name) is not None

@@ -67,6 +67,14 @@ def has_own_seed(paths: Collection[Path], program: Program) -> bool:
     return any(_spoken(path, program).is_read for path in islice(speaking, MAX_FILES))
 
 
+@remembered
+def is_configured(program: Program) -> bool:
+    """Whether a YAML file of the project has a key for the seed, whatever it says there."""
+    found = (node for facts in program.project.configurations.every_yaml() for node in ast.walk(facts.tree))
+    keys = (key for node in found if isinstance(node, ast.Dict) for key in node.keys)
+    return any(isinstance(key, ast.Constant) and _is_named(key.value) for key in keys)
+
+
 def is_turned_off(paths: Collection[Path], program: Program) -> bool:
     """Whether the author of any of the files has turned a seed off by a `#`."""
     speaking = (path for path in _speaking(program).every if path in paths)

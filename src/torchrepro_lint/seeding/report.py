@@ -27,7 +27,7 @@ Certainty = Literal["certain", "conditional", "none"]
 Kind = Literal["main guard", "console script", "notebook", "script"]
 State = Literal[
     "not drawn", "seeded", "late", "conditional", "perhaps unseeded", "unseeded in a process", "unseeded", "unseen",
-    "ignored", "unknown",
+    "trial", "ignored", "unknown",
 ]  # fmt: skip
 _UNSURE: Mapping[str, State] = {
     NEVER: "perhaps unseeded", BY_OPTION: "conditional", IN_PROCESS: "unseeded in a process",
@@ -202,7 +202,8 @@ def _family(seeding: Seeding, family: str, verdict: Unseeded | None) -> FamilyBe
         first, late_seed = late.witness, _call(late.seeder.node, late.seeder.scope)
         state, rule = "late", "TRP103" if seeding.seeded_late(family) else None
     elif family in seeding.unseeded or family in seeding.maybe:
-        first, state = seeding.unseeded.get(family) or seeding.maybe[family], "ignored"
+        first = seeding.unseeded.get(family) or seeding.maybe[family]
+        state = "trial" if seeding.is_trial else "ignored"
     if not seeding.complete and rule is None and state not in ("not drawn", "seeded"):
         state = "unknown"
     return FamilyBelief(family, state, _draw(first) if first is not None else None, late_seed, rule)

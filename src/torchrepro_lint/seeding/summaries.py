@@ -23,7 +23,7 @@ from torchrepro_lint.seeding.run_by import IMPORTS, Run, wrappers
 from torchrepro_lint.seeding.seeding import LOADS, TRAINS, Step
 from torchrepro_lint.seeding.terms import NOTHING, Term, TermBuilder
 from torchrepro_lint.seeding.transfer import is_besides, kind_of, may_seed, seeds
-from torchrepro_lint.tracking import Memo
+from torchrepro_lint.tracking import Memo, Rests
 
 MAX_DEPTH = 30  # calls within calls
 Draws: TypeAlias = "frozenset[tuple[str, str]]"  # families and kinds
@@ -76,7 +76,7 @@ class Summaries:
         self.imports = Imports(program.project.finder, program.project.files, program.tracker)
         self._summaries: Memo[Summary] = Memo(program.tracker)
         self._known: dict[Run, Notes | None] = {}
-        self._rests: dict[Run, int] = {}  # what is known rests on these questions
+        self._rests: dict[Run, Rests] = {}  # what is known rests on these questions
         self._new: list[Run] = []  # what has become known since the outermost function was begun
         self._effects: Memo[Effect] = Memo(program.tracker)
         self._open: dict[Run, int] = {}  # those looked into, and how deep
@@ -152,7 +152,7 @@ class Summaries:
     def only_draws(self, run: Run) -> Notes | None:
         """The notes of a function that does nothing to generators but draw and import; None for any other."""
         if run in self._known:
-            self._program.tracker.current |= self._rests.get(run, 0)
+            self._program.tracker.rest_on(self._rests.get(run, ()))
             return self._known[run]
         return self._looked_into(run) if self._open else self._tracked(run)
 

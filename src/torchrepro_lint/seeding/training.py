@@ -22,7 +22,7 @@ def is_for_training(seeding: Seeding, program: Program) -> bool:
     Nor is it clear of a module that others import, and that trains under its own guard to show what it can do."""
     if not (seeding.trains or may_train(seeding, program)) or is_tried_out(seeding.entry.facts, program.project):
         return False
-    if _is_tried_once(seeding, program) or _is_named_otherwise(seeding.entry.facts, program):
+    if _is_tried_once(seeding, program) or is_named_otherwise(seeding.entry.facts, program):
         return False
     others = frozenset(catalogue.table("frameworks")["elsewhere"]["packages"])
     return uses_tensors(seeding) or all(facts.packages.isdisjoint(others) for facts in seeding.visited)
@@ -39,7 +39,7 @@ def _is_tried_once(seeding: Seeding, program: Program) -> bool:
     return seeding.is_made_up and seeding.entry.is_guarded and _defines_layers(facts)
 
 
-def _is_named_otherwise(facts: ModuleFacts, program: Program) -> bool:
+def is_named_otherwise(facts: ModuleFacts, program: Program) -> bool:
     """Whether a file without a step of training says by its name that it does something else."""
     trains = any(name in facts.calls for name in (*TRAINS, "step", "train"))
     return program.by_name(
@@ -75,7 +75,7 @@ def only_evaluates(facts: ModuleFacts, program: Program) -> bool:
     """Whether programs run the code of a file to use a model, and none of them trains: the file itself, or those that
     import it."""
     own = facts.source.path
-    if is_test(facts) or _is_named_otherwise(facts, program):
+    if is_test(facts) or is_named_otherwise(facts, program):
         return True
     loaded = (program.load(str(path)) for path in (own, *sorted(program.project.users([own]))))
     starts = [f for f in loaded if f is not None and entries(f, program.project)]

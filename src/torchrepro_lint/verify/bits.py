@@ -39,7 +39,7 @@ def flat(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.contiguous().reshape(-1)
 
 
-def words(flat: torch.Tensor) -> torch.Tensor:
+def integers(flat: torch.Tensor) -> torch.Tensor:
     """The bits of each element as a whole number: NaN equals itself, and is compared several times as fast as bytes."""
     return flat.view(_WORDS[flat.element_size()])
 
@@ -55,7 +55,7 @@ def same(one: torch.Tensor, other: torch.Tensor) -> bool:
     if (one.dtype, one.shape, one.layout) != (other.dtype, other.shape, other.layout):
         return False
     pairs = zip(parts(one), parts(other), strict=True)
-    return all(a.shape == b.shape and torch.equal(words(flat(a)), words(flat(b))) for a, b in pairs)
+    return all(a.shape == b.shape and torch.equal(integers(flat(a)), integers(flat(b))) for a, b in pairs)
 
 
 def first_different(one: Outcome, other: Outcome) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from torchrepro_lint.verify.bits import flat, parts, words
+from torchrepro_lint.verify.bits import flat, integers, parts
 from torchrepro_lint.verify.results import Difference
 
 
@@ -14,7 +14,7 @@ def difference(part: str, one: torch.Tensor, other: torch.Tensor) -> Difference:
     if any(a.shape != b.shape or a.dtype != b.dtype for a, b in pairs):
         return Difference(part, fraction=1.0)
     total = sum(a.numel() for a, _ in pairs)
-    differing = [(a[unequal], b[unequal]) for a, b in pairs if (unequal := words(a) != words(b)).any()]
+    differing = [(a[unequal], b[unequal]) for a, b in pairs if (unequal := integers(a) != integers(b)).any()]
     return Difference(
         part,
         fraction=sum(a.numel() for a, _ in differing) / total if total else 1.0,
@@ -36,7 +36,7 @@ def distance(one: torch.Tensor, other: torch.Tensor) -> float | None:
 
 def _ordered(floats: torch.Tensor) -> torch.Tensor:
     """Integers in the order of the floats, neighbours one apart, both zeros at 0."""
-    bits = words(floats)
+    bits = integers(floats)
     lowest = torch.iinfo(bits.dtype).min
     return torch.where(bits >= 0, bits.long(), lowest - bits.long())
 

@@ -29,10 +29,10 @@ class _Step:
     made: str
 
 
-def locate(trial: Trial, module: torch.nn.Module, before: Callable[[], None], runs: int = _RUNS) -> Place | None:
+def locate(trial: Trial, module: torch.nn.Module, before: Callable[[], None]) -> Place | None:
     """The first place whose inputs agree in two runs and whose results do not; None where hooks see no difference."""
     first = _steps(trial, module, before)
-    for _ in range(runs - 1):
+    for _ in range(_RUNS - 1):
         place = _parted(first, _steps(trial, module, before))
         if place is not None:
             return place

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from torchrepro_lint.verify.process import Died, Process
+from torchrepro_lint.verify.process import Process
 from torchrepro_lint.verify.session import Protocol
 from torchrepro_lint.verify.tasks import Task
 
@@ -88,6 +88,3 @@ def _planned(task: Task, protocol: Protocol, process: Process) -> Planned:
     reason = next((str(a[k]) for a in answers for k in ("missing", "unsupported") if k in a), None)
     names = next((tuple(answer["not_followed"]) for answer in answers if "not_followed" in answer), ())
     return Planned(task, device, steps, reason, names)
-
-
-__all__ = ["Died", "Plan", "Planned", "Step", "plan"]

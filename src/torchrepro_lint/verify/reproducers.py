@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from torchrepro_lint.verify.evidence import write_text
-from torchrepro_lint.verify.process import Died, Process
+from torchrepro_lint.verify.process import Process
 from torchrepro_lint.verify.results import Measurement
 from torchrepro_lint.verify.session import Session
 from torchrepro_lint.verify.verdicts import Row, Verdict
@@ -82,6 +82,3 @@ def _name(row: Row, rows: Sequence[Row]) -> str:
     alike = [other for other in rows if (other.task.id, other.device) == (row.task.id, row.device)]
     number = f"-{alike.index(row) + 1}" if len(alike) > 1 else ""
     return f"{row.task.id}-{row.device}{number}.py"
-
-
-__all__ = ["Died", "Reproducer", "write_reproducers"]

@@ -7,7 +7,6 @@ measured stream waits for a random time before each run. Draws no number that a 
 from __future__ import annotations
 
 import hashlib
-import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -15,6 +14,7 @@ from random import Random
 
 import torch
 
+from torchrepro_lint.pool import processors
 from torchrepro_lint.verify.devices import module_of
 
 _BLOCK = bytes(1 << 24)  # hashed without Python's lock, and so large that many threads seldom ask for it
@@ -26,7 +26,7 @@ _LONGEST_WAIT = 200_000  # cycles of a GPU: about a tenth of a millisecond
 def stress(device: torch.device) -> Iterator[Callable[[], None]]:
     """Keeps the machine busy; yields what to call before each run."""
     with ExitStack() as stack:
-        stack.enter_context(_threads([_hash] * _cores()))
+        stack.enter_context(_threads([_hash] * processors()))
         if device.type == "cpu":
             yield lambda: None
         else:
@@ -59,11 +59,6 @@ def jitter(sleep: Callable[[int], object]) -> Callable[[], None]:
         sleep(random.randrange(_LONGEST_WAIT))
 
     return wait
-
-
-def _cores() -> int:
-    """Those that this process may use: a container often has fewer than the machine."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _hash() -> None:

@@ -16,7 +16,7 @@ import torch
 
 from torchrepro_lint.verify.experiment import Experiment, Unsupported
 from torchrepro_lint.verify.given import FOLDER, Given
-from torchrepro_lint.verify.probes.sizes import words
+from torchrepro_lint.verify.probes.inputs import words
 from torchrepro_lint.verify.random_state import RandomState
 
 _INPUT = "argument"

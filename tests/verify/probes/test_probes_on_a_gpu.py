@@ -16,7 +16,7 @@ torch = pytest.importorskip("torch")
 
 from torchrepro_lint.verify import probes  # noqa: E402
 from torchrepro_lint.verify.estimate import planned  # noqa: E402
-from torchrepro_lint.verify.probes.draws import Draws  # noqa: E402
+from torchrepro_lint.verify.probes.inputs import Draws  # noqa: E402
 from torchrepro_lint.verify.probes.registry import PROBES  # noqa: E402
 
 probes.find("no such probe")  # reads every family

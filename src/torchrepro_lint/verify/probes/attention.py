@@ -14,19 +14,14 @@ from torchrepro_lint.verify.devices import capability
 from torchrepro_lint.verify.experiment import Experiment, Unsupported
 from torchrepro_lint.verify.given import Given
 from torchrepro_lint.verify.probes import known
-from torchrepro_lint.verify.probes.draws import Draws
-from torchrepro_lint.verify.probes.modules import applied
+from torchrepro_lint.verify.probes.inputs import Draws, applied, on, words
 from torchrepro_lint.verify.probes.packages import imported
 from torchrepro_lint.verify.probes.registry import probe
-from torchrepro_lint.verify.probes.sizes import on, words
 
-Arguments = Given
 Tensor = torch.Tensor
 
 
-def _query_key_value(
-    device: torch.device, arguments: Arguments, dtype: torch.dtype | None
-) -> tuple[Draws, list[Tensor]]:
+def _query_key_value(device: torch.device, arguments: Given, dtype: torch.dtype | None) -> tuple[Draws, list[Tensor]]:
     """And the draws, of which there may be more."""
     draws = Draws(device, arguments)
     shape = known.shape(arguments, (2, 4, on(device, 128, 2048), 64))
@@ -34,7 +29,7 @@ def _query_key_value(
 
 
 @probe("sdpa", halves=True)
-def sdpa(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def sdpa(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     """As PyTorch chooses for each dtype, and each fused kernel by name: those that add with atomics."""
     yield _attention(device, arguments, None, F.scaled_dot_product_attention, "the backend that PyTorch chooses")
     if device.type != "cuda":
@@ -45,7 +40,7 @@ def sdpa(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
 
 
 @probe("sdpa-cudnn")
-def sdpa_cudnn(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def sdpa_cudnn(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     """With the math backend to fall back on, because the flag takes cuDNN's away."""
     if device.type != "cuda":
         raise Unsupported("cuDNN runs on CUDA only")
@@ -55,7 +50,7 @@ def sdpa_cudnn(device: torch.device, arguments: Arguments) -> Iterator[Experimen
 
 
 def _attention(
-    device: torch.device, arguments: Arguments, dtype: torch.dtype | None, operation: Callable[..., Any], backend: str
+    device: torch.device, arguments: Given, dtype: torch.dtype | None, operation: Callable[..., Any], backend: str
 ) -> Experiment:
     options: dict[str, Any] = {
         "dropout_p": known.number(arguments, "dropout_p", 0.0),
@@ -113,7 +108,7 @@ def _only(names: Sequence[str]) -> AbstractContextManager[object]:
 
 
 @probe("attention-module", halves=True)
-def attention_module(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def attention_module(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     width, heads = _heads(arguments, "embed_dim", "num_heads")
     need_weights = known.flag(arguments, "need_weights", False)
     dropout = known.number(arguments, "dropout", 0.0)
@@ -129,7 +124,7 @@ def attention_module(device: torch.device, arguments: Arguments) -> Iterator[Exp
     )
 
 
-def _heads(arguments: Arguments, width: str, heads: str) -> tuple[int, int]:
+def _heads(arguments: Given, width: str, heads: str) -> tuple[int, int]:
     """The width of a model with heads as wide as the site's, but not more than four of them; and their number."""
     total, number = known.integer(arguments, width, 128), known.integer(arguments, heads, 4)
     if total % number:
@@ -150,7 +145,7 @@ class _SelfAttention(torch.nn.Module):
 
 
 @probe("transformer-layer", halves=True)
-def transformer_layer(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def transformer_layer(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     width, heads = _heads(arguments, "d_model", "nhead")
     draws = Draws(device, arguments)
     x = draws.normal(2, on(device, 64, 1024), width, grad=True)
@@ -160,7 +155,7 @@ def transformer_layer(device: torch.device, arguments: Arguments) -> Iterator[Ex
 
 
 @probe("flex-attention")
-def flex_attention(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def flex_attention(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     """A score_mod that captures a bias per distance: every score adds to the gradient of one of its elements."""
     if device.type != "cuda":
         raise Unsupported("the gradient of a captured tensor is probed on CUDA only, where it is compiled")

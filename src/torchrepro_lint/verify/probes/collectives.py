@@ -18,9 +18,8 @@ import torch.distributed as dist
 from torchrepro_lint.verify.experiment import Experiment, Unsupported
 from torchrepro_lint.verify.given import Given
 from torchrepro_lint.verify.peer import OPERATIONS, STOP, join, leave, reduced, signalled
-from torchrepro_lint.verify.probes.draws import Draws
+from torchrepro_lint.verify.probes.inputs import Draws, on, words
 from torchrepro_lint.verify.probes.registry import probe
-from torchrepro_lint.verify.probes.sizes import on, words
 from torchrepro_lint.verify.process import command_of_peer
 
 _MOST = 8

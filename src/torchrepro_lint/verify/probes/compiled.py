@@ -9,12 +9,10 @@ import torch.nn.functional as F
 
 from torchrepro_lint.verify.experiment import Experiment, Unsupported
 from torchrepro_lint.verify.given import Given
-from torchrepro_lint.verify.probes.draws import Draws
+from torchrepro_lint.verify.probes.inputs import Draws, words
 from torchrepro_lint.verify.probes.packages import imported
 from torchrepro_lint.verify.probes.registry import probe
-from torchrepro_lint.verify.probes.sizes import words
 
-Arguments = Given
 Tensor = torch.Tensor
 
 
@@ -33,7 +31,7 @@ def _pooled(x: Tensor) -> Tensor:
 
 
 @probe("inductor-atomics")
-def inductor_atomics(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def inductor_atomics(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     """A write whose eager kernel sorts before it adds."""
     _require_triton(device)
     draws = Draws(device, arguments)
@@ -47,7 +45,7 @@ def inductor_atomics(device: torch.device, arguments: Arguments) -> Iterator[Exp
 
 
 @probe("max-pool2d-compiled")
-def max_pool2d_compiled(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def max_pool2d_compiled(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     """Twenty-five windows over every pixel."""
     _require_triton(device)
     x = Draws(device, arguments).normal(8, 32, 64, 64, grad=True)
@@ -61,7 +59,7 @@ def max_pool2d_compiled(device: torch.device, arguments: Arguments) -> Iterator[
 
 
 @probe("triton-atomics")
-def triton_atomics(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def triton_atomics(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     _require_triton(device)
     from torchrepro_lint.verify.probes.triton_kernel import add_at
 

@@ -12,15 +12,13 @@ import torch.nn.functional as F
 from torchrepro_lint.verify.experiment import Experiment
 from torchrepro_lint.verify.given import Given
 from torchrepro_lint.verify.probes import known
-from torchrepro_lint.verify.probes.draws import Draws
+from torchrepro_lint.verify.probes.inputs import Draws, on, words
 from torchrepro_lint.verify.probes.registry import probe
-from torchrepro_lint.verify.probes.sizes import on, words
 
-Arguments = Given
 Tensor = torch.Tensor
 
 
-def _table(device: torch.device, arguments: Arguments, rows: int, width: int, readings: int) -> tuple[Tensor, Tensor]:
+def _table(device: torch.device, arguments: Given, rows: int, width: int, readings: int) -> tuple[Tensor, Tensor]:
     """Index and weight; a table of the site's own size, as far as that is small."""
     rows = min(rows, known.integer(arguments, "num_embeddings", rows, largest=sys.maxsize))
     width = known.integer(arguments, "embedding_dim", width)
@@ -29,7 +27,7 @@ def _table(device: torch.device, arguments: Arguments, rows: int, width: int, re
 
 
 @probe("embedding", halves=True)
-def embedding(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def embedding(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     """Few rows with very many readings, which CUDA adds with atomics from 2.11 on, or 2.13; many rows, which it sorts
     in every release; and so few readings that a block takes each.
 
@@ -53,7 +51,7 @@ def embedding(device: torch.device, arguments: Arguments) -> Iterator[Experiment
 
 
 @probe("embedding-renorm")
-def embedding_renorm(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def embedding_renorm(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     limit, power = known.number(arguments, "max_norm", 1.0), known.number(arguments, "norm_type", 2.0)
     index, weight = _table(device, arguments, 100, 64, on(device, 5_000, 100_000))
     yield Experiment(
@@ -64,16 +62,16 @@ def embedding_renorm(device: torch.device, arguments: Arguments) -> Iterator[Exp
 
 
 @probe("embedding-bag-max", halves=True)
-def embedding_bag_max(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def embedding_bag_max(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     return _bags(device, arguments, known.choice(arguments, "mode", ("max", "sum", "mean")))
 
 
 @probe("embedding-bag-mps")
-def embedding_bag_mps(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def embedding_bag_mps(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     return _bags(device, arguments, known.choice(arguments, "mode", ("mean", "sum", "max")))
 
 
-def _bags(device: torch.device, arguments: Arguments, mode: str) -> Iterator[Experiment]:
+def _bags(device: torch.device, arguments: Given, mode: str) -> Iterator[Experiment]:
     """Bags of ten rows out of fifty, so that many bags choose the same one."""
     bags = on(device, 400, 20_000)
     index, weight = _table(device, arguments, 50, on(device, 16, 64), bags * 10)

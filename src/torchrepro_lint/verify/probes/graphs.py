@@ -11,13 +11,9 @@ import torch
 from torchrepro_lint.verify.experiment import Experiment
 from torchrepro_lint.verify.given import Given
 from torchrepro_lint.verify.probes import known
-from torchrepro_lint.verify.probes.draws import Draws
-from torchrepro_lint.verify.probes.modules import applied
+from torchrepro_lint.verify.probes.inputs import Draws, applied, on, words
 from torchrepro_lint.verify.probes.packages import imported
 from torchrepro_lint.verify.probes.registry import probe
-from torchrepro_lint.verify.probes.sizes import on, words
-
-Arguments = Given
 
 NODES, WIDTH = 100, 16
 SUMS = ("sum", "add", "mean")
@@ -29,7 +25,7 @@ def _edges(device: torch.device) -> int:
 
 def _messages(
     device: torch.device,
-    arguments: Arguments,
+    arguments: Given,
     name: str,
     operation: Callable[..., Any],
     *,
@@ -50,28 +46,28 @@ def _messages(
 
 
 @probe("torch-scatter")
-def torch_scatter(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def torch_scatter(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     reduce = known.choice(arguments, "reduce", SUMS)
     operation = partial(imported("torch_scatter").scatter, dim=0, dim_size=NODES, reduce=reduce)
     yield _messages(device, arguments, f"scatter, reduce={reduce}", operation)
 
 
 @probe("torch-scatter-mul")
-def torch_scatter_mul(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def torch_scatter_mul(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     operation = partial(imported("torch_scatter").scatter, dim=0, dim_size=NODES, reduce="mul")
     for backward in (False, True):
         yield _messages(device, arguments, "scatter, reduce=mul", operation, backward=backward, factors=True)
 
 
 @probe("torch-segment-coo")
-def torch_segment_coo(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def torch_segment_coo(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     reduce = known.choice(arguments, "reduce", SUMS)
     operation = partial(imported("torch_scatter").segment_coo, dim_size=NODES, reduce=reduce)
     yield _messages(device, arguments, f"segment_coo, reduce={reduce}", operation, ordered=True)
 
 
 @probe("torch-geometric")
-def torch_geometric(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def torch_geometric(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     reduce = known.choice(arguments, "reduce", SUMS)
     utils = imported("torch_geometric.utils")
     operation = partial(utils.scatter, dim=0, dim_size=NODES, reduce=reduce)
@@ -80,7 +76,7 @@ def torch_geometric(device: torch.device, arguments: Arguments) -> Iterator[Expe
 
 
 @probe("torch-geometric-layer")
-def torch_geometric_layer(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def torch_geometric_layer(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     """A convolution over edges in no order."""
     layer = imported("torch_geometric.nn").GCNConv(WIDTH, WIDTH)
     draws, edges = Draws(device, arguments), _edges(device)
@@ -90,7 +86,7 @@ def torch_geometric_layer(device: torch.device, arguments: Arguments) -> Iterato
 
 
 @probe("torch-sparse")
-def torch_sparse(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def torch_sparse(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     spmm = imported("torch_sparse").spmm
     draws, edges = Draws(device, arguments), _edges(device)
     dense = draws.normal(NODES, WIDTH)
@@ -102,7 +98,7 @@ def torch_sparse(device: torch.device, arguments: Arguments) -> Iterator[Experim
 
 
 @probe("dgl")
-def dgl(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def dgl(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     package = imported("dgl")
     draws, edges = Draws(device, arguments), _edges(device)
     graph = package.graph((draws.index(edges, below=NODES), draws.index(edges, below=NODES)), num_nodes=NODES)

@@ -14,16 +14,14 @@ import torch.nn.functional as F
 from torchrepro_lint.verify.experiment import Experiment, Unsupported
 from torchrepro_lint.verify.given import Given
 from torchrepro_lint.verify.probes import known
-from torchrepro_lint.verify.probes.draws import Draws
+from torchrepro_lint.verify.probes.inputs import Draws, on, planes, words
 from torchrepro_lint.verify.probes.registry import Recipe, probe
-from torchrepro_lint.verify.probes.sizes import on, planes, words
 
-Arguments = Given
 Tensor = torch.Tensor
 
 
 def _resized(mode: str, rank: int, antialias: bool = False) -> Recipe:
-    def interpolate(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+    def interpolate(device: torch.device, arguments: Given) -> Iterator[Experiment]:
         known.fixed(arguments, "mode", mode)
         known.fixed(arguments, "antialias", antialias)
         options: dict[str, Any] = {
@@ -47,7 +45,7 @@ def _resized(mode: str, rank: int, antialias: bool = False) -> Recipe:
     return interpolate
 
 
-def _sizes(arguments: Arguments, side: int, rank: int) -> tuple[tuple[int, ...], dict[str, Any]]:
+def _sizes(arguments: Given, side: int, rank: int) -> tuple[tuple[int, ...], dict[str, Any]]:
     """The sides of the input, and the site's size or scale, else a scale of two.
 
     Of an input half as large as a given size, each element feeds several of the output; of a larger one it may feed
@@ -83,17 +81,17 @@ probe("interpolate-bicubic-antialias", halves=True)(_resized("bicubic", 2, antia
 
 
 @probe("grid-sample-2d", halves=True)
-def grid_sample_2d(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def grid_sample_2d(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     return _sampled(device, arguments, 2, known.choice(arguments, "mode", ("bilinear", "nearest", "bicubic")))
 
 
 @probe("grid-sample-3d", halves=True)
-def grid_sample_3d(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def grid_sample_3d(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     return _sampled(device, arguments, 3, known.choice(arguments, "mode", ("bilinear", "nearest")))
 
 
 @probe("grid-sample-cudnn")
-def grid_sample_cudnn(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def grid_sample_cudnn(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     """With align_corners=True, bilinear and zeros, which cuDNN takes where there is one."""
     for name, value in (("mode", "bilinear"), ("padding_mode", "zeros"), ("align_corners", True)):
         known.fixed(arguments, name, value)
@@ -101,7 +99,7 @@ def grid_sample_cudnn(device: torch.device, arguments: Arguments) -> Iterator[Ex
 
 
 def _sampled(
-    device: torch.device, arguments: Arguments, rank: int, mode: str, *, corners: bool = False
+    device: torch.device, arguments: Given, rank: int, mode: str, *, corners: bool = False
 ) -> Iterator[Experiment]:
     """Four times as many samples as there are pixels, anywhere."""
     padding = known.choice(arguments, "padding_mode", ("zeros", "border", "reflection"))

@@ -11,17 +11,14 @@ import torch.nn.functional as F
 from torchrepro_lint.verify.experiment import Experiment
 from torchrepro_lint.verify.given import Given
 from torchrepro_lint.verify.probes import known
-from torchrepro_lint.verify.probes.draws import Draws
-from torchrepro_lint.verify.probes.modules import applied
+from torchrepro_lint.verify.probes.inputs import Draws, applied, on, words
 from torchrepro_lint.verify.probes.registry import probe
-from torchrepro_lint.verify.probes.sizes import on, words
 
-Arguments = Given
 Tensor = torch.Tensor
 
 
 @probe("convolution", halves=True, channels_last=True)
-def convolution(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def convolution(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     """Few channels on large images, whose weight gradients cuDNN may add with atomics; and the usual shapes."""
     large, usual, long = on(device, 32, 224), on(device, 12, 56), on(device, 256, 16_000)
     volume = on(device, 8, 32)
@@ -46,7 +43,7 @@ def convolution(device: torch.device, arguments: Arguments) -> Iterator[Experime
 
 
 @probe("cublas", halves=True)
-def cublas(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def cublas(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     """A square product, a long inner dimension, a batch."""
     side, inner = on(device, 128, 2048), on(device, 4_096, 262_144)
     shapes = (((side, side), (side, side)), ((16, inner), (inner, 16)), ((8, 64, side), (8, side, 64)))
@@ -57,7 +54,7 @@ def cublas(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
 
 
 @probe("reduced-precision")
-def reduced_precision(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def reduced_precision(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     side = on(device, 128, 2048)
     for dtype in (torch.float32, torch.bfloat16):
         draws = Draws(device, arguments)
@@ -80,7 +77,7 @@ def _rounded_product(a: Tensor, b: Tensor) -> Tensor:
 
 
 @probe("rnn-cudnn", halves=True)
-def rnn_cudnn(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def rnn_cudnn(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     usual = on(device, 16, 64)
     width, hidden = known.integer(arguments, "input_size", usual), known.integer(arguments, "hidden_size", usual)
     for kind in (torch.nn.LSTM, torch.nn.GRU, torch.nn.RNN):
@@ -96,7 +93,7 @@ def rnn_cudnn(device: torch.device, arguments: Arguments) -> Iterator[Experiment
 
 
 @probe("bmm-sparse")
-def bmm_sparse(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def bmm_sparse(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     """Three hundred values in each row of a sparse matrix."""
     batch, side, width = 2, on(device, 100, 2_000), on(device, 16, 128)
     draws = Draws(device, arguments)

@@ -10,16 +10,14 @@ import torch.nn.functional as F
 from torchrepro_lint.verify.experiment import Experiment
 from torchrepro_lint.verify.given import SHAPE, Given
 from torchrepro_lint.verify.probes import known
-from torchrepro_lint.verify.probes.draws import Draws
+from torchrepro_lint.verify.probes.inputs import Draws, on, words
 from torchrepro_lint.verify.probes.registry import probe
-from torchrepro_lint.verify.probes.sizes import on, words
 
-Arguments = Given
 REDUCTIONS = ("mean", "sum", "none")
 
 
 @probe("nll-loss2d", halves=True)
-def nll_loss2d(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def nll_loss2d(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     """The loss itself, of images and of sequences; of many, because CUDA may give each of them to one block."""
     reduction = known.choice(arguments, "reduction", REDUCTIONS)
     options = {"reduction": reduction, "label_smoothing": known.number(arguments, "label_smoothing", 0.0)}
@@ -44,7 +42,7 @@ def nll_loss2d(device: torch.device, arguments: Arguments) -> Iterator[Experimen
 
 
 @probe("ctc-loss")
-def ctc_loss(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def ctc_loss(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     """Few labels, so that each occurs often in a target; long inputs, for which CUDA adds with atomics.
 
     Targets are int64 on the device itself, which cuDNN does not take.

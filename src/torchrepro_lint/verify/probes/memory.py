@@ -9,15 +9,12 @@ import torch
 
 from torchrepro_lint.verify.experiment import Experiment, Unsupported
 from torchrepro_lint.verify.given import Given
-from torchrepro_lint.verify.probes.draws import Draws
+from torchrepro_lint.verify.probes.inputs import Draws, on, words
 from torchrepro_lint.verify.probes.registry import probe
-from torchrepro_lint.verify.probes.sizes import on, words
-
-Arguments = Given
 
 
 @probe("empty")
-def empty(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def empty(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     """A block that other work has just given back; what that work was is no input of the call.
 
     Its values differ from repeat to repeat, as they do in a program whose memory is used by one thing after another.
@@ -39,7 +36,7 @@ def empty(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
 
 
 @probe("resize-quantized")
-def resize_quantized(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def resize_quantized(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     if device.type != "cpu":
         raise Unsupported("quantized tensors are resized on the CPU only")
 
@@ -52,7 +49,7 @@ def resize_quantized(device: torch.device, arguments: Arguments) -> Iterator[Exp
 
 
 @probe("overlapping-writes")
-def overlapping_writes(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def overlapping_writes(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     """Windows that share all but one element, each written from a row of its own."""
     rows, width = on(device, 20_000, 100_000), 32
     draws = Draws(device, arguments)

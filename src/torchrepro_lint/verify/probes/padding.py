@@ -14,18 +14,14 @@ import torch.nn.functional as F
 from torchrepro_lint.verify.experiment import Experiment, Unsupported
 from torchrepro_lint.verify.given import SHAPE, Given
 from torchrepro_lint.verify.probes import known
-from torchrepro_lint.verify.probes.draws import Draws
+from torchrepro_lint.verify.probes.inputs import Draws, on, planes, words
 from torchrepro_lint.verify.probes.registry import Recipe, probe
-from torchrepro_lint.verify.probes.sizes import on, planes, words
-
-Arguments = Given
-
 
 WIDE = {1: 1_000, 2: 40, 3: 10}  # padding over several blocks of a GPU, by rank
 
 
 def _padded(mode: str, rank: int) -> Recipe:
-    def pad(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+    def pad(device: torch.device, arguments: Given) -> Iterator[Experiment]:
         known.fixed(arguments, "mode", mode)
         narrow, wide = _paddings(arguments, rank)
         usual = {1: on(device, 256, 2048), 2: on(device, 24, 64), 3: on(device, 8, 16)}[rank]
@@ -37,9 +33,7 @@ def _padded(mode: str, rank: int) -> Recipe:
     return pad
 
 
-def _experiment(
-    device: torch.device, arguments: Arguments, padding: tuple[int, ...], side: int, mode: str
-) -> Experiment:
+def _experiment(device: torch.device, arguments: Given, padding: tuple[int, ...], side: int, mode: str) -> Experiment:
     rank = len(padding) // 2
     shape = (2, planes(device, *[side + 2 * max(padding)] * rank), *[side] * rank)
     x = Draws(device, arguments).normal(*known.shape(arguments, shape), grad=True)
@@ -51,7 +45,7 @@ def _experiment(
     )
 
 
-def _paddings(arguments: Arguments, rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _paddings(arguments: Given, rank: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """For a usual side, and for one hardly longer than it: the site's for both, of a module or of the function."""
     name = "pad" if "pad" in arguments else "padding"
     if name not in arguments:
@@ -68,7 +62,7 @@ for _rank in (1, 2, 3):
 
 
 @probe("replication-pad")
-def replication_pad(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def replication_pad(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     """In as many dimensions as the padding of the call has pairs."""
     padding = arguments.get("pad")
     rank = len(padding) // 2 if isinstance(padding, (list, tuple)) else 2
@@ -78,7 +72,7 @@ def replication_pad(device: torch.device, arguments: Arguments) -> Iterator[Expe
 
 
 @probe("stft-reflect")
-def stft_reflect(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def stft_reflect(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     """Frames that overlap fourfold."""
     known.fixed(arguments, "center", True)
     known.fixed(arguments, "pad_mode", "reflect")

@@ -15,11 +15,9 @@ import torch.nn.functional as F
 from torchrepro_lint.verify.experiment import Experiment, Unsupported
 from torchrepro_lint.verify.given import SHAPE, Given
 from torchrepro_lint.verify.probes import known
-from torchrepro_lint.verify.probes.draws import Draws
+from torchrepro_lint.verify.probes.inputs import Draws, on, planes, words
 from torchrepro_lint.verify.probes.registry import Recipe, probe
-from torchrepro_lint.verify.probes.sizes import on, planes, words
 
-Arguments = Given
 Tensor = torch.Tensor
 Pool = Callable[..., Any]
 
@@ -30,18 +28,18 @@ DEFAULT_OUTPUTS: dict[int, tuple[tuple[int, ...], ...]] = {
 }
 
 
-def _input(device: torch.device, arguments: Arguments, *sides: int) -> Tensor:
+def _input(device: torch.device, arguments: Given, *sides: int) -> Tensor:
     shape = known.shape(arguments, (2, planes(device, *sides), *sides))
     return Draws(device, arguments).normal(*shape, grad=True)
 
 
-def _grey(device: torch.device, arguments: Arguments, *sides: int) -> Tensor:
+def _grey(device: torch.device, arguments: Given, *sides: int) -> Tensor:
     """Of one channel: with few, CUDA gives a plane to several blocks, whose order varies most."""
     return Draws(device, arguments).normal(planes(device, *sides), 1, *sides, grad=True)
 
 
 def _adaptive(pool: Pool, rank: int) -> Recipe:
-    def adaptive(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+    def adaptive(device: torch.device, arguments: Given) -> Iterator[Experiment]:
         for output in _output_sizes(arguments, rank):
             if SHAPE in arguments:
                 yield _pooled(_input(device, arguments, *_uneven(output)), output, pool)
@@ -59,7 +57,7 @@ def _pooled(x: Tensor, output: tuple[int | None, ...], pool: Pool) -> Experiment
     return Experiment(f"x {words(x)} to {output}; backward", (x,), lambda x: pool(x, output), backward=True)
 
 
-def _output_sizes(arguments: Arguments, rank: int) -> tuple[tuple[int | None, ...], ...]:
+def _output_sizes(arguments: Given, rank: int) -> tuple[tuple[int | None, ...], ...]:
     """The site's, where None keeps the size of the input; a small and a large one where it says nothing."""
     value = arguments.get("output_size")
     if value is None:
@@ -105,7 +103,7 @@ probe("adaptive-max-pool2d", halves=True)(_adaptive(F.adaptive_max_pool2d, 2))
 probe("adaptive-max-pool3d", halves=True)(_adaptive(F.adaptive_max_pool3d, 3))
 
 
-def _windows(arguments: Arguments, rank: int, step: int = 1) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _windows(arguments: Given, rank: int, step: int = 1) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Kernel and stride of the site, where no stride means that of the kernel; else windows that overlap."""
     kernel = known.sizes(arguments, "kernel_size", 3, rank)
     step = step if "kernel_size" not in arguments else 0
@@ -115,12 +113,12 @@ def _windows(arguments: Arguments, rank: int, step: int = 1) -> tuple[tuple[int,
     return kernel, stride
 
 
-def _volume(device: torch.device, arguments: Arguments, kernel: tuple[int, ...]) -> Tensor:
+def _volume(device: torch.device, arguments: Given, kernel: tuple[int, ...]) -> Tensor:
     return _input(device, arguments, *(on(device, 8, 24) + n for n in kernel))
 
 
 @probe("avg-pool3d", halves=True)
-def avg_pool3d(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def avg_pool3d(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     """By default with a stride of two: for strides of one CUDA has a kernel that gathers."""
     kernel, stride = _windows(arguments, 3, step=2)
     options: dict[str, Any] = {
@@ -156,18 +154,18 @@ def _windowed(
 
 
 @probe("max-pool3d", halves=True, channels_last=True)
-def max_pool3d(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def max_pool3d(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     """With indices only where the site asks for them: it is another kernel under the flag."""
     indices = known.flag(arguments, "return_indices")
     return _max_pool3d(device, arguments, F.max_pool3d_with_indices if indices else F.max_pool3d)
 
 
 @probe("max-pool3d-native", halves=True)
-def max_pool3d_native(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def max_pool3d_native(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     return _max_pool3d(device, arguments, torch.max_pool3d)
 
 
-def _max_pool3d(device: torch.device, arguments: Arguments, pool: Pool) -> Iterator[Experiment]:
+def _max_pool3d(device: torch.device, arguments: Given, pool: Pool) -> Iterator[Experiment]:
     kernel, stride = _windows(arguments, 3)
     padding = known.sizes(arguments, "padding", 0, 3, smallest=0)
     dilation = known.sizes(arguments, "dilation", 1, 3)
@@ -183,7 +181,7 @@ def _max_pool3d(device: torch.device, arguments: Arguments, pool: Pool) -> Itera
 
 
 def _fractional(pool: Pool, rank: int) -> Recipe:
-    def fractional(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+    def fractional(device: torch.device, arguments: Given) -> Iterator[Experiment]:
         """With the offsets of the windows as an input, so that nothing is drawn."""
         kernel = known.sizes(arguments, "kernel_size", 3, rank)
         sides = [{2: on(device, 32, 128), 3: on(device, 12, 32)}[rank]] * rank
@@ -206,7 +204,7 @@ def _fractional(pool: Pool, rank: int) -> Recipe:
     return fractional
 
 
-def _fractional_output(arguments: Arguments, sides: Sequence[int], rank: int) -> tuple[int, ...]:
+def _fractional_output(arguments: Given, sides: Sequence[int], rank: int) -> tuple[int, ...]:
     if arguments.get("output_size") is not None:
         return known.sizes(arguments, "output_size", 1, rank)
     ratio = arguments.get("output_ratio") or 0.7
@@ -221,7 +219,7 @@ probe("fractional-max-pool3d", halves=True)(_fractional(F.fractional_max_pool3d,
 
 
 def _unpooled(pool: Pool, unpool: Pool, rank: int) -> Recipe:
-    def max_unpool(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+    def max_unpool(device: torch.device, arguments: Given) -> Iterator[Experiment]:
         """Indices of a pooling, which repeat where windows overlap, with other values than those pooled."""
         kernel, stride = _windows(arguments, rank)
         padding = known.sizes(arguments, "padding", 0, rank, smallest=0)

@@ -10,11 +10,9 @@ import torch
 from torchrepro_lint.verify.experiment import Experiment, Unsupported
 from torchrepro_lint.verify.given import SHAPE, Given
 from torchrepro_lint.verify.probes import known
-from torchrepro_lint.verify.probes.draws import Draws
+from torchrepro_lint.verify.probes.inputs import Draws, on, words
 from torchrepro_lint.verify.probes.registry import probe
-from torchrepro_lint.verify.probes.sizes import on, words
 
-Arguments = Given
 Tensor = torch.Tensor
 
 
@@ -49,7 +47,7 @@ class _Rows:
 
 def _rows(
     device: torch.device,
-    arguments: Arguments,
+    arguments: Given,
     *,
     index_per_element: bool = False,
     factors: bool = False,
@@ -77,7 +75,7 @@ def _rows(
         )
 
 
-def _shape_of(arguments: Arguments) -> tuple[object, ...]:
+def _shape_of(arguments: Given) -> tuple[object, ...]:
     value = arguments.get(SHAPE)
     return tuple(value) if isinstance(value, (list, tuple)) else (value,)
 
@@ -88,7 +86,7 @@ def _entries(shape: tuple[int, ...], dim: int) -> int:
     return shape[dim]
 
 
-def _dimension(arguments: Arguments) -> int:
+def _dimension(arguments: Given) -> int:
     dim = arguments.get("dim")
     if dim is None:
         return 0
@@ -106,19 +104,19 @@ def _along(dim: int, length: int, width: int) -> tuple[int, ...]:
 
 
 @probe("index-add", halves=True)
-def index_add(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def index_add(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     for rows in _rows(device, arguments):
         yield rows.writes(torch.index_add)
 
 
 @probe("index-copy")
-def index_copy(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def index_copy(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     for rows in _rows(device, arguments):
         yield rows.writes(torch.index_copy)
 
 
 @probe("index-reduce")
-def index_reduce(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def index_reduce(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     reduce = known.choice(arguments, "reduce", ("mean", "prod", "amax", "amin"))
     include_self = known.flag(arguments, "include_self", True)
     for rows in _rows(device, arguments, factors=reduce == "prod"):
@@ -126,47 +124,47 @@ def index_reduce(device: torch.device, arguments: Arguments) -> Iterator[Experim
 
 
 @probe("scatter-add", halves=True)
-def scatter_add(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def scatter_add(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     for rows in _rows(device, arguments, index_per_element=True):
         yield rows.writes(torch.scatter_add)
 
 
 @probe("scatter-tensor")
-def scatter_tensor(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def scatter_tensor(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     for rows in _rows(device, arguments, index_per_element=True):
         yield rows.writes(torch.scatter)
 
 
 @probe("scatter-add-kwarg")
-def scatter_add_kwarg(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def scatter_add_kwarg(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     known.fixed(arguments, "reduce", "add")
     for rows in _rows(device, arguments, index_per_element=True):
         yield rows.writes(lambda x, dim, index, src: torch.scatter(x, dim, index, src, reduce="add"))
 
 
 @probe("scatter-multiply")
-def scatter_multiply(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def scatter_multiply(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     known.fixed(arguments, "reduce", "multiply")
     for rows in _rows(device, arguments, index_per_element=True, factors=True):
         yield rows.writes(lambda x, dim, index, src: torch.scatter(x, dim, index, src, reduce="multiply"))
 
 
 @probe("scatter-reduce-sum", halves=True)
-def scatter_reduce_sum(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def scatter_reduce_sum(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     return _scatter_reduce(device, arguments, known.choice(arguments, "reduce", ("sum", "mean")))
 
 
 @probe("scatter-reduce-prod")
-def scatter_reduce_prod(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def scatter_reduce_prod(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     return _scatter_reduce(device, arguments, known.choice(arguments, "reduce", ("prod",)))
 
 
 @probe("scatter-reduce-extreme")
-def scatter_reduce_extreme(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def scatter_reduce_extreme(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     return _scatter_reduce(device, arguments, known.choice(arguments, "reduce", ("amax", "amin")))
 
 
-def _scatter_reduce(device: torch.device, arguments: Arguments, reduce: str) -> Iterator[Experiment]:
+def _scatter_reduce(device: torch.device, arguments: Given, reduce: str) -> Iterator[Experiment]:
     include_self = known.flag(arguments, "include_self", True)
     for rows in _rows(device, arguments, index_per_element=True, factors=reduce == "prod"):
         yield rows.writes(
@@ -175,19 +173,19 @@ def _scatter_reduce(device: torch.device, arguments: Arguments, reduce: str) -> 
 
 
 @probe("index-select", halves=True)
-def index_select(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def index_select(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     for rows in _rows(device, arguments):
         yield rows.reads(torch.index_select)
 
 
 @probe("gather", halves=True)
-def gather(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def gather(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     for rows in _rows(device, arguments, index_per_element=True):
         yield rows.reads(torch.gather)
 
 
 @probe("repeat-interleave")
-def repeat_interleave(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def repeat_interleave(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     dim = _dimension(arguments)
     draws = Draws(device, arguments)
     length, times = on(device, 200, 4_000), 64
@@ -215,13 +213,13 @@ class _Flat:
         return f"{words(self.source)}, index into {places} places, each named about {elements // places} times"
 
 
-def _flat(device: torch.device, arguments: Arguments) -> _Flat:
+def _flat(device: torch.device, arguments: Given) -> _Flat:
     draws = Draws(device, arguments)
     (length,) = known.shape(arguments, (on(device, 300_000, 2_000_000),))  # the threads of a busy CPU are to meet
     return _Flat(draws.normal(1_000), draws.index(length, below=1_000), draws.normal(length))
 
 
-def _accumulates(arguments: Arguments) -> tuple[bool, ...]:
+def _accumulates(arguments: Given) -> tuple[bool, ...]:
     """What the site says: PyTorch's default where it passes nothing; both for no site."""
     if "accumulate" not in arguments and not arguments.leaves_out("accumulate"):
         return (False, True)
@@ -229,7 +227,7 @@ def _accumulates(arguments: Arguments) -> tuple[bool, ...]:
 
 
 @probe("put", halves=True)
-def put(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def put(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     flat = _flat(device, arguments)
     for accumulate in _accumulates(arguments):
         yield Experiment(
@@ -240,20 +238,20 @@ def put(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
 
 
 @probe("take", halves=True)
-def take(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def take(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     flat = _flat(device, arguments)
     yield Experiment(f"{flat.summary}; backward", (flat.x.requires_grad_(), flat.index), torch.take, backward=True)
 
 
 @probe("index-put")
-def index_put(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def index_put(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     known.fixed(arguments, "accumulate", False)
     flat = _flat(device, arguments)
     yield Experiment(flat.summary, (flat.x, flat.index, flat.source), lambda x, i, source: x.index_put_((i,), source))
 
 
 @probe("index-put-accumulate", halves=True)
-def index_put_accumulate(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def index_put_accumulate(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     known.fixed(arguments, "accumulate", True)
     flat = _flat(device, arguments)
     yield Experiment(
@@ -272,7 +270,7 @@ def index_put_accumulate(device: torch.device, arguments: Arguments) -> Iterator
 
 
 @probe("bincount")
-def bincount(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def bincount(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     flat, least = _flat(device, arguments), known.integer(arguments, "minlength", 0, smallest=0)
     yield Experiment(
         f"{flat.summary}, as weights, minlength={least}",
@@ -282,7 +280,7 @@ def bincount(device: torch.device, arguments: Arguments) -> Iterator[Experiment]
 
 
 @probe("bincount-unweighted")
-def bincount_unweighted(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def bincount_unweighted(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     flat, least = _flat(device, arguments), known.integer(arguments, "minlength", 0, smallest=0)
     yield Experiment(
         f"{words(flat.index)} into 1000 bins, minlength={least}",
@@ -292,7 +290,7 @@ def bincount_unweighted(device: torch.device, arguments: Arguments) -> Iterator[
 
 
 @probe("histc")
-def histc(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def histc(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     """So many values in one bin that a float counts them no more: below 2**24 sums of ones are exact in any order."""
     bins = known.integer(arguments, "bins", 100)
     low, high = known.number(arguments, "min", 0.0), known.number(arguments, "max", 0.0)
@@ -310,7 +308,7 @@ def histc(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
 
 
 @probe("histogramdd")
-def histogramdd(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def histogramdd(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     if device.type == "cuda":
         raise Unsupported("histogramdd has no kernel for CUDA")
     draws = Draws(device, arguments)

@@ -10,18 +10,16 @@ import torch
 from torchrepro_lint.verify.experiment import Experiment
 from torchrepro_lint.verify.given import SHAPE, Given
 from torchrepro_lint.verify.probes import known
-from torchrepro_lint.verify.probes.draws import Draws
+from torchrepro_lint.verify.probes.inputs import Draws, on, words
 from torchrepro_lint.verify.probes.registry import Recipe, probe
-from torchrepro_lint.verify.probes.sizes import on, words
 
-Arguments = Given
 Tensor = torch.Tensor
 
 
 def _scan(operation: Callable[[Tensor, int], Tensor], centre: float = 0.0, spread: float = 1.0) -> Recipe:
     """A vector of many blocks, forward and backward: only there does a block wait for those before it."""
 
-    def scan(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+    def scan(device: torch.device, arguments: Given) -> Iterator[Experiment]:
         shape = known.shape(arguments, (on(device, 20_000, 4_000_000),), len(_shape_of(arguments)))
         dim = (
             known.integer(arguments, "dim", 0, smallest=-len(shape), largest=len(shape) - 1)
@@ -42,7 +40,7 @@ def _scan(operation: Callable[[Tensor, int], Tensor], centre: float = 0.0, sprea
     return scan
 
 
-def _shape_of(arguments: Arguments) -> tuple[object, ...]:
+def _shape_of(arguments: Given) -> tuple[object, ...]:
     value = arguments.get(SHAPE)
     return tuple(value) if isinstance(value, (list, tuple)) else (value,)
 
@@ -52,14 +50,14 @@ probe("cumprod")(_scan(torch.cumprod, centre=1.0, spread=0.0005))  # products th
 probe("logcumsumexp")(_scan(torch.logcumsumexp))
 
 
-def _ties(device: torch.device, arguments: Arguments, rows: int, length: int, values: int) -> Tensor:
+def _ties(device: torch.device, arguments: Given, rows: int, length: int, values: int) -> Tensor:
     """Rows of whole numbers below `values`."""
     draws = Draws(device, arguments)
     return draws.index(*known.shape(arguments, (rows, length)), below=values).to(arguments.dtype or torch.float32)
 
 
 @probe("median")
-def median(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def median(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     """Thousands of rows of two values: which of the many elements that are the median is named, the threads decide."""
     keep = known.flag(arguments, "keepdim")
     yield _chosen(device, arguments, "median", lambda x, dim: torch.median(x, dim, keep), _many(device))
@@ -67,13 +65,13 @@ def median(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
 
 
 @probe("mode")
-def mode(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def mode(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     keep = known.flag(arguments, "keepdim")
     yield _chosen(device, arguments, "mode", lambda x, dim: torch.mode(x, dim, keep), _few(device))
 
 
 @probe("kthvalue")
-def kthvalue(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def kthvalue(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     k, keep = known.integer(arguments, "k", 100), known.flag(arguments, "keepdim")
     for sizes in (_few(device), _many(device)):
         yield _chosen(
@@ -86,7 +84,7 @@ def kthvalue(device: torch.device, arguments: Arguments) -> Iterator[Experiment]
 
 
 @probe("sort-ties")
-def sort_ties(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def sort_ties(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     """Both where no site says which it is: `sort` takes no `k`."""
     known.fixed(arguments, "stable", False)
     if "k" in arguments or not arguments.is_written:
@@ -118,7 +116,7 @@ def _many(device: torch.device) -> tuple[int, int, int]:
 
 def _chosen(
     device: torch.device,
-    arguments: Arguments,
+    arguments: Given,
     name: str,
     operation: Callable[[Tensor, int], Any],
     sizes: tuple[int, int, int],
@@ -134,7 +132,7 @@ def _chosen(
 
 
 @probe("scan-with-index")
-def scan_with_index(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def scan_with_index(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     """Long runs of one maximum, and more quantiles than there are elements."""
     draws = Draws(device, arguments)
     x = draws.normal(on(device, 16, 256), on(device, 1_000, 8_192), grad=True)

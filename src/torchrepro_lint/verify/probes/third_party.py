@@ -10,12 +10,9 @@ import torch
 from torchrepro_lint.verify.experiment import Experiment, Unsupported
 from torchrepro_lint.verify.given import Given
 from torchrepro_lint.verify.probes import known
-from torchrepro_lint.verify.probes.draws import Draws
+from torchrepro_lint.verify.probes.inputs import Draws, on, words
 from torchrepro_lint.verify.probes.packages import imported
 from torchrepro_lint.verify.probes.registry import probe
-from torchrepro_lint.verify.probes.sizes import on, words
-
-Arguments = Given
 
 
 def _require_cuda(device: torch.device) -> None:
@@ -24,20 +21,20 @@ def _require_cuda(device: torch.device) -> None:
 
 
 @probe("flash-attn")
-def flash_attn(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def flash_attn(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     attention = imported("flash_attn").flash_attn_func
     options = {name: known.flag(arguments, name) for name in ("causal", "deterministic") if name in arguments}
     return _attention(device, arguments, "flash_attn_func", lambda q, k, v: attention(q, k, v, **options))
 
 
 @probe("xformers")
-def xformers(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def xformers(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     attention = imported("xformers.ops").memory_efficient_attention
     return _attention(device, arguments, "memory_efficient_attention", attention)
 
 
 def _attention(
-    device: torch.device, arguments: Arguments, name: str, operation: Callable[..., Any]
+    device: torch.device, arguments: Given, name: str, operation: Callable[..., Any]
 ) -> Iterator[Experiment]:
     """Keys of many blocks, whose shares of a query's gradient are added up."""
     _require_cuda(device)
@@ -49,7 +46,7 @@ def _attention(
 
 
 @probe("mamba-selective-scan")
-def mamba_selective_scan(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def mamba_selective_scan(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     scan = imported("mamba_ssm.ops.selective_scan_interface").selective_scan_fn
     _require_cuda(device)
     draws, channels, states, length = Draws(device, arguments), 64, 16, 2048
@@ -60,7 +57,7 @@ def mamba_selective_scan(device: torch.device, arguments: Arguments) -> Iterator
 
 
 @probe("mmcv-deform-conv")
-def mmcv_deform_conv(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def mmcv_deform_conv(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     operation = imported("mmcv.ops").deform_conv2d
     _require_cuda(device)
     draws = Draws(device, arguments)
@@ -72,7 +69,7 @@ def mmcv_deform_conv(device: torch.device, arguments: Arguments) -> Iterator[Exp
 
 
 @probe("mmcv-roi")
-def mmcv_roi(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def mmcv_roi(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     operation = imported("mmcv.ops").roi_align
     _require_cuda(device)
     output = known.sizes(arguments, "output_size", 7, 2)
@@ -89,7 +86,7 @@ def mmcv_roi(device: torch.device, arguments: Arguments) -> Iterator[Experiment]
 
 
 @probe("mmcv-deform-attention")
-def mmcv_deform_attention(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def mmcv_deform_attention(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     """One level of pixels, sampled anywhere by many queries."""
     function = imported("mmcv.ops.multi_scale_deform_attn").MultiScaleDeformableAttnFunction
     _require_cuda(device)
@@ -107,7 +104,7 @@ def mmcv_deform_attention(device: torch.device, arguments: Arguments) -> Iterato
 
 
 @probe("mmcv-points")
-def mmcv_points(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def mmcv_points(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     operation = imported("mmcv.ops").gather_points
     _require_cuda(device)
     draws = Draws(device, arguments)
@@ -118,7 +115,7 @@ def mmcv_points(device: torch.device, arguments: Arguments) -> Iterator[Experime
 
 
 @probe("fbgemm")
-def fbgemm(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def fbgemm(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     imported("fbgemm_gpu")
     draws, readings = Draws(device, arguments), on(device, 4_000, 200_000)
     x, index = draws.normal(100, 16, grad=True), draws.index(readings, below=100)

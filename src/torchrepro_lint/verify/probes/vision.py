@@ -9,12 +9,10 @@ import torch
 from torchrepro_lint.verify.experiment import Experiment
 from torchrepro_lint.verify.given import Given
 from torchrepro_lint.verify.probes import known
-from torchrepro_lint.verify.probes.draws import Draws
+from torchrepro_lint.verify.probes.inputs import Draws, on, words
 from torchrepro_lint.verify.probes.packages import imported
 from torchrepro_lint.verify.probes.registry import Recipe, probe
-from torchrepro_lint.verify.probes.sizes import on, words
 
-Arguments = Given
 Tensor = torch.Tensor
 
 CHANNELS = 4
@@ -29,7 +27,7 @@ def _boxes(draws: Draws, count: int, side: float) -> Tensor:
 def _regions(name: str, *, sampled: bool, by_position: bool) -> Recipe:
     """`sampled` operations take a number of samples per bin; those `by_position` a channel for each bin."""
 
-    def regions(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+    def regions(device: torch.device, arguments: Given) -> Iterator[Experiment]:
         operation = getattr(imported("torchvision.ops"), name)
         output = known.sizes(arguments, "output_size", 7, 2)
         options = {"sampling_ratio": max(1, known.integer(arguments, "sampling_ratio", 2, smallest=-1))}
@@ -54,7 +52,7 @@ probe("ps-roi-pool")(_regions("ps_roi_pool", sampled=False, by_position=True))
 
 
 @probe("deform-conv2d")
-def deform_conv2d(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def deform_conv2d(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     operation = imported("torchvision.ops").deform_conv2d
     height, width = known.sizes(arguments, "kernel_size", 3, 2)
     draws, side = Draws(device, arguments), on(device, 12, 48)
@@ -67,7 +65,7 @@ def deform_conv2d(device: torch.device, arguments: Arguments) -> Iterator[Experi
 
 
 @probe("nms")
-def nms(device: torch.device, arguments: Arguments) -> Iterator[Experiment]:
+def nms(device: torch.device, arguments: Given) -> Iterator[Experiment]:
     """Five distinct scores, so that most boxes tie."""
     operation = imported("torchvision.ops").nms
     draws, count = Draws(device, arguments), on(device, 500, 5_000)

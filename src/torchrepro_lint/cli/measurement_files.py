@@ -1,10 +1,13 @@
-"""Where `verify --evidence` and `env --save` write: a file, what is no regular file, or `-` for the standard output."""
+"""Files of measurements that options name: read, and written, for `-` to the standard output."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from torchrepro_lint.evidence import Measured
 
 STDOUT = Path("-")
 
@@ -45,3 +48,14 @@ def save(path: Path, content: Mapping[str, Any], option: str) -> None:
         evidence.write(path, content)
     except OSError as error:
         raise Failure(f"{option}: cannot write {path}: {error.strerror}") from None
+
+
+def measured(path: Path, option: str) -> tuple[Measured, ...]:
+    """What is measured in a file of evidence."""
+    from torchrepro_lint.cli.streams import Failure
+    from torchrepro_lint.evidence import EvidenceError, read
+
+    try:
+        return read(path)
+    except EvidenceError as error:
+        raise Failure(f"{option}: {error}") from None

@@ -1,0 +1,148 @@
+"""Where the fix of TRP201 and TRP203, a generator with a constant seed, is not safe: what makes it doubtful that the
+program's author wants an order of its own for these samples, with this number. Such a fix is offered, and a person
+decides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.checks.seed_edit import seed_fix
+from torchrepro_lint.dataflow.binding import named_parameters
+from torchrepro_lint.dataflow.calls import Call
+from torchrepro_lint.dataflow.execution_count import runs_often
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.loading.loaders import loaders, workers
+from torchrepro_lint.loading.looked_at import is_for_evaluation, is_only_looked_at
+from torchrepro_lint.loading.same_order import differs_by_rank, is_made_side_by_side
+from torchrepro_lint.loading.worker_draws import worker_draws
+from torchrepro_lint.project.contents import is_test
+from torchrepro_lint.project.entries import files_of_programs, is_tried_out
+from torchrepro_lint.rng.ranks import has_ranks
+from torchrepro_lint.rng.seed_options import SEED_NAME
+from torchrepro_lint.rng.usual_seed import has_own_seed, is_configured, is_turned_off
+from torchrepro_lint.seeding.seeding import Seeding
+from torchrepro_lint.seeding.seedings import seedings
+from torchrepro_lint.seeding.training import (
+    MAX_PROGRAMS,
+    is_for_training,
+    is_named_otherwise,
+    is_run_to_evaluate,
+    trains_nothing,
+)
+from torchrepro_lint.seeding.unseeded import Unseeded, unseeded
+
+_SPLITS = "torch.utils.data.random_split"
+_STANDS_IN = re.compile(r" or | if |^\(?max\(")  # for a seed that its user chose not to give: `args.seed or 0`
+_DEFAULT_DEVICE = re.compile(rb"\bset_default_(?:device|tensor_type)\(")
+# What no PyTorch with generators for loaders can run, or understands: github.com/pytorch/pytorch/releases/tag/v0.4.0
+_BEFORE_0_5 = re.compile(rb"\bvolatile=True\b|\b\w{0,80}loss\w{0,80}\.data\[0\]")
+
+
+def is_unclear(call: Call, seed: str, program: Program) -> bool:
+    """Whether a generator that is seeded with `seed` may not be what an author would give the loader or sampler."""
+    return (
+        _cuda_by_default(program)
+        or _is_for_old_torch(program)
+        or differs_by_rank(call)
+        or is_made_side_by_side(call)
+        or _is_tried_out(call)
+        or is_run_to_evaluate(call.facts, program)
+        or is_for_evaluation(call)
+        or is_test(call.facts)
+        or is_named_otherwise(call.facts, program)
+        or _is_seeded_anew(call.facts, program)
+        or _augments_alike(call)
+        or is_only_looked_at(call)
+        or _STANDS_IN.search(seed) is not None
+        or (seed.isdecimal() and (_is_given_a_seed(call.scope.function) or _misses_seed(call)))
+    )
+
+
+@remembered
+def _is_seeded_anew(facts: ModuleFacts, program: Program) -> bool:
+    """Whether a program that runs the file seeds torch again and again, for each of several runs: the order of one that
+    goes on with the same generator would depend on those before it."""
+    met = (met for f in _running(facts, program) for s in seedings(f, program) for met in s.met)
+    seeds = (m for m in met if m.seeder is not None and "torch" in m.seeder.families)
+    return any(runs_often(program, m.node, m.scope) for m in seeds)
+
+
+def _running(facts: ModuleFacts, program: Program) -> Iterator[ModuleFacts]:
+    """The file, and those that import it."""
+    own = facts.source.path
+    loaded = (program.load(str(path)) for path in (own, *program.project.users([own])[:MAX_PROGRAMS]))
+    return (f for f in loaded if f is not None)
+
+
+def _augments_alike(call: Call) -> bool:
+    """Whether the workers of each rank would begin with one seed, and draw."""
+    if call.name not in loaders() or workers(call) is False or not has_ranks(call.facts, call.program):
+        return False
+    programs = seedings(call.facts, call.program)
+    is_alone = bool(programs) and not any(True for s in programs for _ in s.calls("init_process_group"))
+    return not is_alone and bool(worker_draws(call).found)
+
+
+def _is_given_a_seed(function: Scope) -> bool:
+    """Whether a function has a parameter for the seed, which may be none: a number would stand in for it."""
+    return function.kind == "function" and any(SEED_NAME.fullmatch(name) for name in named_parameters(function))
+
+
+def _misses_seed(call: Call) -> bool:
+    """Whether a program that runs the file has a seed that cannot be read there, or that its author has turned off. A
+    data set is better split alike whatever that is."""
+    return call.name != _SPLITS and (
+        _has_own_seed(call.facts, call.program) or _is_left_unseeded(call.facts, call.program)
+    )
+
+
+@remembered
+def _has_own_seed(facts: ModuleFacts, program: Program) -> bool:
+    files = files_of_programs(facts, program.project)
+    if has_own_seed(files, program) or is_turned_off(files, program):
+        return True
+    readers = catalogue.table("callables")["yaml_readers"]["packages"]
+    loaded = (program.load(str(path)) for path in sorted({facts.source.path, *files}))
+    reads = any(f is not None and not f.packages.isdisjoint(readers) for f in loaded)
+    return reads and is_configured(program)
+
+
+@remembered
+def _is_left_unseeded(facts: ModuleFacts, program: Program) -> bool:
+    """Whether the programs that run the file are reported as unseeded, and a safe fix seeds none of them: then only the
+    order of their samples would be the same on every run."""
+    found = [(s, unseeded(s, program)) for f in _running(facts, program) for s in seedings(f, program)]
+    return bool(found) and not any(left is None or _is_seeded_safely(s, left, program) for s, left in found)
+
+
+def _is_seeded_safely(seeding: Seeding, left: Unseeded, program: Program) -> bool:
+    fix = seed_fix(program, seeding, left)
+    return fix is not None and not fix.unsafe and is_for_training(seeding, program)
+
+
+def _is_tried_out(call: Call) -> bool:
+    """Whether this is how a module is tried out, under its own guard, where nothing is trained."""
+    facts, program = call.facts, call.program
+    in_guard = facts.guard is not None and facts.guard in facts.ancestors(call.node)
+    if not in_guard or "backward" in facts.calls:
+        return False
+    return is_tried_out(facts, program.project) or trains_nothing(facts, program)
+
+
+def _cuda_by_default(program: Program) -> bool:
+    """Where tensors are made on the GPU by default, samplers need a generator of that device. What a unit test sets
+    holds for tests alone."""
+    text = program.project.text
+    setting = [path for path in text.containing("set_default_") or () if text.has(path, _DEFAULT_DEVICE)]
+    files = (program.load(str(path)) for path in setting)
+    return any(facts is None or not is_test(facts) for facts in files)
+
+
+def _is_for_old_torch(program: Program) -> bool:
+    """Whether the project is written for a PyTorch of long ago, whatever it says that it needs."""
+    return bool(program.project.text.any_match(_BEFORE_0_5, (b"volatile=true", b".data[0]")))

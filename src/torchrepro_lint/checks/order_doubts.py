@@ -1,0 +1,64 @@
+"""Where TRP204's fix is not safe: what makes it doubtful that the program's author wants this listing sorted by name.
+Such a fix is offered, and a person decides.
+
+For samples, classes and splits any order will do that is always the same. Which one file of several is taken has a
+right answer, which is seldom the first by name.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.loading.decisions import GIVEN, ONE_OF_THEM, Decision
+from torchrepro_lint.loading.listings import Listing
+from torchrepro_lint.project.contents import is_test
+from torchrepro_lint.project.entries import entries
+from torchrepro_lint.seeding.training import only_evaluates
+
+# What leaves something behind that another program may read, by the last part of a name.
+_LEAVES = re.compile(
+    r"(?:write|save|dump|copy|move|rename|link|makedirs|mkdir|extract)|to_(?:csv|json|pickle|parquet|hdf|excel)$|^system$"
+)
+
+
+_SHOWS = frozenset({"print", "pprint", "display", "show", "imshow", "plot", "subplots", "figure"})
+
+
+def is_unclear(listing: Listing, decision: Decision, program: Program) -> bool:
+    """Whether sorting a listing may not be what an author would do about it."""
+    facts = listing.scope.facts
+    return (
+        decision.why in ONE_OF_THEM
+        or is_test(facts)
+        or only_evaluates(facts, program)
+        or _only_shows(facts, program)
+        or (decision.why == GIVEN and _is_called_by_nobody(decision, program))
+        or (listing.items == "walk" and _is_bottom_up(listing.node))
+    )
+
+
+def _only_shows(facts: ModuleFacts, program: Program) -> bool:
+    """Whether a program computes nothing with PyTorch and leaves nothing behind: it shows what a person looks at."""
+    shows = bool(facts.source.cells) or not _SHOWS.isdisjoint(facts.calls)
+    if "torch" in facts.packages or not shows or not entries(facts, program.project):
+        return False
+    is_alone = program.project.reachable(facts.source.path) <= {facts.source.path}
+    return is_alone and not any(map(_LEAVES.search, facts.calls))
+
+
+def _is_called_by_nobody(decision: Decision, program: Program) -> bool:
+    """Whether the name of the function that returns the items is written nowhere but where it is defined."""
+    facts = decision.facts
+    function = facts.scope_of(decision.node).function
+    name = function.name.rpartition(".")[2]
+    files = program.project.text.mentioning(name)
+    is_mentioned = files is None or any(path != facts.source.path for path in files)
+    return function.method_class is None and not is_mentioned and facts.source.text.count(name) == 1
+
+
+def _is_bottom_up(walk: ast.Call) -> bool:
+    """`os.walk(folder, topdown=False)`: who wants the inner folders first loses that where the walk is sorted."""
+    return any(k.arg == "topdown" and getattr(k.value, "value", True) is False for k in walk.keywords)
