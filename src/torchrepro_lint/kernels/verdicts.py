@@ -173,9 +173,9 @@ class _Reader:
         if gradient == "sure" or _is_module(site.call):
             return ()
         scope = site.call.scope
-        if not runs_backward(scope.function) and not self._is_fixed_measure(scope):
-            if is_open or not self._is_given(site):
-                return ()
+        may_be_data = runs_backward(scope.function) or self._is_fixed_measure(scope)
+        if not may_be_data and (is_open or not self._is_given(site)):
+            return ()
         return (f"`{next(iter(site.signature.parameters), 'input')}` requires a gradient",)
 
     def _is_given(self, site: CallSite) -> bool:
