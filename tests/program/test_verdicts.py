@@ -602,3 +602,62 @@ for images, masks in load():
     (finding,) = check("train.py", text=HEAD + text, select=["TRP501"], isolated=True).findings
     lines = [item.location.range.start.line for item in finding.related]
     assert len(lines) == len(set(lines)) == 2
+
+
+GIVEN = """
+class Net(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.body = nn.Conv2d(3, width, 1)
+
+    def forward(self, x, small):
+        return self.body(x + F.interpolate({resized}, size=8, mode="bilinear"))
+
+def save(net):
+    torch.save(net.cuda(), "net.pt")
+"""
+PART = """
+class Pair(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.one = {made}
+
+def make(width):
+    return Net(width)
+"""
+
+
+@pytest.mark.parametrize(
+    ("resized", "made", "clause"),
+    [
+        ("small", "", ("`input` requires a gradient",)),
+        ("small.float().unsqueeze(0)", "", ("`input` requires a gradient",)),
+        ("self.body(small)", "", ()),
+        ("small", "Net(width)", ()),
+        ("small", "make(width)", ()),
+    ],
+)
+def test_what_the_outermost_model_is_given_may_be_data(
+    tmp_path: Path, resized: str, made: str, clause: tuple[str, ...]
+) -> None:
+    made_by = PART.format(made=made) if made else "save(Net(3))"
+    assert [v.depends for v in judged(tmp_path, GIVEN.format(resized=resized) + made_by)] == [clause]
+
+
+@pytest.mark.parametrize(
+    ("owner", "clause"), [("", ("`input` requires a gradient",)), ("self.scale = nn.Parameter(torch.ones(1))", ())]
+)
+def test_what_a_library_is_given_may_be_data(tmp_path: Path, owner: str, clause: tuple[str, ...]) -> None:
+    text = f"""
+        class Smooth(nn.Module):
+            def __init__(self):
+                super().__init__()
+                {owner}
+
+            def forward(self, x):
+                return resized(x.cuda())
+
+        def resized(x):
+            return F.interpolate(x.reshape(1, 1, 8, 8), size=8, mode="bilinear")
+        """
+    assert [v.depends for v in judged(tmp_path, text)] == [clause]

@@ -5,11 +5,13 @@ Clocks and streams are the CPU's; other packages' kernels return their input; co
 
 from __future__ import annotations
 
+import gc
 import sys
 import time
 import types
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from functools import cache
 from typing import Any
 
 import pytest
@@ -94,17 +96,25 @@ def _triton() -> Mapping[str, types.ModuleType]:
     return {"triton": triton, "triton.language": language}
 
 
-@contextmanager
-def stand_in(patch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The GPU is there within the block."""
+@cache
+def _import() -> None:
+    """What would look for triton, or be searched by the garbage collector after each experiment."""
     import torch.nn.attention.flex_attention
 
     from torchrepro_lint.verify import probes
     from torchrepro_lint.verify.repeat import deterministic
 
     probes.find("no such probe")
-    with deterministic():  # imports PyTorch's compiler, which looks for triton
+    with deterministic():  # imports PyTorch's compiler
         pass
+    gc.collect()
+    gc.freeze()
+
+
+@contextmanager
+def stand_in(patch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The GPU is there within the block."""
+    _import()
     generator = torch.Generator
     patch.setattr(torch, "Generator", lambda device="cpu": generator("cpu"))
     patch.setattr(torch, "compile", lambda function: function)

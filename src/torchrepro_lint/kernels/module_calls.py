@@ -17,7 +17,7 @@ from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.dataflow.use import STOP, Argument, Sink, Steps, Use
 from torchrepro_lint.index import Scope
-from torchrepro_lint.kernels.layers import SEQUENCE
+from torchrepro_lint.kernels.layers import SEQUENCE, Layers, has_parameters
 from torchrepro_lint.project import roles
 
 _WRAPPERS = frozenset({"torch.nn.DataParallel", "torch.nn.parallel.DistributedDataParallel", "torch.compile"})
@@ -44,6 +44,21 @@ def module_calls(owner: Scope, program: Program) -> tuple[CallSite, ...] | None:
         if search.escaped:
             return None
     return tuple(found)
+
+
+def is_outermost(owner: Scope, program: Program) -> bool:
+    """Whether no other module that learns can be seen to make an object of a module class, itself or by a function
+    that it calls; where none is made at all, as of a block that is chosen by its name, whether it learns nothing."""
+    layers = Layers(program)
+    constructor = program.names.method(owner, "__init__")
+    is_own = constructor is not None and constructor.parent is owner
+    made = (program.callers_of(constructor) if is_own and constructor is not None else None) or ()
+    if not made:
+        return not has_parameters(owner, program)
+    makers = {scope.function for _, scope in made}
+    makers |= {scope.function for maker in makers for _, scope in program.callers_of(maker) or ()}
+    classes = {maker.method_class for maker in makers} - {None, owner}
+    return not any(layers.is_module(c) and has_parameters(c, program) for c in classes if c is not None)
 
 
 def _is_tried(scope: Scope) -> bool:

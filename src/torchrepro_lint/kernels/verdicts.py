@@ -14,10 +14,11 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Literal
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.abstract_values import Parameter
 from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.enclosing import parent
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import start_of
+from torchrepro_lint.dataflow.sites import Site, start_of
 from torchrepro_lint.dataflow.store import remembered, remembered_last
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.index import ModuleFacts, Scope
@@ -27,7 +28,7 @@ from torchrepro_lint.kernels.context import NAMED_AS_DATA, NOTHING, Context, con
 from torchrepro_lint.kernels.device import goes_to_gpu
 from torchrepro_lint.kernels.evaluated import only_evaluated
 from torchrepro_lint.kernels.layers import freezes_itself, has_parameters
-from torchrepro_lint.kernels.module_calls import calls_of, module_calls
+from torchrepro_lint.kernels.module_calls import calls_of, is_outermost, module_calls
 from torchrepro_lint.kernels.operations import Behaviour, Operation, rows, signature
 from torchrepro_lint.kernels.signatures import listed
 from torchrepro_lint.kernels.tensors import Tensors
@@ -155,7 +156,8 @@ class _Reader:
         witnesses = [_shown(w) for w in fit.judged.witnesses if not context(w.node, w.scope, self.program).idle]
         if gradient is None or (fit.judged.witnesses and not witnesses):
             return None
-        depends = (*self._depends(fit), *self._of_inputs(gradient, site))
+        depends = self._depends(fit)
+        depends = (*depends, *self._of_inputs(gradient, site, is_open=bool(depends)))
         raises = fit.behaviour.flag == "raises" and self.flag == "strict"
         sure = raises and gradient == "sure" and not (fit.operation.runtime or fit.operation.usual)
         if call.name.startswith(METHOD):
@@ -166,14 +168,33 @@ class _Reader:
             tuple(fit.judged.decided), depends, tuple(witnesses), self.flag,
         )  # fmt: skip
 
-    def _of_inputs(self, gradient: str, site: OperationCall) -> tuple[str, ...]:
+    def _of_inputs(self, gradient: str, site: OperationCall, *, is_open: bool) -> tuple[str, ...]:
         """In the function that runs the backward pass, a tensor may be a batch as well as what a model made of it; what
         a module without gradients of its own is called with, anything, where nobody can be seen to call it."""
         if gradient == "sure" or _is_module(site.call):
             return ()
-        if not runs_backward(site.call.scope.function) and not self._is_fixed_measure(site.call.scope):
+        scope = site.call.scope
+        may_be_data = runs_backward(scope.function) or self._is_fixed_measure(scope)
+        if not may_be_data and (is_open or not self._is_given(site)):
             return ()
         return (f"`{next(iter(site.signature.parameters), 'input')}` requires a gradient",)
+
+    def _is_given(self, site: OperationCall) -> bool:
+        """Whether an operation runs on what its function is given, as it is, and nobody can be seen to give what a
+        model has made: in a function of a library, or in a model that is no part of another."""
+        passed = site.argument(next(iter(site.signature.parameters), ""))
+        if not isinstance(passed, Site):
+            return False
+        found = self.program.origins(_viewed(passed.node), passed.scope)
+        return bool(found) and all(isinstance(o, Parameter) and self._is_from_outside(o.scope) for o in found)
+
+    def _is_from_outside(self, function: Scope) -> bool:
+        """Whether what a function is given, by nobody that is known, is no part of what a model computes."""
+        owner = function.function.parent
+        is_forward = function.function.own_name == "forward"
+        if not is_forward or owner is None or not self.tensors.layers.is_module(owner):
+            return True
+        return is_outermost(owner, self.program)
 
     def _is_fixed_measure(self, scope: Scope) -> bool:
         """Whether code lies in a module class that freezes itself, and of whose objects no call is seen."""
@@ -269,6 +290,14 @@ class _Reader:
             return built
         used = {context(node, scope, self.program) for node, scope in site.uses()}
         return min(used, key=str) if used and all(u.idle for u in used) else NOTHING
+
+
+def _viewed(expr: ast.expr) -> ast.expr:
+    """The tensor that `x.reshape(1, -1).float()` has the values of."""
+    kept = listed("methods", "keeps_whole")
+    while isinstance(expr, ast.Call) and isinstance(expr.func, ast.Attribute) and expr.func.attr in kept:
+        expr = expr.func.value
+    return expr
 
 
 def _is_module(call: Call) -> bool:

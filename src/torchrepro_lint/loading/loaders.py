@@ -11,7 +11,7 @@ from typing import Any
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Constant, Parameter, Unknown
-from torchrepro_lint.dataflow.binding import named_parameters
+from torchrepro_lint.dataflow.binding import named_parameters, positional_parameters
 from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.enclosing import ancestors
 from torchrepro_lint.dataflow.options import outcome
@@ -41,7 +41,7 @@ def loader_calls(module: Module) -> list[Call]:
     """The loaders that a file makes, of derived classes too whose constructors hand their arguments on."""
     found = {id(c.node): c for c in module.calls(loaders().keys())}
     for spelled, sites in module.facts.calls.items():
-        for node, scope in sites if spelled.endswith("Loader") else ():
+        for node, scope in sites if "Loader" in spelled else ():
             owner = module.program.resolve(node.func, scope)
             if id(node) not in found and isinstance(owner, Scope) and owner.kind == "class":
                 handed = _handed_on(owner, module.program)
@@ -63,11 +63,18 @@ def _handed_on(owner: Scope, program: Program) -> Call | None:
         return None
     uses = [n for n in ast.walk(init.node) if isinstance(n, ast.Name) and n.id == init.node.args.kwarg.arg]
     handed = Call(_as_written(sites[0]), init, base, program)
-    return (
-        handed
-        if len(uses) == 1 and "shuffle" not in named_parameters(init) and argument(handed, "shuffle") is None
-        else None
-    )
+    shuffle = argument(handed, "shuffle")
+    is_left = _taken_by(handed, shuffle) is not None if shuffle is not None else "shuffle" not in named_parameters(init)
+    return handed if len(uses) == 1 and is_left else None
+
+
+def _taken_by(handed: Call, passed: Site | Opaque | None) -> str | None:
+    """The parameter of the constructor that is handed on as it is: `super().__init__(dataset, shuffle=shuffle)`."""
+    match passed:
+        case Site(node=ast.Name(id=name), scope=scope) if scope is handed.scope:
+            bindings = scope.bindings.get(name, ())
+            return name if len(bindings) == 1 and bindings[0].kind == "parameter" else None
+    return None
 
 
 def _passes_on(call: ast.Call, taken: ast.arguments) -> bool:
@@ -96,10 +103,23 @@ def argument(call: Call, name: str) -> Site | Opaque | None:
     if handed is None or call.scope is handed.scope:
         return call.argument(name, position)
     written = handed.argument(name, position)
+    taken = _taken_by(handed, written)
+    if taken is not None:
+        return _given(call, handed.scope, taken)
     if written is not None:
         return written
     takes_args = isinstance(handed.scope.node, ast.FunctionDef) and handed.scope.node.args.vararg is not None
     return call.argument(name, position if takes_args else None)
+
+
+def _given(call: Call, constructor: Scope, name: str) -> Site | Opaque | None:
+    """What a call gives a constructor for its parameter `name`, or the default of that."""
+    positional = positional_parameters(constructor)
+    given = call.argument(name, positional.index(name) if name in positional else None)
+    if given is not None:
+        return given
+    default = constructor.bindings[name][0].value  # a parameter's is its default
+    return Site(default, constructor) if default is not None else None
 
 
 # -- shuffling ------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from torchrepro_lint.loading.loops import keeps_step, names_a_file
 from torchrepro_lint.loading.order_loops import only_compares
 
 _COUNTING = frozenset({"range", "count"})
+_PLACES = frozenset({"argmax", "argmin", "argsort", "nanargmax", "nanargmin"})  # what tell the place of a value
 _WRITTEN = "becomes the order in which the items are written"
 _WRAPPERS = frozenset({"iter", "list", "tuple", "sorted"})
 _SHARED = frozenset({"parent", "parents", "suffix", "shape", "dtype", "ndim"})
@@ -60,7 +61,28 @@ def indexed(parent: ast.Subscript, use: Use[Shown], edges: Edges, asked: ast.exp
             return decided(use, parent, TAKEN)
         case ast.Name(id=index) if (loop := _loop_over(parent.value, index, scope)) is not None:
             return order_loops.rounds(loop, use, edges)
+        case index if _is_found_by_value(index, parent.value, scope, edges.program):
+            return STOP
     return decided(use, parent, "decides which item each index refers to")
+
+
+def _is_found_by_value(index: ast.expr, items: ast.expr, scope: Scope, program: Program) -> bool:
+    """Whether an item is the one with the greatest or least of the values that are worked out for each of them:
+    `steps = [step_of(name) for name in names]; names[np.argmax(steps)]`."""
+    if isinstance(index, ast.Call) and last_name(index.func) == "int" and index.args:
+        index = index.args[0]
+    while isinstance(index, ast.Subscript):  # `steps.argsort()[-1]`
+        index = index.value
+    if not isinstance(index, ast.Call) or last_name(index.func) not in _PLACES:
+        return False
+    is_function = program.qualified(index.func, scope) is not None
+    held = index.func.value if isinstance(index.func, ast.Attribute) else None
+    values = (index.args[0] if index.args else None) if is_function else held
+    if isinstance(values, ast.Name):
+        bindings = scope.bindings.get(values.id, ())
+        values = bindings[0].value if len(bindings) == 1 else None
+    each = (n for n in ast.walk(values) if isinstance(n, ast.ListComp)) if values is not None else ()
+    return any(not of.ifs and ast.dump(of.iter) == ast.dump(items) for made in each for of in made.generators[:1])
 
 
 def _loop_over(items: ast.expr, index: str, scope: Scope) -> ast.For | None:
