@@ -67,6 +67,8 @@ FIXED = [(c, e, f) for c, e, f in PROGRAMS if f is not None]
 def test_the_fix_gives_the_fixed_program(code: str, example: Example, fixed: Example, tmp_path: Path) -> None:
     _write(tmp_path, example)
     request = _request(tmp_path, code, example, _companions(code, example))
+    fixes = [finding.fix for finding in check(request).findings]
+    assert not fixed.unsafe or any(found is not None and found.safety == "unsafe" for found in fixes)
     fix(request, unsafe=fixed.unsafe, write=True)
     for name, text in fixed.sources():
         assert (tmp_path / name).read_bytes().decode() == text
