@@ -68,6 +68,16 @@ REACHES = {
     "closure": "def f():\n    x = make()\n    def g():\n        use(x)\n    return g",
     "loop around": "x = None\nwhile True:\n    use(x)\n    x = make()",
     "handler": "x = None\ntry:\n    x = make()\n    f()\nexcept E:\n    use(x)",
+    "starred beside": "xs = [*others, make()]\nuse(xs[3])",
+    "starred": "ys = [make()]\nxs = [1, *ys]\nuse(xs[1])",
+    "dict in a dict": "d = {'a': make()}\ne = {'b': 1, **d}\nuse(e['a'])",
+    "copied dict": "d = {'a': make()}\nuse(d.copy()['a'])",
+    "dict of a dict": "d = {'a': make()}\nuse(dict(d)['a'])",
+    "yield from": "def f():\n    yield from [make()]\nfor x in f():\n    use(x)",
+    "zip": "for i, x in zip(range(3), [make()]):\n    use(x)",
+    "constructor": "class A:\n    def __init__(self, x):\n        use(x)\nA(make())",
+    "keyword of a class": "class A:\n    y: int\n    x: int\nuse(A(x=make(), y=1).x)",
+    "import": "def f():\n    global x\n    x = make()\ndef g():\n    use(x)",
 }
 
 
@@ -87,6 +97,12 @@ BLOCKED = {
     "keys": "d = {'a': make()}\nfor x in d:\n    use(x)",
     "another caller": "def f(x):\n    return x\na = f(make())\nb = f(1)\nuse(b)",
     "before it is added": "xs = [1]\nuse(xs[0])\nxs.append(make())",
+    "with, and no name": "with make():\n    use(1)",
+    "filter of a comprehension": "ys = [use(x) for x in others if make()]",
+    "item of what is no container": "def f():\n    yield from make()\nfor x in f():\n    use(x)",
+    "starred item of what is no container": "xs = [*make()]\nuse(xs[0])",
+    "second of a pair": "for x, i in zip(range(3), [make()]):\n    use(x)",
+    "another of a mapping": "def f(x, y):\n    use(y)\nd = {'x': make(), 'y': 1}\nf(**d)",
 }
 
 
@@ -96,7 +112,18 @@ def test_no_edge(text: str, tmp_path: Path) -> None:
     assert found == []
 
 
-@pytest.mark.parametrize("text", ["unknown(make())", "x.y = make()", "f = lambda: make()", "x = {make()}"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "unknown(make())",
+        "x.y = make()",
+        "f = lambda: make()",
+        "x = {make()}",
+        "f(*make())",
+        "class A(B, kind=make()): pass",
+        "class A:\n    x: int\nA(1, 2, make())",
+    ],
+)
 def test_a_value_that_cannot_be_followed_escapes(text: str, tmp_path: Path) -> None:
     assert sinks(tmp_path, text, is_complete=True) == ([], True)
 

@@ -24,6 +24,23 @@ def decision(folder: Path, text: str, **files: str) -> Decision | None:
 
 DECIDES = {
     "field": ("x = {'files': os.listdir(d), 'n': 3}\ny = x['files'][0]", "decides which item is taken"),
+    "copied by a slice": ("x = os.listdir(d)[:]\ny = x[0]", "decides which item is taken"),
+    "copied": ("x = os.listdir(d).copy()\ny = x[0]", "decides which item is taken"),
+    "written line by line": ("out.writelines(os.listdir(d))", "becomes the order in which the items are written"),
+    "annotated in a loop": (
+        "x: list = []\nfor f in os.listdir(d):\n    y: str = f\n    x.append(y)\nz = x[0]",
+        "decides which item is taken",
+    ),
+    "text that grows": (
+        "x = ''\nfor f in os.listdir(d):\n    x = x + f\nopen(p, 'w').write(x)",
+        "becomes the order in which the items are written",
+    ),
+    "iterated by a data set": (
+        "class A(torch.utils.data.IterableDataset):\n    def __iter__(self):\n        for f in os.listdir(d):\n"
+        "            yield f",
+        "becomes the order of the samples",
+    ),
+    "dict of pairs": ("x = dict(zip(os.listdir(d), y))\nz = list(x)[0]", "decides which item is taken"),
     "list of lists": ("x = []\nx.append(os.listdir(d))\ny = x[0][1]", "decides which item is taken"),
     "first": ("x = os.listdir(d)[0]", "decides which item is taken"),
     "last": ("x = list(os.listdir(d))[-1]", "decides which item is taken"),
@@ -188,6 +205,12 @@ FREE = {
     "another key": "x = {}\nx['a'] = os.listdir(d)\ny = x['b'][0]",
     "rebound before": "x = os.listdir(d)\nif a:\n    x = read()\nelse:\n    x = read2()\ny = x[0]",
     "sorted": "x = sorted(os.listdir(d))[0]",
+    "one of a dict": "x = {f: read(f) for f in os.listdir(d)}\ny = x['a']\nz = x['b', 1]",
+    "popped by name": "x = {f: read(f) for f in os.listdir(d)}\ny = x.pop('a')\nz = x.pop(k, None)",
+    "iterated by something else": (
+        "class A:\n    def __iter__(self):\n        for f in os.listdir(d):\n            yield f"
+    ),
+    "a file of one name": "for f in os.listdir(d):\n    if f.name == 'a.pt':\n        best = f\nload(best)",
     "sorted with a list": "x = sorted([f for f in os.listdir(d)])[0]",
     "natural": "x = natsorted(os.listdir(d))[0]",
     "sorted below": "x = os.listdir(d)\nx.sort(key=int)\ny = x[0]",

@@ -50,6 +50,9 @@ def traits(folder: Path, text: str, **files: str) -> Traits:
         ("anything.permute(0, 2, 1)", True),
         ("torch.cumsum(anything, 0)", True),
         ("torch.copy_of(anything)", None),
+        ("f'{torch.zeros(3)}'", False),
+        ("torch.zeros", False),
+        ("torch.zeros(3) if anything else 1", None),
     ],
 )
 def test_what_is_a_tensor(tmp_path: Path, expression: str, tensor: bool | None) -> None:
@@ -74,6 +77,30 @@ def test_what_is_a_tensor(tmp_path: Path, expression: str, tensor: bool | None) 
 )
 def test_which_tensors_hold_floats(tmp_path: Path, expression: str, floating: bool | None) -> None:
     assert traits(tmp_path, f"show({expression})").floating is floating
+
+
+@pytest.mark.parametrize(
+    ("text", "tensor", "floating", "unique"),
+    [
+        ("x, places = torch.ones(3, 4).max(1)", True, False, None),
+        ("x, places = torch.ones(3, 4).topk(2)", True, False, True),
+        ("x, places = torch.ones(3, 4).sort()", True, False, True),
+        ("places, x = torch.ones(3, 4).sort()", True, None, None),
+        ("places, x = torch.where(anything)", True, False, True),
+        ("places, x = anything.nonzero()", True, False, True),
+        ("places, x = torch.ones(3, 4).shape", False, None, None),
+        ("places, x = torch.ones(3, 4).size()", False, None, None),
+        ("places, x = torch.ones(3, 4), 7", True, True, None),
+        ("x, places = torch.ones(3, 4), 7", False, None, None),
+        ("places, x = anything", None, None, None),
+    ],
+)
+def test_what_is_unpacked(
+    tmp_path: Path, text: str, tensor: bool | None, floating: bool | None, unique: bool | None
+) -> None:
+    found = traits(tmp_path, f"{text}\nshow(places)")
+    assert (found.tensor, found.unique) == (tensor, unique)
+    assert not tensor or found.floating is floating
 
 
 @pytest.mark.parametrize(

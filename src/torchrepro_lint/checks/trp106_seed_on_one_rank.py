@@ -9,7 +9,7 @@ from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
-from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.ranks import Guard, first_only
 from torchrepro_lint.rng.reseeds import MAX_HELPERS, SeedCall, is_helper, seed_calls
@@ -59,9 +59,17 @@ def _is_on_one_rank(seeding: SeedCall, program: Program, further: int) -> bool:
     if first_only(seeding.node, seeding.scope, program) is not None:
         return True
     helper = seeding.helper if further else None
-    inside = seed_calls(Module(helper.facts, program), program) if helper is not None else ()
-    own = [s for s in inside if s.scope.function is helper]
+    own = _by_function(helper.facts, program).get(helper, []) if helper is not None else []
     return bool(own) and all(_is_on_one_rank(s, program, further - 1) for s in own)
+
+
+@remembered
+def _by_function(facts: ModuleFacts, program: Program) -> dict[Scope, list[SeedCall]]:
+    """The seed calls of a file, by the functions that they stand in."""
+    found: dict[Scope, list[SeedCall]] = {}
+    for seeding in seed_calls(Module(facts, program), program):
+        found.setdefault(seeding.scope.function, []).append(seeding)
+    return found
 
 
 @remembered

@@ -18,7 +18,7 @@ from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.dataflow.store import remembered
-from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope
+from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, Scope
 from torchrepro_lint.rng.draws import draw_of
 
 MAX_CALLS = 1500
@@ -87,8 +87,9 @@ class WorkerCalls:
             return None
         for base in self.program.names.bases(owner):
             for binding, scope in base.attributes.get(attr, []) if isinstance(base, Scope) else []:
-                name = binding.value.id if isinstance(binding.value, ast.Name) else ""
-                if binding.kind == "assign" and scope.binding_scope(name) is scope and scope.name.endswith("__init__"):
+                value = _bound(binding)
+                name = value.id if isinstance(value, ast.Name) else ""
+                if scope.binding_scope(name) is scope and scope.name.endswith("__init__"):
                     passed = argument_for(made.node, scope, name)
                     return Site(passed, made.scope) if isinstance(passed, ast.expr) else None
         return None
@@ -244,6 +245,16 @@ class WorkerCalls:
         if random:
             self.found.append(WorkerDraw("own", scope.facts, call.func))
         return random is not None
+
+
+def _bound(binding: Binding) -> ast.expr | None:
+    """What an attribute is set to: `self.a = a`, or `self.a, self.b = a, b`."""
+    match binding:
+        case Binding(kind="assign", value=value):
+            return value
+        case Binding(kind="unpack", value=ast.Tuple(elts=items), path=(place,)) if place < len(items):
+            return items[place]
+    return None
 
 
 @remembered

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.loading.samplers import is_evaluation
 from torchrepro_lint.project import roles
@@ -36,7 +37,7 @@ _TRAINING = re.compile(r"^_*(?:train|fit|run_epoch|update|optimi[sz]e)(?:_|$)|_t
 def repeated_by(node: ast.AST, scope: Scope, program: Program, further: int = MAX_CALLS) -> str | None:
     """For each of what `node` runs once more: "sample", "batch", "step", "epoch"; None where that is not known."""
     function = scope.function
-    if _is_for_evaluation(function) or _is_undone(function):
+    if _is_for_evaluation(function) or _is_undone(function, MAX_CALLS, program):
         return None
     unit = _by_loop(node, scope, program) or _by_method(function, program)
     return unit if unit is not None or not further else _by_callers(function, program, further - 1)
@@ -52,10 +53,16 @@ def _is_for_evaluation(function: Scope) -> bool:
     return any(is_evaluation(w) or roles.of_function(w, ()) == "evaluation" for w in words)
 
 
-def _is_undone(function: Scope) -> bool:
-    """Whether the function restores an earlier state of a generator."""
+@remembered
+def _is_undone(function: Scope, further: int, program: Program) -> bool:
+    """Whether the function restores an earlier state of a generator, or calls one that does."""
     calls = function.facts.calls
-    return any(where.function is function for name in _RESTORES for _, where in calls.get(name, ()))
+    if any(where.function is function for name in _RESTORES for _, where in calls.get(name, ())):
+        return True
+    called = (program.resolve(call.func, where) for call, where in function.runs if isinstance(call, ast.Call))
+    return further > 0 and any(
+        isinstance(f, Scope) and _is_undone(f, further - 1, program) for f in dict.fromkeys(called)
+    )
 
 
 def _by_method(function: Scope, program: Program) -> str | None:

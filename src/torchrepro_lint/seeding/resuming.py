@@ -243,13 +243,24 @@ def _assigned(read: ast.Call, scope: Scope) -> set[str]:
 
 @remembered
 def _counted(function: Scope, program: Program) -> frozenset[str]:  # noqa: ARG001
-    """The names of what training goes on from: `checkpoint` of `start_epoch = checkpoint["epoch"]`."""
+    """The names of what training goes on from: `checkpoint` of `start_epoch = checkpoint["epoch"]`, or where a loop
+    begins there: `range(start, epochs)`."""
+    begun = {first for node in ast.walk(function.node) if (first := _beginning(node)) is not None}
     return frozenset(
         name
         for node in ast.walk(function.node)
-        if isinstance(node, ast.Assign) and re.search(_COUNTED, ast.unparse(node.targets[0]))
+        if isinstance(node, ast.Assign)
+        and (re.search(_COUNTED, ast.unparse(node.targets[0])) or ast.unparse(node.targets[0]) in begun)
         for name in _counting(node.value)
     )
+
+
+def _beginning(node: ast.AST) -> str | None:
+    """`start` of `for epoch in range(start, epochs)`."""
+    match node:
+        case ast.For(iter=ast.Call(func=ast.Name(id="range"), args=[ast.Name(id=name), _, *_])):
+            return name
+    return None
 
 
 @remembered
