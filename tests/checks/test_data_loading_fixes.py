@@ -709,6 +709,15 @@ def test_a_generator_is_safe_where_one_seed_decides_one_training(
     assert "generator=" in fixed(tmp_path, "TRP201", text, unsafe=True)
 
 
+def test_a_loader_that_draws_for_its_samples_alone_stands_beside_others(tmp_path: Path) -> None:
+    text = (
+        HEAD + "import random\nclass Noisy(Dataset):\n    def __getitem__(self, i):\n        return random.random()\n"
+        "more = DataLoader(d, shuffle=True)\nloader = DataLoader(Noisy(), batch_sampler=batches, num_workers=4)\n"
+        + STEP
+    )
+    assert "generator=torch.Generator().manual_seed(1)" in fixed(tmp_path, "TRP202", text, unsafe=True)
+
+
 def test_a_loader_in_the_place_of_another_cell_s_gets_the_same_number(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("")
     head, made = HEAD.splitlines(keepends=True), ["loader = DataLoader(d, shuffle=True)\n", STEP]
@@ -776,6 +785,10 @@ WHOSE_ORDER = {
     "one of several": (DATA + "name = os.listdir('a')[0]\n", False),
     "the last that fits": (DATA + "for n in os.listdir('a'):\n    if 'x' in n:\n        name = n\nload(name)\n", False),
     "an evaluation": (DATA + "model.eval()\nfor n in os.listdir('a')[:9]:\n    print(model(read(n)))\n", False),
+    "data for a training": (
+        DATA + "codec = torch.load('codec')\nfor n in os.listdir('a')[:9]:\n    torch.save(codec(n), n)\n",
+        True,
+    ),
     "a test": (DATA + "import pytest\nnames = os.listdir('a')[:9]\n", False),
     "what nobody calls": (DATA + "def data_in(a):\n    return [n for n in os.listdir(a)]\n", False),
     "what a table calls": (DATA + "def data_in(a):\n    return [n for n in os.listdir(a)]\nD = {'x': data_in}\n", True),

@@ -55,7 +55,7 @@ def is_unclear(call: Call, seed: str, program: Program) -> bool:
         or is_for_evaluation(call)
         or is_test(call.facts)
         or is_named_otherwise(call.facts, program)
-        or _is_seeded_anew(call.facts, program)
+        or (call.name != _SPLITS and _is_seeded_anew(call.facts, program))
         or _augments_alike(call)
         or is_only_looked_at(call)
         or _STANDS_IN.search(seed) is not None

@@ -16,7 +16,7 @@ from torchrepro_lint.loading.decisions import GIVEN, ONE_OF_THEM, Decision
 from torchrepro_lint.loading.listings import Listing
 from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.project.entries import entries
-from torchrepro_lint.seeding.training import only_evaluates
+from torchrepro_lint.seeding.training import MAX_PROGRAMS, only_evaluates
 
 # What leaves something behind that another program may read, by the last part of a name.
 _LEAVES = re.compile(
@@ -33,11 +33,19 @@ def is_unclear(listing: Listing, decision: Decision, program: Program) -> bool:
     return (
         decision.why in ONE_OF_THEM
         or is_test(facts)
-        or only_evaluates(facts, program)
+        or _is_for_evaluation(facts, program)
         or _only_shows(facts, program)
         or (decision.why == GIVEN and _is_called_by_nobody(decision, program))
         or (listing.items == "walk" and _is_bottom_up(listing.node))
     )
+
+
+def _is_for_evaluation(facts: ModuleFacts, program: Program) -> bool:
+    """Whether what is listed is evaluated, by the file itself or by the few programs that run it. A program that loads
+    something and writes files may prepare data."""
+    if len(program.project.users([facts.source.path])) > MAX_PROGRAMS:
+        return False
+    return only_evaluates(facts, program) and ("eval" in facts.calls or not _leaves_something(facts))
 
 
 def _only_shows(facts: ModuleFacts, program: Program) -> bool:
@@ -46,7 +54,11 @@ def _only_shows(facts: ModuleFacts, program: Program) -> bool:
     if "torch" in facts.packages or not shows or not entries(facts, program.project):
         return False
     is_alone = program.project.reachable(facts.source.path) <= {facts.source.path}
-    return is_alone and not any(map(_LEAVES.search, facts.calls))
+    return is_alone and not _leaves_something(facts)
+
+
+def _leaves_something(facts: ModuleFacts) -> bool:
+    return any(map(_LEAVES.search, facts.calls))
 
 
 def _is_called_by_nobody(decision: Decision, program: Program) -> bool:
