@@ -15,15 +15,15 @@ from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.loading.decisions import GIVEN, ONE_OF_THEM, Decision
 from torchrepro_lint.loading.listings import Listing
 from torchrepro_lint.project.contents import is_test
-from torchrepro_lint.project.entries import entries
-from torchrepro_lint.seeding.training import MAX_PROGRAMS, only_evaluates
+from torchrepro_lint.project.entries import entries, files_of_programs
+from torchrepro_lint.rng.usual_seed import speaks_of_seeds
+from torchrepro_lint.seeding.training import MAX_PROGRAMS, is_named_otherwise, only_evaluates, trains_nothing
 
 # What leaves something behind that another program may read, by the last part of a name.
 _LEAVES = re.compile(
     r"(?:write|save|dump|copy|move|rename|link|makedirs|mkdir|extract)|to_(?:csv|json|pickle|parquet|hdf|excel)$|^system$"
 )
-
-
+_DRAWN = ("a random draw picks", "of a seeded shuffle", "of a seeded split")
 _SHOWS = frozenset({"print", "pprint", "display", "show", "imshow", "plot", "subplots", "figure"})
 
 
@@ -31,11 +31,11 @@ def is_unclear(listing: Listing, decision: Decision, program: Program) -> bool:
     """Whether sorting a listing may not be what an author would do about it."""
     facts = listing.scope.facts
     return (
-        decision.why in ONE_OF_THEM
+        decision.why in (*ONE_OF_THEM, GIVEN)
         or is_test(facts)
         or _is_for_evaluation(facts, program)
         or _only_shows(facts, program)
-        or (decision.why == GIVEN and _is_called_by_nobody(decision, program))
+        or (decision.why.endswith(_DRAWN) and _is_left_to_chance(facts, program))
         or (listing.items == "walk" and _is_bottom_up(listing.node))
     )
 
@@ -43,6 +43,8 @@ def is_unclear(listing: Listing, decision: Decision, program: Program) -> bool:
 def _is_for_evaluation(facts: ModuleFacts, program: Program) -> bool:
     """Whether what is listed is evaluated, by the file itself or by the few programs that run it. A program that loads
     something and writes files may prepare data."""
+    if is_named_otherwise(facts, program):
+        return True
     if len(program.project.users([facts.source.path])) > MAX_PROGRAMS:
         return False
     return only_evaluates(facts, program) and ("eval" in facts.calls or not _leaves_something(facts))
@@ -61,14 +63,10 @@ def _leaves_something(facts: ModuleFacts) -> bool:
     return any(map(_LEAVES.search, facts.calls))
 
 
-def _is_called_by_nobody(decision: Decision, program: Program) -> bool:
-    """Whether the name of the function that returns the items is written nowhere but where it is defined."""
-    facts = decision.facts
-    function = facts.scope_of(decision.node).function
-    name = function.name.rpartition(".")[2]
-    files = program.project.text.mentioning(name)
-    is_mentioned = files is None or any(path != facts.source.path for path in files)
-    return function.method_class is None and not is_mentioned and facts.source.text.count(name) == 1
+def _is_left_to_chance(facts: ModuleFacts, program: Program) -> bool:
+    """Whether a program that trains nothing draws, and is not seeded: then what is drawn differs in any order."""
+    files = files_of_programs(facts, program.project)
+    return trains_nothing(facts, program) and not speaks_of_seeds(files, program)
 
 
 def _is_bottom_up(walk: ast.Call) -> bool:
