@@ -803,6 +803,17 @@ WHOSE_ORDER = {
         True,
     ),
     "a test": (DATA + "import pytest\nnames = os.listdir('a')[:9]\n", False),
+    "what a model makes of them": (
+        DATA
+        + "net = torch.load('m')\nwith torch.no_grad():\n    for n in os.listdir('a')[:9]:\n        write(net(n))\n",
+        False,
+    ),
+    "parts that nobody asks for": (DATA + "def parts_of(a):\n    return use(os.listdir(a)[:9])\nuse(torch)\n", False),
+    "folders, where names are sorted": (
+        DATA
+        + "for r, d, names in os.walk('a'):\n    names.sort()\n    for n in names:\n        made.append(n)\nx = made[:9]\n",
+        False,
+    ),
     "what nobody calls": (DATA + "def data_in(a):\n    return [n for n in os.listdir(a)]\n", False),
     "what is drawn": (DATA + "import random\nrandom.seed(1)\nname = random.choice(os.listdir('a'))\nuse(name)\n", True),
     "what is drawn by chance": (DATA + "import random\nname = random.choice(os.listdir('a'))\nuse(name)\n", False),
@@ -816,7 +827,7 @@ def test_a_sorted_listing_is_safe_where_an_order_is_all_that_is_wanted(
     text: str, is_safe: bool, tmp_path: Path
 ) -> None:
     assert ("sorted(" in fixed(tmp_path, "TRP204", text)) is is_safe
-    assert "sorted(" in fixed(tmp_path, "TRP204", text, unsafe=True)
+    assert "sort" in fixed(tmp_path, "TRP204", text, unsafe=True)
 
 
 @pytest.mark.parametrize(("package", "is_sorted"), [("torch", True), ("tensorflow", False)])

@@ -11,12 +11,12 @@ import ast
 import re
 
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.loading.decisions import GIVEN, ONE_OF_THEM, Decision
 from torchrepro_lint.loading.listings import Listing
 from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.project.entries import entries, files_of_programs
-from torchrepro_lint.rng.usual_seed import speaks_of_seeds
+from torchrepro_lint.seeding.seedings import seedings
 from torchrepro_lint.seeding.training import MAX_PROGRAMS, is_named_otherwise, only_evaluates, trains_nothing
 
 # What leaves something behind that another program may read, by the last part of a name.
@@ -24,6 +24,7 @@ _LEAVES = re.compile(
     r"(?:write|save|dump|copy|move|rename|link|makedirs|mkdir|extract)|to_(?:csv|json|pickle|parquet|hdf|excel)$|^system$"
 )
 _DRAWN = ("a random draw picks", "of a seeded shuffle", "of a seeded split")
+_USES = frozenset({"eval", "no_grad", "inference_mode"})  # a model, whatever is written then
 _SHOWS = frozenset({"print", "pprint", "display", "show", "imshow", "plot", "subplots", "figure"})
 
 
@@ -36,6 +37,7 @@ def is_unclear(listing: Listing, decision: Decision, program: Program) -> bool:
         or _is_for_evaluation(facts, program)
         or _only_shows(facts, program)
         or (decision.why.endswith(_DRAWN) and _is_left_to_chance(facts, program))
+        or _is_called_by_nobody(listing.scope.function, program)
         or (listing.items == "walk" and _is_bottom_up(listing.node))
     )
 
@@ -47,7 +49,8 @@ def _is_for_evaluation(facts: ModuleFacts, program: Program) -> bool:
         return True
     if len(program.project.users([facts.source.path])) > MAX_PROGRAMS:
         return False
-    return only_evaluates(facts, program) and ("eval" in facts.calls or not _leaves_something(facts))
+    uses_model = not _USES.isdisjoint(facts.calls)
+    return only_evaluates(facts, program) and (uses_model or not _leaves_something(facts))
 
 
 def _only_shows(facts: ModuleFacts, program: Program) -> bool:
@@ -65,8 +68,18 @@ def _leaves_something(facts: ModuleFacts) -> bool:
 
 def _is_left_to_chance(facts: ModuleFacts, program: Program) -> bool:
     """Whether a program that trains nothing draws, and is not seeded: then what is drawn differs in any order."""
-    files = files_of_programs(facts, program.project)
-    return trains_nothing(facts, program) and not speaks_of_seeds(files, program)
+    return trains_nothing(facts, program) and not any(s.met for s in seedings(facts, program))
+
+
+def _is_called_by_nobody(function: Scope, program: Program) -> bool:
+    """Whether programs run the file of a function whose name is written nowhere but where it is defined."""
+    facts, name, node = function.facts, function.name.rpartition(".")[2], function.node
+    if not isinstance(node, ast.FunctionDef) or function.method_class is not None or node.decorator_list:
+        return False
+    files = program.project.text.mentioning(name)
+    is_mentioned = files is None or any(path != facts.source.path for path in files)
+    is_alone = not is_mentioned and len(re.findall(rf"\b{name}\b", facts.source.whole)) == 1
+    return is_alone and bool(files_of_programs(facts, program.project))
 
 
 def _is_bottom_up(walk: ast.Call) -> bool:

@@ -45,6 +45,8 @@ def indexed(parent: ast.Subscript, use: Use[Shown], edges: Edges, asked: ast.exp
         return STOP
     if use.state == "mapping" or not isinstance(parent.ctx, ast.Load):
         return STOP
+    if _is_place_of_greatest(parent.slice, scope, edges.program):
+        return STOP
     match parent.slice:
         case ast.Slice(lower=None, upper=None, step=None):
             return (use.at(parent),)
@@ -59,6 +61,14 @@ def indexed(parent: ast.Subscript, use: Use[Shown], edges: Edges, asked: ast.exp
         case ast.Name(id=index) if (loop := _loop_over(parent.value, index, scope)) is not None:
             return order_loops.rounds(loop, use, edges)
     return decided(use, parent, "decides which item each index refers to")
+
+
+def _is_place_of_greatest(index: ast.expr, scope: Scope, program: Program) -> bool:
+    """Whether an index is where the greatest or least of some numbers is, which belong to the items one by one."""
+    if isinstance(index, ast.Call):
+        return program.qualified(index.func, scope) in _table()["places"]
+    made = program.origins(index, scope) if isinstance(index, ast.Name) else ()
+    return any(isinstance(o, Result) and o.callee in _table()["places"] for o in made)
 
 
 def _loop_over(items: ast.expr, index: str, scope: Scope) -> ast.For | None:

@@ -67,12 +67,6 @@ def has_own_seed(paths: Collection[Path], program: Program) -> bool:
     return any(_spoken(path, program).is_read for path in islice(speaking, MAX_FILES))
 
 
-def speaks_of_seeds(paths: Collection[Path], program: Program) -> bool:
-    """Whether any of the files seeds with a number, or reads a seed."""
-    speaking = (_spoken(path, program) for path in _speaking(program).every if path in paths)
-    return any(spoken.numbers or spoken.is_read for spoken in islice(speaking, MAX_FILES))
-
-
 @remembered
 def is_configured(program: Program) -> bool:
     """Whether a YAML file of the project has a key for the seed, whatever it says there."""
