@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -46,3 +47,33 @@ def test_the_call_of_this_file_is_named(imported: str, seed: str, named: str, tm
     request = Request((tmp_path,), SettingsResolver(cards.codes(), isolated=True, overrides={"select": ["TRP103"]}))
     (found,) = check(request).findings
     assert f"before `{named}` seeds it" in found.message
+
+
+SHOWN = """\
+example = np.random.randint(0, len(rows))
+print(rows[example])
+"""
+SPLIT = """\
+order = np.random.permutation(len(rows))
+rows = rows[order]
+"""
+TRAINED = """\
+np.random.seed(0)
+net = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for row in np.random.permutation(rows):
+    net(torch.from_numpy(row)).sum().backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(("drawn", "wanted"), [(SHOWN, []), (SPLIT, ["numpy"])])
+def test_a_cell_of_a_notebook_that_shows_an_example_decides_nothing(
+    tmp_path: Path, drawn: str, wanted: list[str]
+) -> None:
+    sources = ["import numpy as np\nimport torch\n\nrows = np.load('rows.npy')\n", drawn, TRAINED]
+    cells = [{"cell_type": "code", "source": source, "metadata": {}, "outputs": []} for source in sources]
+    (tmp_path / "a.ipynb").write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4}))
+    resolver = SettingsResolver(cards.codes(), isolated=True, overrides={"select": ["TRP103"]})
+    found = check(Request((tmp_path,), resolver)).findings
+    assert [f.properties["family"] for f in found] == wanted

@@ -12,20 +12,37 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.rng import FAMILIES
+from torchrepro_lint.seeding.cells import is_for_training
 from torchrepro_lint.seeding.seedings import seedings
 
 if TYPE_CHECKING:
     from torchrepro_lint.model import Edit
     from torchrepro_lint.rng.draws import Seeder
-    from torchrepro_lint.seeding.seeding import Late, Seeding
+    from torchrepro_lint.seeding.seeding import Late, Seeding, Step
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
     for seeding in seedings(module.facts, program):
         for family in FAMILIES:
             late = seeding.seeded_late(family)
-            if late is not None:
+            if late is not None and not _is_only_shown(seeding, late, program):
                 yield _draft(seeding, family, late)
+
+
+def _is_only_shown(seeding: Seeding, late: Late, program: Program) -> bool:
+    """Whether a cell of a notebook that trains draws for itself alone: an example that is looked at."""
+    facts = seeding.entry.facts
+    if not facts.source.cells or not seeding.trains:
+        return False
+    drawn = _step_of_entry(seeding, late).node
+    top = next((s for s in (drawn, *facts.ancestors(drawn)) if facts.parents.get(s) is facts.tree), None)
+    return isinstance(top, ast.stmt) and not is_for_training(top, facts, program)
+
+
+def _step_of_entry(seeding: Seeding, late: Late) -> Step:
+    """The last call on the way to the draw that stands in the file that starts the program."""
+    steps = late.witness.chain
+    return next((s for s in reversed(steps) if s.scope.facts is seeding.entry.facts), steps[0])
 
 
 def _draft(seeding: Seeding, family: str, late: Late) -> Draft:

@@ -27,6 +27,7 @@ _DESCRIBE = re.compile(
 )
 _NAMES = frozenset({"name", "__class__", "__name__", "training", "device", "dtype"})
 _PARTS = frozenset({"parameters", "named_parameters", "buffers", "modules", "named_modules", "children"})
+_FORM = frozenset({"shape", "dtype", "ndim"})
 _MEASURES = frozenset({"numel", "nelement", "element_size", "size", "shape", "requires_grad", "dtype", "__class__"})
 
 
@@ -48,6 +49,19 @@ def is_only_looked_at(steps: Sequence[Step], program: Program) -> bool:
         and _is_made(step.node, step.scope, {s.node for s in steps[number:]}, program)
         for number, step in enumerate(steps)
     )
+
+
+def is_measured(steps: Sequence[Step]) -> bool:
+    """Whether of what one of the calls on the way to a draw gives only the shape is read:
+    `dataset.__getitem__(0)[0].shape`."""
+    return any(isinstance(step.node, ast.Call) and _has_form_read(step.node, step.scope.facts) for step in steps)
+
+
+def _has_form_read(call: ast.Call, facts: ModuleFacts) -> bool:
+    made: ast.AST = call
+    while isinstance(outer := facts.parents.get(made), ast.Subscript) and outer.value is made:
+        made = outer
+    return isinstance(outer, ast.Attribute) and outer.attr in _FORM
 
 
 def _is_made(call: ast.Call, scope: Scope, calls: Collection[ast.AST], program: Program) -> bool:

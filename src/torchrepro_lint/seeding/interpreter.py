@@ -259,11 +259,11 @@ class _Interpreter:
             return either([self._term(item.body, state, frame), self._term(item.orelse, state, frame)])
         effects, before = self.effects, self.effects.deferred
         arm, effects.arm = effects.arm, len(before)
-        is_case = _is_case(test)
-        with effects.in_doubt(is_case=is_case, is_rare=truth is Truth.RARELY):
+        is_case, is_unset = _is_case(test), truth is Truth.UNKNOWN
+        with effects.in_doubt(is_case=is_case, is_rare=truth is Truth.RARELY, is_unset=is_unset):
             body, after_body = self._term(item.body, state, frame), effects.deferred
         effects.deferred = before
-        with effects.in_doubt(is_case=is_case, is_rare=truth is Truth.USUALLY):
+        with effects.in_doubt(is_case=is_case, is_rare=truth is Truth.USUALLY, is_unset=is_unset):
             orelse, after_orelse = self._term(item.orelse, state, frame), effects.deferred
         effects.arm = arm
         if truth is Truth.RARELY:

@@ -51,7 +51,8 @@ class Witness(NamedTuple):
     """A draw and the calls that lead to it, outermost first. `process` is the function of the fresh process
     that it runs in, None in the program's own. `sure` where no test that cannot be worked out decides whether
     the program comes by; `one_case` where such a test compares a setting with one of its values; `rare` where the
-    program comes by only if it is asked to. `number` counts the draws in the order of the run."""
+    program comes by only if it is asked to, `by_default` where it does unless it is asked not to. `number` counts the
+    draws in the order of the run."""
 
     draw: Draw
     chain: tuple[Step, ...]
@@ -61,6 +62,7 @@ class Witness(NamedTuple):
     one_case: bool = False
     rare: bool = False
     number: int = 0
+    by_default: bool = True
 
     @property
     def is_telling(self) -> bool:
@@ -301,7 +303,9 @@ class Seeding:
         """The seed that comes after a draw which has a say, whether or not the program trains: who seeds wants it.
         Initial weights have none where others are loaded over them."""
         late = self.late.get(family)
-        if late is None or not self.complete or self.is_trial or late.witness.one_case:
+        if late is None or not self.complete or self.is_trial:
+            return None
+        if late.witness.one_case and not late.witness.by_default:
             return None
         has_say = self.trains or late.witness.draw.kind != "init" or not self.loads_weights
         return late if has_say else None

@@ -23,7 +23,7 @@ from torchrepro_lint.rng.draws import Draw, Seeder, draw_of, is_seeder, seeder_m
 from torchrepro_lint.rng.generators import is_own
 from torchrepro_lint.rng.predicates import training_mode
 from torchrepro_lint.rng.seed_options import SEED_NAME
-from torchrepro_lint.seeding.discarded import is_never_read, is_only_looked_at
+from torchrepro_lint.seeding.discarded import is_measured, is_never_read, is_only_looked_at
 from torchrepro_lint.seeding.seeding import MAYBE, SEEDED, UNSEEDED, Late, Seeding, SeedMet, Step, Witness
 from torchrepro_lint.seeding.stand_ins import purpose
 from torchrepro_lint.seeding.state import Family, State, put_back, seeded, taken, telling
@@ -54,6 +54,7 @@ class Effects:
         self.doubts = 0  # how many tests that are not worked out lie between the entry and here
         self.cases = 0  # how many of them choose by a setting's value
         self.rare = 0  # how many of them are not passed by default
+        self.unset = 0  # how many of them have no default
         self.draws = 0  # so far
         self.seeded_at_import: set[str] = set()  # the families that a process seeds which imports the same modules
         self.drawn_in_workers = 0  # by other generators than torch's
@@ -89,16 +90,18 @@ class Effects:
         self.child = outer
 
     @contextmanager
-    def in_doubt(self, *, is_case: bool = False, is_rare: bool = False) -> Iterator[None]:
+    def in_doubt(self, *, is_case: bool = False, is_rare: bool = False, is_unset: bool = True) -> Iterator[None]:
         """While it is not known whether the program comes by; `is_case` where that hangs on a setting's value,
-        `is_rare` where by default it does not."""
+        `is_rare` where by default it does not, `is_unset` where nothing is known of a default."""
         self.doubts += 1
         self.cases += is_case
         self.rare += is_rare
+        self.unset += is_unset
         yield
         self.doubts -= 1
         self.cases -= is_case
         self.rare -= is_rare
+        self.unset -= is_unset
 
     def apply(self, name: str | None, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
         """After a call of the external `name`, or of an unknown object."""
@@ -191,7 +194,8 @@ class Effects:
         if may_be_in_workers:
             kind = "in workers"
         chain = (*self.chain, Step(draw.node, draw.scope))
-        if kind == "init" and (self._overwritten(chain) or is_only_looked_at(chain, self.program)):
+        is_init = kind == "init"
+        if is_measured(chain) or (is_init and (self._overwritten(chain) or is_only_looked_at(chain, self.program))):
             self.depending += 1
             return state
         if kind == "sample":
@@ -200,7 +204,7 @@ class Effects:
         self.draws += 1
         witness = Witness(
             draw._replace(kind=kind), chain, old.level, self.process,
-            self.doubts == 0, self.cases > 0, self.rare > 0, self.draws,
+            self.doubts == 0, self.cases > 0, self.rare > 0, self.draws, self.rare + self.unset == 0,
         )  # fmt: skip
         self.found.drawn.setdefault(draw.family, witness)
         if is_seeded or (draw.family != "torch" and self._is_seeded_by_workers()):
