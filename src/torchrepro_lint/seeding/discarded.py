@@ -71,8 +71,8 @@ def is_on_meta(steps: Sequence[Step], program: Program) -> bool:
 def _is_undrawn(entered: ast.expr, scope: Scope, program: Program) -> bool:
     if not isinstance(entered, ast.Call):
         return False
-    name, known = program.callee(entered, scope), catalogue.table("rng")["undrawn"]
-    if isinstance(name, Scope):
+    name, known = program.resolve(entered.func, scope), catalogue.table("rng")["undrawn"]
+    if isinstance(name, Scope):  # in the project of the library itself
         return f"accelerate.{name.name}" in known["blocks"]
     is_meta = bool(entered.args) and program.literal(entered.args[0], scope) == "meta"
     return name in known["blocks"] or (name in known["devices"] and is_meta)
