@@ -75,6 +75,7 @@ def is_helper(function: Scope, program: Program) -> bool:
     return seeds_by_name(function) or _only_seeds(function, MAX_HELPERS, program)
 
 
+@remembered
 def _only_seeds(helper: Scope, further: int, program: Program) -> bool:
     body: list[ast.stmt] = getattr(helper.node, "body", []) if helper.kind == "function" and further else []
     values = [s.value for s in body if isinstance(s, ast.Expr) and not isinstance(s.value, ast.Constant)]
