@@ -745,6 +745,18 @@ def test_a_loader_in_the_place_of_another_cell_s_gets_the_same_number(tmp_path: 
     assert [after.count(f"manual_seed({number})") for number in range(3)] == [2, 1, 0]
 
 
+@pytest.mark.parametrize(("home", "is_there"), [("helpers", True), ("train_utils", True), ("log_helper", False)])
+def test_a_function_that_seeds_workers_lives_with_its_kind(home: str, is_there: bool, tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("torch==1.8.0\n")
+    (tmp_path / f"{home}.py").write_text("def say(x):\n    print(x)\n")
+    text = (
+        HEAD + f"import numpy as np\nfrom {home} import say\nclass Noisy(Dataset):\n    def __getitem__(self, i):\n"
+        "        return np.random.normal()\nloader = DataLoader(Noisy(), shuffle=True, num_workers=4)\nsay(loader)\n"
+    )
+    assert ("def seed_worker" in fixed(tmp_path, "TRP202", text)) is not is_there
+    assert ("def seed_worker" in (tmp_path / f"{home}.py").read_text()) is is_there
+
+
 @pytest.mark.parametrize(("name", "is_safe"), [("train_loader", True), ("valloader", False)])
 def test_workers_that_evaluate_are_not_seeded_unasked(name: str, is_safe: bool, tmp_path: Path) -> None:
     (tmp_path / "requirements.txt").write_text("torch==1.8.0\n")
@@ -811,7 +823,7 @@ WHOSE_ORDER = {
     "parts that nobody asks for": (DATA + "def parts_of(a):\n    return use(os.listdir(a)[:9])\nuse(torch)\n", False),
     "folders, where names are sorted": (
         DATA
-        + "for r, d, names in os.walk('a'):\n    names.sort()\n    for n in names:\n        made.append(n)\nx = made[:9]\n",
+        + "for r, d, names in os.walk('a'):\n    names.sort()\n    for n in names:\n        x.append(n)\ny = x[:9]\n",
         False,
     ),
     "what nobody calls": (DATA + "def data_in(a):\n    return [n for n in os.listdir(a)]\n", False),
