@@ -696,6 +696,11 @@ STEP = "for x in loader:\n    model(x).backward()"
     [
         ("torch.manual_seed(1)", STEP, True),
         ("", "for seed in range(5):\n    torch.manual_seed(seed)\n    train(loader)", False),
+        (
+            "torch.manual_seed(1)\nclass D:\n    def __getitem__(self, i):\n        torch.manual_seed(i)",
+            "d = D()\nd[1]\n" + STEP,
+            True,
+        ),
         ("torch.manual_seed(1)", "train(loader)\nevaluate(loader)", True),
         ("torch.manual_seed(1)", STEP + "\nloader = DataLoader(d, shuffle=True)\n" + STEP, False),
         ("torch.manual_seed(1)", "evaluate(model, loader=loader)", False),
