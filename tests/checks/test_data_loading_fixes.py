@@ -724,13 +724,20 @@ def test_a_loader_that_draws_for_its_samples_alone_stands_beside_others(tmp_path
     assert "generator=torch.Generator().manual_seed(1)" in fixed(tmp_path, "TRP202", text, unsafe=True)
 
 
-@pytest.mark.parametrize(("option", "is_safe"), [("seed", True), ("runseed", False)])
-def test_what_is_seeded_with_something_else_may_want_that(option: str, is_safe: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("seeds", "is_safe"),
+    [
+        ("torch.manual_seed(args.seed)", True),
+        ("seed = args.seed\n    torch.manual_seed(seed)", True),
+        ("torch.manual_seed(args.runseed)", False),
+    ],
+)
+def test_what_is_seeded_with_something_else_may_want_that(seeds: str, is_safe: bool, tmp_path: Path) -> None:
     text = (
         HEAD + "import argparse\ndef main():\n    parser = argparse.ArgumentParser()\n"
         "    parser.add_argument('--seed', type=int, default=0)\n"
         "    parser.add_argument('--runseed', type=int, default=0)\n"
-        f"    args = parser.parse_args()\n    torch.manual_seed(args.{option})\n"
+        f"    args = parser.parse_args()\n    {seeds}\n"
         "    for x in DataLoader(d, shuffle=True):\n        model(x).backward()\nmain()\n"
     )
     assert ("generator=" in fixed(tmp_path, "TRP201", text)) is is_safe

@@ -71,7 +71,11 @@ def is_unclear(call: Call, seed: str, program: Program) -> bool:
 def _is_seeded_otherwise(call: Call, seed: str) -> bool:
     """Whether the function seeds with something else: `args.seed` may split the data where `args.runseed` trains."""
     given = seeded_with(call.scope.function, call.node, call.program) if not seed.isdecimal() else None
-    return call.name != _SPLITS and given is not None and not seed.startswith(given)
+    if call.name == _SPLITS or given is None:
+        return False
+    owner = call.scope.binding_scope(given)
+    held = [ast.unparse(b.value) for b in owner.bindings[given] if b.value is not None] if owner is not None else []
+    return not seed.startswith((given, *held))
 
 
 def _is_made_again(call: Call) -> bool:
