@@ -696,6 +696,11 @@ STEP = "for x in loader:\n    model(x).backward()"
     [
         ("torch.manual_seed(1)", STEP, True),
         ("", "for seed in range(5):\n    torch.manual_seed(seed)\n    train(loader)", False),
+        (
+            "torch.manual_seed(1)\nclass D:\n    def __getitem__(self, i):\n        torch.manual_seed(i)",
+            "d = D()\nd[1]\n" + STEP,
+            True,
+        ),
         ("torch.manual_seed(1)", "train(loader)\nevaluate(loader)", True),
         ("torch.manual_seed(1)", STEP + "\nloader = DataLoader(d, shuffle=True)\n" + STEP, False),
         ("torch.manual_seed(1)", "evaluate(model, loader=loader)", False),
@@ -719,13 +724,20 @@ def test_a_loader_that_draws_for_its_samples_alone_stands_beside_others(tmp_path
     assert "generator=torch.Generator().manual_seed(1)" in fixed(tmp_path, "TRP202", text, unsafe=True)
 
 
-@pytest.mark.parametrize(("option", "is_safe"), [("seed", True), ("runseed", False)])
-def test_what_is_seeded_with_something_else_may_want_that(option: str, is_safe: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("seeds", "is_safe"),
+    [
+        ("torch.manual_seed(args.seed)", True),
+        ("seed = args.seed\n    torch.manual_seed(seed)", True),
+        ("torch.manual_seed(args.runseed)", False),
+    ],
+)
+def test_what_is_seeded_with_something_else_may_want_that(seeds: str, is_safe: bool, tmp_path: Path) -> None:
     text = (
         HEAD + "import argparse\ndef main():\n    parser = argparse.ArgumentParser()\n"
         "    parser.add_argument('--seed', type=int, default=0)\n"
         "    parser.add_argument('--runseed', type=int, default=0)\n"
-        f"    args = parser.parse_args()\n    torch.manual_seed(args.{option})\n"
+        f"    args = parser.parse_args()\n    {seeds}\n"
         "    for x in DataLoader(d, shuffle=True):\n        model(x).backward()\nmain()\n"
     )
     assert ("generator=" in fixed(tmp_path, "TRP201", text)) is is_safe
@@ -743,6 +755,18 @@ def test_a_loader_in_the_place_of_another_cell_s_gets_the_same_number(tmp_path: 
     fix(Request((tmp_path,), resolver), unsafe=True, write=True)
     after = (tmp_path / "a.ipynb").read_text()
     assert [after.count(f"manual_seed({number})") for number in range(3)] == [2, 1, 0]
+
+
+@pytest.mark.parametrize(("home", "is_there"), [("helpers", True), ("train_utils", True), ("log_helper", False)])
+def test_a_function_that_seeds_workers_lives_with_its_kind(home: str, is_there: bool, tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("torch==1.8.0\n")
+    (tmp_path / f"{home}.py").write_text("def say(x):\n    print(x)\n")
+    text = (
+        HEAD + f"import numpy as np\nfrom {home} import say\nclass Noisy(Dataset):\n    def __getitem__(self, i):\n"
+        "        return np.random.normal()\nloader = DataLoader(Noisy(), shuffle=True, num_workers=4)\nsay(loader)\n"
+    )
+    assert ("def seed_worker" in fixed(tmp_path, "TRP202", text)) is not is_there
+    assert ("def seed_worker" in (tmp_path / f"{home}.py").read_text()) is is_there
 
 
 @pytest.mark.parametrize(("name", "is_safe"), [("train_loader", True), ("valloader", False)])
@@ -810,8 +834,8 @@ WHOSE_ORDER = {
     ),
     "parts that nobody asks for": (DATA + "def parts_of(a):\n    return use(os.listdir(a)[:9])\nuse(torch)\n", False),
     "folders, where names are sorted": (
-        DATA + "for r, d, names in os.walk('a'):\n    names.sort()\n    for n in names:\n        made.append(n)\n"
-        "x = made[:9]\n",
+        DATA
+        + "for r, d, names in os.walk('a'):\n    names.sort()\n    for n in names:\n        x.append(n)\ny = x[:9]\n",
         False,
     ),
     "what nobody calls": (DATA + "def data_in(a):\n    return [n for n in os.listdir(a)]\n", False),

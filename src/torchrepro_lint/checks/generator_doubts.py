@@ -14,7 +14,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.checks.seed_edit import seed_fix
 from torchrepro_lint.dataflow.binding import named_parameters
 from torchrepro_lint.dataflow.calls import Call, Module
-from torchrepro_lint.dataflow.execution_count import runs_often
+from torchrepro_lint.dataflow.execution_count import runs_in_each_pass, runs_often
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
@@ -71,7 +71,11 @@ def is_unclear(call: Call, seed: str, program: Program) -> bool:
 def _is_seeded_otherwise(call: Call, seed: str) -> bool:
     """Whether the function seeds with something else: `args.seed` may split the data where `args.runseed` trains."""
     given = seeded_with(call.scope.function, call.node, call.program) if not seed.isdecimal() else None
-    return call.name != _SPLITS and given is not None and not seed.startswith(given)
+    if call.name == _SPLITS or given is None:
+        return False
+    owner = call.scope.binding_scope(given)
+    held = [ast.unparse(b.value) for b in owner.bindings[given] if b.value is not None] if owner is not None else []
+    return not seed.startswith((given, *held))
 
 
 def _is_made_again(call: Call) -> bool:
@@ -90,10 +94,11 @@ def _written(facts: ModuleFacts, program: Program) -> Counter[tuple[Scope, str]]
 @remembered
 def _is_seeded_anew(facts: ModuleFacts, program: Program) -> bool:
     """Whether a program that runs the file seeds torch again and again, for each of several runs: the order of one that
-    goes on with the same generator would depend on those before it."""
+    goes on with the same generator would depend on those before it. A data set may seed for each sample."""
     met = (met for f in _running(facts, program) for s in seedings(f, program) for met in s.met)
     seeds = (m for m in met if m.seeder is not None and "torch" in m.seeder.families)
-    return any(runs_often(program, m.node, m.scope) for m in seeds)
+    anew = (m for m in seeds if runs_often(program, m.node, m.scope))
+    return not all(runs_in_each_pass(m.scope.function, program) for m in anew)
 
 
 def _running(facts: ModuleFacts, program: Program) -> Iterator[ModuleFacts]:
