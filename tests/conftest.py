@@ -21,6 +21,11 @@ import preloaded
 # One thread for each process that computes, also those that are started: with pytest-xdist, all cores are taken.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+# Bytecode is kept even where the environment says otherwise: a hundred interpreters that are started would each compile
+# the linter, and each process of pytest-xdist the tests.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 settings.register_profile("steady", derandomize=True)
 settings.register_profile("explore", max_examples=2000)
 settings.load_profile("steady")
@@ -62,9 +67,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What has been imported stays: the garbage collector need not search it time and again."""
+    """What has been imported stays: the garbage collector need not search it time and again. What tests make is mostly
+    syntax trees, without cycles: it need not be searched often either."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(50_000)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.engine import Run
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.loading.worker_draws import unseen_loaders
-from torchrepro_lint.seeding.report import ProgramBelief, Spot, belief, spot
+from torchrepro_lint.seeding.report import ProgramReport, Spot, report, spot
 from torchrepro_lint.seeding.seedings import seedings
 
 
@@ -23,7 +23,7 @@ class Explained(NamedTuple):
     programs that have workers whose draws could not be seen."""
 
     root: Path
-    programs: tuple[ProgramBelief, ...]
+    programs: tuple[ProgramReport, ...]
     idle: tuple[str, ...]
     problems: tuple[str, ...]
     unread: tuple[tuple[str, str], ...] = ()
@@ -32,7 +32,7 @@ class Explained(NamedTuple):
 
 def explain(run: Run, files: Iterable[Path]) -> Explained:
     """Walk every program that starts in one of these files."""
-    programs: list[ProgramBelief] = []
+    programs: list[ProgramReport] = []
     idle: list[str] = []
     loaders: list[Spot] = []
     problems = [f"no such file or folder: {path}" for path in run.missing]
@@ -42,7 +42,7 @@ def explain(run: Run, files: Iterable[Path]) -> Explained:
         if facts is None:
             problems.append(f"{run.rel(path)}: {run.checker.failure(path)}")
             continue
-        found = [belief(seeding, run.program) for seeding in seedings(facts, run.program)]
+        found = [report(seeding, run.program) for seeding in seedings(facts, run.program)]
         programs += found
         idle += [] if found else [run.rel(path)]
         _read_configurations(facts, run.program)

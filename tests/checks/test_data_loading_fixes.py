@@ -696,7 +696,13 @@ STEP = "for x in loader:\n    model(x).backward()"
     [
         ("torch.manual_seed(1)", STEP, True),
         ("", "for seed in range(5):\n    torch.manual_seed(seed)\n    train(loader)", False),
+        (
+            "torch.manual_seed(1)\nclass D:\n    def __getitem__(self, i):\n        torch.manual_seed(i)",
+            "d = D()\nd[1]\n" + STEP,
+            True,
+        ),
         ("torch.manual_seed(1)", "train(loader)\nevaluate(loader)", True),
+        ("torch.manual_seed(1)", STEP + "\nloader = DataLoader(d, shuffle=True)\n" + STEP, False),
         ("torch.manual_seed(1)", "evaluate(model, loader=loader)", False),
         ("torch.manual_seed(1)", "print(invariance_unit_test(model, loader))", False),
     ],
@@ -707,6 +713,34 @@ def test_a_generator_is_safe_where_one_seed_decides_one_training(
     text = TRAINED.format(seeds=seeds, used=used)
     assert ("generator=" in fixed(tmp_path, "TRP201", text)) is is_safe
     assert "generator=" in fixed(tmp_path, "TRP201", text, unsafe=True)
+
+
+def test_a_loader_that_draws_for_its_samples_alone_stands_beside_others(tmp_path: Path) -> None:
+    text = (
+        HEAD + "import random\nclass Noisy(Dataset):\n    def __getitem__(self, i):\n        return random.random()\n"
+        "more = DataLoader(d, shuffle=True)\nloader = DataLoader(Noisy(), batch_sampler=batches, num_workers=4)\n"
+        + STEP
+    )
+    assert "generator=torch.Generator().manual_seed(1)" in fixed(tmp_path, "TRP202", text, unsafe=True)
+
+
+@pytest.mark.parametrize(
+    ("seeds", "is_safe"),
+    [
+        ("torch.manual_seed(args.seed)", True),
+        ("seed = args.seed\n    torch.manual_seed(seed)", True),
+        ("torch.manual_seed(args.runseed)", False),
+    ],
+)
+def test_what_is_seeded_with_something_else_may_want_that(seeds: str, is_safe: bool, tmp_path: Path) -> None:
+    text = (
+        HEAD + "import argparse\ndef main():\n    parser = argparse.ArgumentParser()\n"
+        "    parser.add_argument('--seed', type=int, default=0)\n"
+        "    parser.add_argument('--runseed', type=int, default=0)\n"
+        f"    args = parser.parse_args()\n    {seeds}\n"
+        "    for x in DataLoader(d, shuffle=True):\n        model(x).backward()\nmain()\n"
+    )
+    assert ("generator=" in fixed(tmp_path, "TRP201", text)) is is_safe
 
 
 def test_a_loader_in_the_place_of_another_cell_s_gets_the_same_number(tmp_path: Path) -> None:
@@ -721,6 +755,18 @@ def test_a_loader_in_the_place_of_another_cell_s_gets_the_same_number(tmp_path: 
     fix(Request((tmp_path,), resolver), unsafe=True, write=True)
     after = (tmp_path / "a.ipynb").read_text()
     assert [after.count(f"manual_seed({number})") for number in range(3)] == [2, 1, 0]
+
+
+@pytest.mark.parametrize(("home", "is_there"), [("helpers", True), ("train_utils", True), ("log_helper", False)])
+def test_a_function_that_seeds_workers_lives_with_its_kind(home: str, is_there: bool, tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("torch==1.8.0\n")
+    (tmp_path / f"{home}.py").write_text("def say(x):\n    print(x)\n")
+    text = (
+        HEAD + f"import numpy as np\nfrom {home} import say\nclass Noisy(Dataset):\n    def __getitem__(self, i):\n"
+        "        return np.random.normal()\nloader = DataLoader(Noisy(), shuffle=True, num_workers=4)\nsay(loader)\n"
+    )
+    assert ("def seed_worker" in fixed(tmp_path, "TRP202", text)) is not is_there
+    assert ("def seed_worker" in (tmp_path / f"{home}.py").read_text()) is is_there
 
 
 @pytest.mark.parametrize(("name", "is_safe"), [("train_loader", True), ("valloader", False)])
@@ -776,9 +822,25 @@ WHOSE_ORDER = {
     "one of several": (DATA + "name = os.listdir('a')[0]\n", False),
     "the last that fits": (DATA + "for n in os.listdir('a'):\n    if 'x' in n:\n        name = n\nload(name)\n", False),
     "an evaluation": (DATA + "model.eval()\nfor n in os.listdir('a')[:9]:\n    print(model(read(n)))\n", False),
+    "data for a training": (
+        DATA + "codec = torch.load('codec')\nfor n in os.listdir('a')[:9]:\n    torch.save(codec(n), n)\n",
+        True,
+    ),
     "a test": (DATA + "import pytest\nnames = os.listdir('a')[:9]\n", False),
+    "what a model makes of them": (
+        DATA
+        + "net = torch.load('m')\nwith torch.no_grad():\n    for n in os.listdir('a')[:9]:\n        write(net(n))\n",
+        False,
+    ),
+    "parts that nobody asks for": (DATA + "def parts_of(a):\n    return use(os.listdir(a)[:9])\nuse(torch)\n", False),
+    "folders, where names are sorted": (
+        DATA
+        + "for r, d, names in os.walk('a'):\n    names.sort()\n    for n in names:\n        x.append(n)\ny = x[:9]\n",
+        False,
+    ),
     "what nobody calls": (DATA + "def data_in(a):\n    return [n for n in os.listdir(a)]\n", False),
-    "what a table calls": (DATA + "def data_in(a):\n    return [n for n in os.listdir(a)]\nD = {'x': data_in}\n", True),
+    "what is drawn": (DATA + "import random\nrandom.seed(1)\nname = random.choice(os.listdir('a'))\nuse(name)\n", True),
+    "what is drawn by chance": (DATA + "import random\nname = random.choice(os.listdir('a'))\nuse(name)\n", False),
     "what is printed": ("import os\nnames = os.listdir('a')\nfor i in range(9):\n    print(names[i], i)\n", False),
     "what is written": ("import os\nnames = os.listdir('a')[:9]\nopen('b', 'w').write(names)\n", True),
 }
@@ -789,7 +851,7 @@ def test_a_sorted_listing_is_safe_where_an_order_is_all_that_is_wanted(
     text: str, is_safe: bool, tmp_path: Path
 ) -> None:
     assert ("sorted(" in fixed(tmp_path, "TRP204", text)) is is_safe
-    assert "sorted(" in fixed(tmp_path, "TRP204", text, unsafe=True)
+    assert "sort" in fixed(tmp_path, "TRP204", text, unsafe=True)
 
 
 @pytest.mark.parametrize(("package", "is_sorted"), [("torch", True), ("tensorflow", False)])

@@ -151,3 +151,17 @@ def test_what_a_program_keeps_of_its_generators_rests_on_no_comment(tmp_path: Pa
     about = {kind for kind, *of in rests if of and of[0] == str(tmp_path / "states.py")}
     assert {"code", "matches"} <= about
     assert "text" not in about
+
+
+def test_a_function_rests_on_nothing_that_its_caller_runs_besides(tmp_path: Path) -> None:
+    for name in ("crop", "flip"):
+        (tmp_path / f"{name}s.py").write_text(f"import torch\n\n\ndef {name}():\n    return torch.rand(1)\n")
+    (tmp_path / "both.py").write_text(
+        "from crops import crop\nfrom flips import flip\n\n\ndef both():\n    return crop(), flip()\n\n\nboth()\n"
+    )
+    (tmp_path / "one.py").write_text("from flips import flip\n\nflip()\n")
+    run = tracked(tmp_path)
+    assert ("code", str(tmp_path / "crops.py")) in asked(run, tmp_path / "both.py")
+    rests = asked(run, tmp_path / "one.py")
+    assert ("code", str(tmp_path / "flips.py")) in rests
+    assert ("code", str(tmp_path / "crops.py")) not in rests

@@ -9,6 +9,7 @@ fork as well.
 import atexit
 import fcntl
 import gc
+import importlib
 import inspect
 import marshal
 import multiprocessing.spawn
@@ -21,17 +22,23 @@ import socket
 import sys
 import threading
 from contextlib import suppress
+from functools import partial
 from types import ModuleType
 
 import numpy
 import torch
 import torch._dynamo
 import torch._inductor.compile_fx
+import torch._inductor.cpu_vec_isa
 import torch.distributed.run
 import torch.utils.data
 
 FILES = 250  # that a program is started with; the system hands on 253 at once
-SLOW = {b"sklearn": "sklearn.model_selection", b"lightning": "lightning"}  # what is imported for programs that name it
+SLOW = {  # what is imported, or found out, for programs that name it
+    b"sklearn": partial(importlib.import_module, "sklearn.model_selection"),
+    b"lightning": partial(importlib.import_module, "lightning"),
+    b"torch.compile": torch._inductor.cpu_vec_isa.valid_vec_isa_list,  # starts programs: half of a compilation
+}
 
 
 def serve(path):
@@ -74,12 +81,12 @@ def received(connection):
 
 
 def prepare(asked):
-    """Imports, once for all programs, what the one that is asked for is about to import."""
+    """Does, once for all programs, what takes the one that is asked for long."""
     with suppress(OSError), open(os.path.join(asked["folder"], asked["argv"][0]), "rb") as program:
         text = program.read()
         for word in [word for word in SLOW if word in text]:
             with suppress(ImportError):
-                __import__(SLOW.pop(word))
+                SLOW.pop(word)()
         gc.freeze()
 
 

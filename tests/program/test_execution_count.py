@@ -18,6 +18,8 @@ from torchrepro_lint.dataflow.execution_count import runs_in_each_pass, times
         ("Process(target=run).start()", "once"),
         ("Pool(4).map(run, range(4))", "often"),
         ("for fold in range(4):\n    run()", "often"),
+        ("if quick:\n    run(1)\nelse:\n    run()", "once"),
+        ("run(1)\nrun()", "unknown"),
     ],
 )
 def test_what_another_file_does_with_a_function_counts(called: str, expected: str, tmp_path: Path) -> None:

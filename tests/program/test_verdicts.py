@@ -661,3 +661,19 @@ def test_what_a_library_is_given_may_be_data(tmp_path: Path, owner: str, clause:
             return F.interpolate(x.reshape(1, 1, 8, 8), size=8, mode="bilinear")
         """
     assert [v.depends for v in judged(tmp_path, text)] == [clause]
+
+
+@pytest.mark.parametrize(("name", "wanted"), [("layers", 1), ("image_processing_net", 0), ("processing_image", 0)])
+def test_a_file_that_processes_images_prepares_data(tmp_path: Path, name: str, wanted: int) -> None:
+    body = """
+        def smaller(images, size):
+            return [F.interpolate(image, size, mode="bilinear") for image in images]
+        """
+    train = f"""
+        from {name} import smaller
+
+        net = nn.Conv2d(3, 3, 1)
+        for images in torch.load("images.pt"):
+            net(torch.stack(smaller(images, 8))).mean().backward()
+        """
+    assert len(judged_in(tmp_path, name, train, body)) == wanted

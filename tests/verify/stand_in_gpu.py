@@ -99,7 +99,7 @@ def _triton() -> Mapping[str, types.ModuleType]:
 @cache
 def _import() -> None:
     """What would look for triton, or be searched by the garbage collector after each experiment."""
-    import torch.nn.attention.flex_attention
+    from torch.nn.attention import flex_attention  # noqa: F401
 
     from torchrepro_lint.verify import probes
     from torchrepro_lint.verify.repeat import deterministic

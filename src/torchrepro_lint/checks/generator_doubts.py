@@ -5,23 +5,26 @@ decides.
 
 from __future__ import annotations
 
+import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.seed_edit import seed_fix
 from torchrepro_lint.dataflow.binding import named_parameters
-from torchrepro_lint.dataflow.calls import Call
-from torchrepro_lint.dataflow.execution_count import runs_often
+from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow.execution_count import runs_in_each_pass, runs_often
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.loading.loaders import loaders, workers
+from torchrepro_lint.loading.loaders import loader_calls, loaders, workers
 from torchrepro_lint.loading.looked_at import is_for_evaluation, is_only_looked_at
 from torchrepro_lint.loading.same_order import differs_by_rank, is_made_side_by_side
 from torchrepro_lint.loading.worker_draws import worker_draws
 from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.project.entries import files_of_programs, is_tried_out
+from torchrepro_lint.rng.own_seed import seeded_with
 from torchrepro_lint.rng.ranks import has_ranks
 from torchrepro_lint.rng.seed_options import SEED_NAME
 from torchrepro_lint.rng.usual_seed import has_own_seed, is_configured, is_turned_off
@@ -55,21 +58,47 @@ def is_unclear(call: Call, seed: str, program: Program) -> bool:
         or is_for_evaluation(call)
         or is_test(call.facts)
         or is_named_otherwise(call.facts, program)
-        or _is_seeded_anew(call.facts, program)
+        or (call.name != _SPLITS and _is_seeded_anew(call.facts, program))
         or _augments_alike(call)
         or is_only_looked_at(call)
         or _STANDS_IN.search(seed) is not None
+        or _is_seeded_otherwise(call, seed)
+        or _is_made_again(call)
         or (seed.isdecimal() and (_is_given_a_seed(call.scope.function) or _misses_seed(call)))
     )
+
+
+def _is_seeded_otherwise(call: Call, seed: str) -> bool:
+    """Whether the function seeds with something else: `args.seed` may split the data where `args.runseed` trains."""
+    given = seeded_with(call.scope.function, call.node, call.program) if not seed.isdecimal() else None
+    if call.name == _SPLITS or given is None:
+        return False
+    owner = call.scope.binding_scope(given)
+    held = [ast.unparse(b.value) for b in owner.bindings[given] if b.value is not None] if owner is not None else []
+    return not seed.startswith((given, *held))
+
+
+def _is_made_again(call: Call) -> bool:
+    """Whether its function makes the same loader at another place, as where the first is exhausted: the two should
+    share one generator."""
+    return _written(call.facts, call.program)[call.scope.function, ast.dump(call.node)] > 1
+
+
+@remembered
+def _written(facts: ModuleFacts, program: Program) -> Counter[tuple[Scope, str]]:
+    """How often each loader is written in one function; in a notebook, where cells stand by themselves, once."""
+    made = [] if facts.source.cells else loader_calls(Module(facts, program))
+    return Counter((call.scope.function, ast.dump(call.node)) for call in made)
 
 
 @remembered
 def _is_seeded_anew(facts: ModuleFacts, program: Program) -> bool:
     """Whether a program that runs the file seeds torch again and again, for each of several runs: the order of one that
-    goes on with the same generator would depend on those before it."""
+    goes on with the same generator would depend on those before it. A data set may seed for each sample."""
     met = (met for f in _running(facts, program) for s in seedings(f, program) for met in s.met)
     seeds = (m for m in met if m.seeder is not None and "torch" in m.seeder.families)
-    return any(runs_often(program, m.node, m.scope) for m in seeds)
+    anew = (m for m in seeds if runs_often(program, m.node, m.scope))
+    return not all(runs_in_each_pass(m.scope.function, program) for m in anew)
 
 
 def _running(facts: ModuleFacts, program: Program) -> Iterator[ModuleFacts]:

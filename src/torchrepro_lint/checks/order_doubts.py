@@ -11,19 +11,20 @@ import ast
 import re
 
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.loading.decisions import GIVEN, ONE_OF_THEM, Decision
 from torchrepro_lint.loading.listings import Listing
 from torchrepro_lint.project.contents import is_test
-from torchrepro_lint.project.entries import entries
-from torchrepro_lint.seeding.training import only_evaluates
+from torchrepro_lint.project.entries import entries, files_of_programs
+from torchrepro_lint.seeding.seedings import seedings
+from torchrepro_lint.seeding.training import MAX_PROGRAMS, is_named_otherwise, only_evaluates, trains_nothing
 
 # What leaves something behind that another program may read, by the last part of a name.
 _LEAVES = re.compile(
     r"(?:write|save|dump|copy|move|rename|link|makedirs|mkdir|extract)|to_(?:csv|json|pickle|parquet|hdf|excel)$|^system$"
 )
-
-
+_DRAWN = ("a random draw picks", "of a seeded shuffle", "of a seeded split")
+_USES = frozenset({"eval", "no_grad", "inference_mode"})  # a model, whatever is written then
 _SHOWS = frozenset({"print", "pprint", "display", "show", "imshow", "plot", "subplots", "figure"})
 
 
@@ -31,13 +32,25 @@ def is_unclear(listing: Listing, decision: Decision, program: Program) -> bool:
     """Whether sorting a listing may not be what an author would do about it."""
     facts = listing.scope.facts
     return (
-        decision.why in ONE_OF_THEM
+        decision.why in (*ONE_OF_THEM, GIVEN)
         or is_test(facts)
-        or only_evaluates(facts, program)
+        or _is_for_evaluation(facts, program)
         or _only_shows(facts, program)
-        or (decision.why == GIVEN and _is_called_by_nobody(decision, program))
+        or (decision.why.endswith(_DRAWN) and _is_left_to_chance(facts, program))
+        or _is_called_by_nobody(listing.scope.function, program)
         or (listing.items == "walk" and _is_bottom_up(listing.node))
     )
+
+
+def _is_for_evaluation(facts: ModuleFacts, program: Program) -> bool:
+    """Whether what is listed is evaluated, by the file itself or by the few programs that run it. A program that loads
+    something and writes files may prepare data."""
+    if is_named_otherwise(facts, program):
+        return True
+    if len(program.project.users([facts.source.path])) > MAX_PROGRAMS:
+        return False
+    uses_model = not _USES.isdisjoint(facts.calls)
+    return only_evaluates(facts, program) and (uses_model or not _leaves_something(facts))
 
 
 def _only_shows(facts: ModuleFacts, program: Program) -> bool:
@@ -46,17 +59,27 @@ def _only_shows(facts: ModuleFacts, program: Program) -> bool:
     if "torch" in facts.packages or not shows or not entries(facts, program.project):
         return False
     is_alone = program.project.reachable(facts.source.path) <= {facts.source.path}
-    return is_alone and not any(map(_LEAVES.search, facts.calls))
+    return is_alone and not _leaves_something(facts)
 
 
-def _is_called_by_nobody(decision: Decision, program: Program) -> bool:
-    """Whether the name of the function that returns the items is written nowhere but where it is defined."""
-    facts = decision.facts
-    function = facts.scope_of(decision.node).function
-    name = function.name.rpartition(".")[2]
+def _leaves_something(facts: ModuleFacts) -> bool:
+    return any(map(_LEAVES.search, facts.calls))
+
+
+def _is_left_to_chance(facts: ModuleFacts, program: Program) -> bool:
+    """Whether a program that trains nothing draws, and is not seeded: then what is drawn differs in any order."""
+    return trains_nothing(facts, program) and not any(s.met for s in seedings(facts, program))
+
+
+def _is_called_by_nobody(function: Scope, program: Program) -> bool:
+    """Whether programs run the file of a function whose name is written nowhere but where it is defined."""
+    facts, name, node = function.facts, function.name.rpartition(".")[2], function.node
+    if not isinstance(node, ast.FunctionDef) or function.method_class is not None or node.decorator_list:
+        return False
     files = program.project.text.mentioning(name)
     is_mentioned = files is None or any(path != facts.source.path for path in files)
-    return function.method_class is None and not is_mentioned and facts.source.text.count(name) == 1
+    is_alone = not is_mentioned and len(re.findall(rf"\b{name}\b", facts.source.whole)) == 1
+    return is_alone and bool(files_of_programs(facts, program.project))
 
 
 def _is_bottom_up(walk: ast.Call) -> bool:

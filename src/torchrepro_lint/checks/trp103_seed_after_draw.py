@@ -12,7 +12,6 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.rng import FAMILIES
-from torchrepro_lint.seeding.cells import is_for_training
 from torchrepro_lint.seeding.seedings import seedings
 
 if TYPE_CHECKING:
@@ -34,6 +33,8 @@ def _is_only_shown(seeding: Seeding, late: Late, program: Program) -> bool:
     facts = seeding.entry.facts
     if not facts.source.cells or not seeding.trains:
         return False
+    from torchrepro_lint.seeding.cells import is_for_training  # few notebooks seed late
+
     drawn = _step_of_entry(seeding, late).node
     top = next((s for s in (drawn, *facts.ancestors(drawn)) if facts.parents.get(s) is facts.tree), None)
     return isinstance(top, ast.stmt) and not is_for_training(top, facts, program)

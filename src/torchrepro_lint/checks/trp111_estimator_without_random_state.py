@@ -9,11 +9,12 @@ from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.elements import Certainty
 from torchrepro_lint.model import Edit
 from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.rng.estimators import SEED, seed_argument, unseeded
 from torchrepro_lint.rng.own_seed import seed_text
-from torchrepro_lint.seeding.numpy_seed import is_reported, may_be_seeded
+from torchrepro_lint.seeding.numpy_seed import is_reported, is_unseeded, may_be_seeded
 from torchrepro_lint.syntax import replace, with_argument
 
 
@@ -26,10 +27,12 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         edits = () if often else _seeded(call, seed_text(call.scope, call.node, program))
         is_beside = any(c.name == call.name and c.scope is call.scope for c in calls if c is not call)
         unsafe = _draws_at_once(call) and (is_beside or not runs_once(program, call.node, call.scope))
+        known = is_unseeded(call.scope, program)
         yield Draft(
             call.node,
             {"call": call.written},
-            depends=("the program that runs it seeds numpy",),
+            certainty=Certainty.LIKELY if known else None,
+            depends=() if known else ("the program that runs it seeds numpy",),
             properties={"family": "numpy"},
             edits=edits,
             unsafe=unsafe,

@@ -50,7 +50,10 @@ def _is_unordered(listing: Listing) -> bool:
 def _draft(listing: Listing, program: Program) -> Draft | None:
     if listing.items == "walk":
         walked = walk_order(listing.node, listing.scope, program)
-        return _decided(listing, walked.decision, sorted_walk(listing, walked), program) if walked is not None else None
+        if walked is None:
+            return None
+        draft = _decided(listing, walked.decision, sorted_walk(listing, walked), program)
+        return draft._replace(unsafe=draft.unsafe or walked.names_are_sorted)  # who sorts them may know just one folder
     decision = decided_by(listing.node, listing.scope, program)
     if decision is None or (decision.why in (TAKEN, FIRST) and is_by_name(listing.node)):
         return None

@@ -36,7 +36,7 @@ def _judged(found: Iterable[TextSet], module: Module, program: Program) -> Itera
         edits: dict[Scope, tuple[Edit, ...]] = {}  # by function: two loops over one set must continue to agree
         for site in sites:
             decision = decisions.get(id(site.node))
-            if decision is None or id(site.node) in reported:
+            if decision is None or id(site.node) in reported or _is_kept_as_set(site, decision.node):
                 continue
             reported.add(id(site.node))
             function = site.scope.function
@@ -51,6 +51,12 @@ def _judged(found: Iterable[TextSet], module: Module, program: Program) -> Itera
                 edits=edits[function],
                 unsafe=held.evidence is not Evidence.SURE or not holds_only_text(held.made, program),
             )
+
+
+def _is_kept_as_set(site: Site, decided: ast.AST) -> bool:
+    """`pickle.dump(names, file)`: what is read again is a set, which has no order."""
+    parent = site.scope.facts.parents[site.node]
+    return parent is decided and isinstance(parent, ast.Call) and last_name(parent.func) in _KEEPING
 
 
 def _sorted(made: Site, taken: Sequence[ast.expr], facts: ModuleFacts, program: Program) -> tuple[Edit, ...]:

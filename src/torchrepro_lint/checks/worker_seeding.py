@@ -21,7 +21,9 @@ from torchrepro_lint.syntax import Import, also_imported, import_module, indenta
 
 MAX_BESIDE = 24  # files of a folder that are asked whether they need the same function
 _NAME = "seed_worker"
-_UTILITY = re.compile(r"(?:\w+_)?(?:utils?|misc|helpers?|common|tools|seed|seeds|seeding|random|reproducib\w+)")
+_UTILITY = re.compile(
+    r"(?:(?:train|training|data|dataset|torch|general|my|loader)_)?(?:utils?|misc|helpers?|common|tools|seed|seeds|seeding|random|reproducib\w+)"
+)
 _KNOWN = re.compile(
     r"_*(?:seed_(?:data)?(?:loader_)?workers?|(?:seed_)?workers?_(?:init|seed)(?:_fn)?|set_worker_seed)"
 )

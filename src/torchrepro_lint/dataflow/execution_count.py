@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, TypeAlias
 
 from torchrepro_lint.dataflow.binding import named_parameters
+from torchrepro_lint.dataflow.conditions import are_exclusive
 from torchrepro_lint.dataflow.enclosing import decorators, outermost_loop
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import CallSite
@@ -87,13 +88,18 @@ def _times(function: Scope, further: int, program: Program) -> Times:
         return "unknown"
     if callers:
         worst = {_times(where.function, further - 1, program) for _, where in callers}
-        together = len({where.facts for _, where in callers}) < len(callers)
+        together = len({where.facts for _, where in callers}) < len(callers) and not _is_one_of(callers)
         return "often" if "often" in worst else "unknown" if together or "unknown" in worst else "once"
     name = function.own_name
     handed_over = not _handed_to(function, program).isdisjoint(_RUNS_IT_ONCE)
     if _is_whole_run(function, program) or handed_over or _is_command(function):
         return "once"
     return "often" if function.method_class is not None and name != "__init__" else "unknown"
+
+
+def _is_one_of(calls: Sequence[CallSite]) -> bool:
+    """Whether a run makes one of two calls, in different arms of one test."""
+    return len(calls) == 2 and are_exclusive(calls[0], calls[1])
 
 
 def _is_method_or_main(function: Scope) -> bool:
@@ -131,6 +137,8 @@ def is_called_in_a_loop(function: Scope, program: Program) -> bool:
 @remembered
 def is_called_for_each_epoch(function: Scope, program: Program) -> bool:
     """Whether a loop that counts epochs, by its names, calls the function."""
+    if not is_called_in_a_loop(function, program):  # most are in none, which is known by now
+        return False
     return any("epoch" in name.lower() for loop in _calling_loops(function, program) for name in _header_names(loop))
 
 
@@ -157,6 +165,8 @@ def _upwards(function: Scope, callers: Callable[[Scope], Iterable[Scope]]) -> It
         yield from level
         above = dict.fromkeys(scope.function for called in level for scope in callers(called))
         level = [scope for scope in above if scope not in seen]
+        if not level:
+            return
         seen.update(level)
 
 

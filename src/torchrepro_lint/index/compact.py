@@ -53,15 +53,12 @@ def compact(tree: ast.Module, lines: int) -> ast.Module:
                 push((value, inner))
                 value = inner
             elif kind is list:
-                items = []
-                for item in value:
+                value = value.copy()  # which has no room to spare, as a list that grows does
+                for place, item in enumerate(value):
                     kind = item.__class__
                     if kind in kinds:
-                        inner = make(kinds[kind])
+                        value[place] = inner = make(kinds[kind])
                         push((item, inner))
-                        item = inner
-                    items.append(item)
-                value = items
             elif is_seldom and value is None:
                 continue
             setattr(new, name, value)

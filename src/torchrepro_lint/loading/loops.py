@@ -207,7 +207,10 @@ class _Body:
 
     def is_file(self, handle: ast.expr) -> bool:
         """Whether something with a `write` is a file, opened before the loop; a log is none."""
-        return names_a_file(handle) and not self.is_local(handle)
+        if not isinstance(handle, ast.Name) or not names_a_file(handle) or self.is_local(handle):
+            return False
+        owner = self.facts.scope_of(handle).binding_scope(handle.id)
+        return owner is None or all(b.kind != "import" for b in owner.bindings[handle.id])  # `soundfile.write(path, x)`
 
     def numbers(self, node: ast.AST) -> bool:
         """Whether a value counts the rounds so far: `i`, or `len(found)`; not `made[i]` of what another loop made of

@@ -19,7 +19,6 @@ from torchrepro_lint.loading.loops import keeps_step, names_a_file
 from torchrepro_lint.loading.order_loops import only_compares
 
 _COUNTING = frozenset({"range", "count"})
-_PLACES = frozenset({"argmax", "argmin", "argsort", "nanargmax", "nanargmin"})  # what tell the place of a value
 _WRITTEN = "becomes the order in which the items are written"
 _WRAPPERS = frozenset({"iter", "list", "tuple", "sorted"})
 _SHARED = frozenset({"parent", "parents", "suffix", "shape", "dtype", "ndim"})
@@ -69,11 +68,15 @@ def indexed(parent: ast.Subscript, use: Use[Shown], edges: Edges, asked: ast.exp
 def _is_found_by_value(index: ast.expr, items: ast.expr, scope: Scope, program: Program) -> bool:
     """Whether an item is the one with the greatest or least of the values that are worked out for each of them:
     `steps = [step_of(name) for name in names]; names[np.argmax(steps)]`."""
+    if isinstance(index, ast.Name):
+        match program.origins(index, scope):
+            case [Result(node=made, scope=where)] if where is scope:
+                index = made
     if isinstance(index, ast.Call) and last_name(index.func) == "int" and index.args:
         index = index.args[0]
     while isinstance(index, ast.Subscript):  # `steps.argsort()[-1]`
         index = index.value
-    if not isinstance(index, ast.Call) or last_name(index.func) not in _PLACES:
+    if not isinstance(index, ast.Call) or last_name(index.func) not in _table()["places"]:
         return False
     is_function = program.qualified(index.func, scope) is not None
     held = index.func.value if isinstance(index.func, ast.Attribute) else None
@@ -164,7 +167,7 @@ def passed(use: Use[Shown], call: ast.Call, asked: ast.expr, edges: Edges) -> St
             return _zipped(use, call, asked, edges.program)
         if name in table["decides"]:
             return _shown_by(name, use, call)
-        if name in table["places"] and (taken := _taken_from_sorted(call, use.scope)) is not None:
+        if last_name(call.func) in table["places"] and (taken := _taken_from_sorted(call, use.scope)) is not None:
             return decided(use, taken, TAKEN)
         if isinstance(call.func, ast.Attribute) and not name:
             found = _passed_to_method(use, call, call.func, edges)

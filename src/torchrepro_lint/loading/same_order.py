@@ -57,7 +57,7 @@ def number_beside(call: Call) -> int:
     place, beside = start_of(call.node), _drawing(call.facts, call.program).get(call.scope.function)
     if beside is None:
         return 0
-    first = beside.first[place]
+    first = beside.first.get(place, place)
     tests = conditions(call.node, call.scope)
     instead = {other for test in tests for other in beside.under.get((test.owner, not test.taken), ()) if other < first}
     return bisect_left(beside.places, first) - len(instead)

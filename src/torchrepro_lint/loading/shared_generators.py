@@ -21,8 +21,8 @@ from torchrepro_lint.loading.loaders import argument, loaders, workers
 from torchrepro_lint.rng.generators import is_given_a_state
 
 MAX_DEPTH = 3
-_DATASETS = ("torch.utils.data.Dataset", "torch.utils.data.IterableDataset", "torchvision.datasets.",
-             "torchvision.datasets.VisionDataset", "monai.data.Dataset", "torch_geometric.data.Dataset")  # fmt: skip
+_DATASETS = ("torch.utils.data.Dataset", "torch.utils.data.IterableDataset", "monai.data.Dataset",
+             "torch_geometric.data.Dataset")  # fmt: skip
 _ITEMS = ("__getitem__", "__getitems__", "__iter__")
 _STATES = frozenset({"seed", "manual_seed", "set_state", "setstate", "get_state", "getstate", "bit_generator",
                      "initial_seed", "spawn", "device"})  # fmt: skip

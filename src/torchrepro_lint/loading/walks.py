@@ -23,13 +23,14 @@ FIRST_LISTS = 1  # (root, dirs, files): the two lists stand at 1 and 2
 class WalkOrder(NamedTuple):
     """What the order decides; `visit` is the walk when its folders need sorting where it is called, `lists` are the
     lists of names that need sorting where they are read, `heads` the names of those to sort as a round of `loop`
-    begins."""
+    begins; `names_are_sorted` where the loop sorts the names of the files already."""
 
     decision: Decision
     visit: ast.expr | None = None
     loop: ast.For | ast.AsyncFor | None = None
     heads: tuple[str, ...] = ()
     lists: tuple[ast.expr, ...] = ()
+    names_are_sorted: bool = False
 
 
 def walk_order(walk: ast.Call, scope: Scope, program: Program) -> WalkOrder | None:
@@ -104,7 +105,8 @@ def _looped(
     visited_by = {names[0]} if visit and names and sites[names[0]] else set()
     heads = tuple(n for n in names if n in visited_by | in_place)
     loads = tuple(node for n, found in lists.items() if n not in heads for node, _ in found)
-    return WalkOrder(decision, walk if visit and not visited_by and _only_folders(whole) else None, loop, heads, loads)
+    sortable = walk if visit and not visited_by and _only_folders(whole) else None
+    return WalkOrder(decision, sortable, loop, heads, loads, names_are_sorted=bool(names) and names[-1] in fixed)
 
 
 def _is_changed(node: ast.expr, facts: ModuleFacts) -> bool:

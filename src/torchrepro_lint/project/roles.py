@@ -51,7 +51,9 @@ _EVALUATION_FILE = _words(
 _TRIAL_FILE = re.compile(
     r"^(?:sampl(?:e|ing)|bench(?:mark)?|profil(?:e|er|ing)|speed|latency|probe|smoke|debug|check)(?:_|$)"
 )
-_DATA_PLACE = re.compile(r"^data(?!2)|dataset|transform|preprocess|augment|feats?_extract|feature_extract")
+_DATA_PLACE = re.compile(
+    r"^data(?!2)|dataset|transform|preprocess|augment|feats?_extract|feature_extract|image_process|process(?:ing)?_image"
+)
 
 
 _OPERATORS = ("custom_op", "triton_op")  # their bodies run below autograd, whose formula is registered apart

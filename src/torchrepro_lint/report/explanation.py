@@ -13,7 +13,7 @@ from torchrepro_lint.report.terminal import Paint
 
 if TYPE_CHECKING:
     from torchrepro_lint.explaining import Explained
-    from torchrepro_lint.seeding.report import DrawBelief, FamilyBelief, ProgramBelief, SeedBelief, Spot
+    from torchrepro_lint.seeding.report import DrawReport, FamilyReport, ProgramReport, SeedReport, Spot
 
 _STATES = {
     "not drawn": "nothing draws from it",
@@ -61,7 +61,7 @@ class _Text:
         self.root, self.cwd = explained.root, context.cwd
         self.paint = Paint(context.color)
 
-    def program(self, program: ProgramBelief) -> Iterator[str]:
+    def program(self, program: ProgramReport) -> Iterator[str]:
         yield self.paint("strong", f"{self._place(program.start)}  a program, from its {program.kind}") + "\n"
         yield from self._files(program.files)
         yield from self._seeds(program.seeds)
@@ -78,7 +78,7 @@ class _Text:
         for rel in files:
             yield f"    {visible(shown_path(self.root, rel, self.cwd))}\n"
 
-    def _seeds(self, seeds: Sequence[SeedBelief]) -> Iterator[str]:
+    def _seeds(self, seeds: Sequence[SeedReport]) -> Iterator[str]:
         yield "  seeds, in the order in which they run\n" if seeds else "  no seed was found\n"
         for seed in seeds:
             certainty = "does not count" if seed.certainty == "none" else seed.certainty
@@ -87,7 +87,7 @@ class _Text:
                 yield f"      {_short(reason)}\n"
             yield from self._chain(seed.chain)
 
-    def _family(self, family: FamilyBelief) -> Iterator[str]:
+    def _family(self, family: FamilyReport) -> Iterator[str]:
         rule = f" ({family.rule})" if family.rule else ""
         yield f"  {family.family}: {_STATES[family.state]}{rule}\n"
         if family.first is not None:
@@ -95,7 +95,7 @@ class _Text:
         if family.late_seed is not None:
             yield f"    {self.written(family.late_seed)}  seeds it\n"
 
-    def _draw(self, draw: DrawBelief) -> Iterator[str]:
+    def _draw(self, draw: DrawReport) -> Iterator[str]:
         yield f"    {self.written(draw.spot)}  first drawn from\n"
         yield from self._chain(draw.chain)
 
@@ -103,7 +103,7 @@ class _Text:
         for spot in chain:
             yield self.paint("related", f"      through {self.written(spot)}") + "\n"
 
-    def _unfollowed(self, program: ProgramBelief) -> Iterator[str]:
+    def _unfollowed(self, program: ProgramReport) -> Iterator[str]:
         if not program.unfollowed:
             yield "  every call was followed\n"
             return
@@ -134,7 +134,7 @@ def render_json(explained: Explained) -> Iterator[str]:
     yield as_json(value) + "\n"
 
 
-def _program(program: ProgramBelief) -> dict[str, Any]:
+def _program(program: ProgramReport) -> dict[str, Any]:
     return {
         "start": _spot(program.start),
         "kind": program.kind,
@@ -148,7 +148,7 @@ def _program(program: ProgramBelief) -> dict[str, Any]:
     }
 
 
-def _seed(seed: SeedBelief) -> dict[str, Any]:
+def _seed(seed: SeedReport) -> dict[str, Any]:
     return {
         **_spot(seed.spot),
         "families": list(seed.families),
@@ -158,7 +158,7 @@ def _seed(seed: SeedBelief) -> dict[str, Any]:
     }
 
 
-def _family(family: FamilyBelief) -> dict[str, Any]:
+def _family(family: FamilyReport) -> dict[str, Any]:
     first = family.first
     drawn = {**_spot(first.spot), "kind": first.kind, "chain": [_spot(s) for s in first.chain]} if first else None
     return {

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from torchrepro_lint.checks.listed import listed
 from torchrepro_lint.elements import Certainty, Level, Safety
 from torchrepro_lint.engine import IN_BASELINE
 from torchrepro_lint.reading import CONFIGURATIONS
@@ -76,7 +77,7 @@ def advice(result: Result, cwd: Path) -> Iterator[str]:
         yield f"First: --fix mends {result.fixable} of these, and --diff shows how.\n"
     if order:
         share = "Then" if result.fixable else "First"
-        most = _listed([f"{code} {names[code]} ({rest[code]})" for code in order])
+        most = listed([f"{code} {names[code]} ({rest[code]})" for code in order])
         yield f"{share}: {most}; `torchrepro-lint rule {order[0]}` says what to write instead.\n"
     entry = next((_program(f) for f in problems if f.code in ("TRP101", "TRP103")), None)
     if entry is not None:
@@ -88,7 +89,3 @@ def advice(result: Result, cwd: Path) -> Iterator[str]:
 
 def _sure(row: Row) -> str:
     return ", ".join(f"{number} {certainty.value}" for certainty, number in row.certainties)
-
-
-def _listed(parts: list[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -38,7 +38,7 @@ def generator_seed(scope: Scope, node: ast.AST, program: Program, number: int = 
     `args.seed + 1`. What its function seeds with above comes before a constant, and before what may be none."""
     own = own_seed(scope, node, program)
     is_sure = own is not None and own.text == own.read
-    given = _given(scope.function, node, program) if not is_sure else None
+    given = seeded_with(scope.function, node, program) if not is_sure else None
     seed = given or (own.text if own is not None else str(usual_seed(scope.facts, program)))
     return seed if not number else str(int(seed) + number) if seed.isdecimal() else added(seed, str(number))
 
@@ -132,7 +132,7 @@ def _is_bound_before(name: Name, scope: Scope, node: ast.AST) -> bool:
 
 
 # -- what seeders are given -----------------------------------------------------------------------------------------
-def _given(function: Scope, node: ast.AST, program: Program) -> str | None:
+def seeded_with(function: Scope, node: ast.AST, program: Program) -> str | None:
     """What a function seeds with before `node`, or what all that call it seed with before they do."""
     seed, line = _given_first(function, program) or (None, 0)
     if isinstance(seed, ast.Name) and function.binding_scope(seed.id) is function.facts.scope is not function:

@@ -10,7 +10,9 @@ import ast
 import re
 from collections.abc import Collection, Sequence
 
+from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Result
+from torchrepro_lint.dataflow.enclosing import ancestors
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reads_of_binding
 from torchrepro_lint.dataflow.references import imported_reads
@@ -55,6 +57,25 @@ def is_measured(steps: Sequence[Step]) -> bool:
     """Whether of what one of the calls on the way to a draw gives only the shape is read:
     `dataset.__getitem__(0)[0].shape`."""
     return any(isinstance(step.node, ast.Call) and _has_form_read(step.node, step.scope.facts) for step in steps)
+
+
+def is_on_meta(steps: Sequence[Step], program: Program) -> bool:
+    """Whether weights are made where there is no memory for them: `with torch.device("meta"): net = Net()`."""
+    return any(
+        isinstance(block, ast.With) and any(_is_undrawn(item.context_expr, step.scope, program) for item in block.items)
+        for step in steps
+        for block in ancestors(step.node, step.scope)
+    )
+
+
+def _is_undrawn(entered: ast.expr, scope: Scope, program: Program) -> bool:
+    if not isinstance(entered, ast.Call):
+        return False
+    name, known = program.resolve(entered.func, scope), catalogue.table("rng")["undrawn"]
+    if isinstance(name, Scope):  # in the project of the library itself
+        return f"accelerate.{name.name}" in known["blocks"]
+    is_meta = bool(entered.args) and program.literal(entered.args[0], scope) == "meta"
+    return name in known["blocks"] or (name in known["devices"] and is_meta)
 
 
 def _has_form_read(call: ast.Call, facts: ModuleFacts) -> bool:

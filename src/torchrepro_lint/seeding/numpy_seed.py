@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.seeding.seeding import Seeding
 from torchrepro_lint.seeding.seedings import seedings
 
@@ -34,6 +34,13 @@ def may_be_seeded(facts: ModuleFacts, program: Program) -> bool:
         program.project.text.any_match(_SEEDS, _SIGNS) is not False
         or _SEEDS.search(facts.source.text.encode()) is not None
     )
+
+
+def is_unseeded(scope: Scope, program: Program) -> bool:
+    """Whether code runs in a program that its file starts and that was followed to its end, which seeds nothing."""
+    programs = seedings(scope.facts, program)
+    runs = scope.function.kind == "module" or any(scope.function in seeding.entered for seeding in programs)
+    return bool(programs) and runs and all(s.complete and not s.seeders and not s.met for s in programs)
 
 
 def is_reported(facts: ModuleFacts, program: Program) -> bool:

@@ -50,7 +50,7 @@ class Spot:
 
 
 @dataclass(frozen=True, slots=True)
-class SeedBelief:
+class SeedReport:
     """A seed call: whether it counts, why not for certain, and the calls that lead to it."""
 
     spot: Spot
@@ -61,7 +61,7 @@ class SeedBelief:
 
 
 @dataclass(frozen=True, slots=True)
-class DrawBelief:
+class DrawReport:
     """A draw: what the state of its family was there, and the calls that lead to it."""
 
     spot: Spot
@@ -70,25 +70,25 @@ class DrawBelief:
 
 
 @dataclass(frozen=True, slots=True)
-class FamilyBelief:
+class FamilyReport:
     """One family: its first draw, the seed that comes too late for it, and what follows (`rule` is the finding's)."""
 
     family: str
     state: State
-    first: DrawBelief | None
+    first: DrawReport | None
     late_seed: Spot | None
     rule: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class ProgramBelief:
+class ProgramReport:
     """One program. Seeds are in the order in which the program meets them."""
 
     start: Spot
     kind: Kind
     files: tuple[str, ...]
-    seeds: tuple[SeedBelief, ...]
-    families: tuple[FamilyBelief, ...]
+    seeds: tuple[SeedReport, ...]
+    families: tuple[FamilyReport, ...]
     unfollowed: int
     unfollowed_first: tuple[Spot, ...]
     trains: bool
@@ -104,11 +104,11 @@ def _kind(entry: Entry) -> Kind:
     return "notebook" if entry.facts.source.kind == "notebook" else "script"
 
 
-def belief(seeding: Seeding, program: Program) -> ProgramBelief:
+def report(seeding: Seeding, program: Program) -> ProgramReport:
     """What the walk of one program came to believe."""
     entry = seeding.entry
     not_followed, verdict = unfollowed(seeding, program), unseeded(seeding, program)
-    return ProgramBelief(
+    return ProgramReport(
         start=spot(entry.facts, entry.node),
         kind=_kind(entry),
         files=tuple(dict.fromkeys(f.source.rel for f in seeding.visited)),
@@ -139,7 +139,7 @@ def _chain(steps: Sequence[Step]) -> tuple[Spot, ...]:
 
 
 # -- seeds ------------------------------------------------------------------------------------------------------
-def _seeds(seeding: Seeding) -> Iterator[SeedBelief]:
+def _seeds(seeding: Seeding) -> Iterator[SeedReport]:
     seen: set[tuple[int, int]] = set()
     for met in seeding.met:
         if (id(met.node), met.level) in seen:
@@ -150,7 +150,7 @@ def _seeds(seeding: Seeding) -> Iterator[SeedBelief]:
         certainty: Certainty = "none" if met.level == UNSEEDED else "conditional" if doubts else "certain"
         trusted = (*_of_name(met), *_of_tests(met, seeding, (Truth.UNKNOWN, Truth.UNKNOWN)))
         spot = _call(met.node, met.scope)
-        yield SeedBelief(spot, tuple(families), certainty, (*doubts, *trusted), _chain(met.chain))
+        yield SeedReport(spot, tuple(families), certainty, (*doubts, *trusted), _chain(met.chain))
 
 
 def _of_name(met: SeedMet) -> Iterator[str]:
@@ -184,7 +184,7 @@ def _of_tests(met: SeedMet, seeding: Seeding, truths: tuple[Truth, Truth]) -> It
 
 
 # -- draws --------------------------------------------------------------------------------------------------------
-def _family(seeding: Seeding, family: str, verdict: Unseeded | None) -> FamilyBelief:
+def _family(seeding: Seeding, family: str, verdict: Unseeded | None) -> FamilyReport:
     late, first = seeding.late.get(family), seeding.drawn.get(family)
     late_seed = None
     state: State = "not drawn" if first is None else "seeded"
@@ -206,12 +206,12 @@ def _family(seeding: Seeding, family: str, verdict: Unseeded | None) -> FamilyBe
         state = "trial" if seeding.is_trial else "ignored"
     if not seeding.complete and rule is None and state not in ("not drawn", "seeded"):
         state = "unknown"
-    return FamilyBelief(family, state, _draw(first) if first is not None else None, late_seed, rule)
+    return FamilyReport(family, state, _draw(first) if first is not None else None, late_seed, rule)
 
 
-def _draw(witness: Witness) -> DrawBelief:
+def _draw(witness: Witness) -> DrawReport:
     *calls, _ = witness.chain
-    return DrawBelief(_call(witness.draw.node, witness.draw.scope), witness.draw.kind, _chain(calls))
+    return DrawReport(_call(witness.draw.node, witness.draw.scope), witness.draw.kind, _chain(calls))
 
 
 # -- what was not followed ------------------------------------------------------------------------------------------

@@ -77,10 +77,9 @@ class Summaries:
         self._summaries: Memo[Summary] = Memo(program.tracker)
         self._known: dict[Run, Notes | None] = {}
         self._rests: dict[Run, Rests] = {}  # what is known rests on these questions
-        self._new: list[Run] = []  # what has become known since the outermost function was begun
         self._effects: Memo[Effect] = Memo(program.tracker)
         self._open: dict[Run, int] = {}  # those looked into, and how deep
-        self._supposed: dict[Run, Notes] = {}  # those that only draw if what is looked into does
+        self._supposed: dict[Run, tuple[Notes, Rests]] = {}  # those that only draw if what is looked into does
         self._lowest = 0  # the outermost of those that something rests on
         self._is_cut = False
         self._plain: Memo[bool] = Memo(program.tracker)
@@ -154,16 +153,7 @@ class Summaries:
         if run in self._known:
             self._program.tracker.rest_on(self._rests.get(run, ()))
             return self._known[run]
-        return self._looked_into(run) if self._open else self._tracked(run)
-
-    def _tracked(self, run: Run) -> Notes | None:
-        """The same for the outermost function: all that becomes known with it rests on what it rests on."""
-        outer = self._program.tracker.begin()
-        found = self._looked_into(run)
-        rests = self._program.tracker.end(outer)
-        self._rests.update(dict.fromkeys(self._new, rests))
-        self._new.clear()
-        return found
+        return self._looked_into(run)
 
     def _looked_into(self, run: Run) -> Notes | None:
         depth = len(self._open)
@@ -172,32 +162,35 @@ class Summaries:
             return _NOTES_OF_NOTHING
         if run in self._supposed:
             self._lowest = 0
-            return self._supposed[run]
+            found, rests = self._supposed[run]
+            self._program.tracker.rest_on(rests)
+            return found
         if depth > MAX_DEPTH:
             self._is_cut = True
             return None
         outer, self._lowest, self._open[run] = self._lowest, depth, depth
         before = len(self._supposed)
-        found = self._look(run)
+        begun = self._program.tracker.begin()
+        looked = self._look(run)
+        rests = self._program.tracker.end(begun)
         del self._open[run]
-        self._settle(run, found, before, rests_on_outer=self._lowest < depth)
+        self._settle(run, looked, rests, before, rests_on_outer=self._lowest < depth)
         self._lowest = min(outer, self._lowest)
         self._is_cut = self._is_cut and depth > 0
-        return found
+        return looked
 
-    def _settle(self, run: Run, found: Notes | None, before: int, *, rests_on_outer: bool) -> None:
-        """Keep the answer, and those supposed since, unless they rest on a function that is still looked into."""
+    def _settle(self, run: Run, found: Notes | None, rests: Rests, before: int, *, rests_on_outer: bool) -> None:
+        """Keep the answer, and those supposed since, unless they rest on a function that is still looked into. Those
+        supposed rest on what the function rests on, in which all that was asked for them is."""
         if found is not None:
-            self._supposed[run] = found
+            self._supposed[run] = found, rests
         elif not self._is_cut:
-            self._known[run] = None
-            self._new.append(run)
+            self._known[run], self._rests[run] = None, rests
         if found is None or not rests_on_outer:
             while len(self._supposed) > before:
-                inner, notes = self._supposed.popitem()
+                inner, (notes, _) = self._supposed.popitem()
                 if found is not None:
-                    self._known[inner] = notes
-                    self._new.append(inner)
+                    self._known[inner], self._rests[inner] = notes, rests
 
     # -- one function -------------------------------------------------------------------------------------------
     def _look(self, run: Run) -> Notes | None:

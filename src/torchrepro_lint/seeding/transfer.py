@@ -24,7 +24,7 @@ from torchrepro_lint.rng.draws import Draw, Seeder, draw_of, is_seeder, seeder_m
 from torchrepro_lint.rng.generators import is_own
 from torchrepro_lint.rng.predicates import training_mode
 from torchrepro_lint.rng.seed_options import SEED_NAME
-from torchrepro_lint.seeding.discarded import is_measured, is_never_read, is_only_looked_at
+from torchrepro_lint.seeding.discarded import is_measured, is_never_read, is_on_meta, is_only_looked_at
 from torchrepro_lint.seeding.seeding import MAYBE, SEEDED, UNSEEDED, Late, Seeding, SeedMet, Step, Witness
 from torchrepro_lint.seeding.stand_ins import purpose
 from torchrepro_lint.seeding.state import Family, State, put_back, seeded, taken, telling
@@ -197,7 +197,7 @@ class Effects:
             kind = "in workers"
         chain = (*self.chain, Step(draw.node, draw.scope))
         is_init = kind == "init"
-        if is_measured(chain) or (is_init and (self._overwritten(chain) or is_only_looked_at(chain, self.program))):
+        if is_measured(chain) or (is_init and self._is_lost(chain)):
             self.depending += 1
             return state
         if kind == "sample":
@@ -266,6 +266,11 @@ class Effects:
     def _adds_no_doubtful(self, named: Witness) -> bool:
         """Whether no draw could be named here in place of this one, since it is in doubt that the program comes by."""
         return self.doubts > 0 and (named.is_telling or self.rare > 0)
+
+    def _is_lost(self, chain: Sequence[Step]) -> bool:
+        """Whether nothing is computed with the weights that are drawn at the end of these calls, or none are."""
+        overwritten = self._overwritten(chain)
+        return overwritten or is_only_looked_at(chain, self.program) or is_on_meta(chain, self.program)
 
     def _overwritten(self, chain: Iterable[Step]) -> bool:
         """Initial weights do not matter in a function that loads others over them and does not train."""
