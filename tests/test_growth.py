@@ -492,6 +492,20 @@ def test_arms_that_seed_nothing_are_joined_at_once() -> None:
     assert compared == []
 
 
+def test_the_callers_of_a_function_are_walked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether a loop calls it, and whether that loop counts epochs, are one walk where no loop does."""
+    from torchrepro_lint.dataflow.call_graph import Callers
+
+    asked: list[str] = []
+    passing = Callers.passing
+    monkeypatch.setattr(
+        Callers, "passing", lambda graph, function: asked.append(function.name) or passing(graph, function)
+    )
+    text, _ = SEARCHES["functions that are spawned"]
+    assert len(checked(tmp_path, text(20)).findings) >= 20
+    assert max(map(asked.count, asked)) == 2
+
+
 def test_what_may_be_wrapped_is_asked_once_for_each_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from torchrepro_lint.dataflow import program
 

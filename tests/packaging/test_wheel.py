@@ -74,7 +74,7 @@ def environment(folder: Path) -> Path:
 
 def install(python: Path, *what: str, dependencies: bool = False) -> None:
     """Install into the environment of `python`."""
-    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "-q"]
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "-q", "--no-compile"]
     options = [] if dependencies else ["--no-deps"]
     subprocess.run([*pip, *options, *what], check=True, capture_output=True)
 

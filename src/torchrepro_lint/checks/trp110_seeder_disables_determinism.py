@@ -27,11 +27,13 @@ from torchrepro_lint.syntax import replace, with_argument
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
-    rows = catalogue.table("seed_helpers")["helpers"]
-    for call in module.calls({name for row in rows for name in row["names"]}):
-        for row in rows:
-            if call.name in row["names"]:
-                yield from _judged(call, row, program)
+    rows: dict[str, list[Mapping[str, Any]]] = {}
+    for row in catalogue.table("seed_helpers")["helpers"]:
+        for name in row["names"]:
+            rows.setdefault(name, []).append(row)
+    for call in module.calls(rows.keys()):
+        for row in rows[call.name]:
+            yield from _judged(call, row, program)
 
 
 def _judged(call: Call, row: Mapping[str, Any], program: Program) -> Iterator[Draft]:

@@ -122,6 +122,8 @@ def is_called_in_a_loop(function: Scope, program: Program) -> bool:
 @remembered
 def is_called_for_each_epoch(function: Scope, program: Program) -> bool:
     """Whether a loop that counts epochs, by its names, calls the function."""
+    if not is_called_in_a_loop(function, program):  # most are in none, which is known by now
+        return False
     return any("epoch" in name.lower() for loop in _calling_loops(function, program) for name in _header_names(loop))
 
 
@@ -146,6 +148,8 @@ def _upwards(function: Scope, callers: Callable[[Scope], Iterable[Scope]]) -> It
         yield from level
         above = dict.fromkeys(scope.function for called in level for scope in callers(called))
         level = [scope for scope in above if scope not in seen]
+        if not level:
+            return
         seen.update(level)
 
 

@@ -18,6 +18,7 @@ from torchrepro_lint.tracking import Tracker
 MAX_DEPTH = 24
 MAX_STARS = 64  # a module with more `from x import *` is the front of a library: all of it would have to be read
 _BUILTINS = frozenset(dir(builtins))
+_UNASKED = object()
 
 
 class Variable(NamedTuple):
@@ -77,9 +78,10 @@ class Names:
     def lookup(self, name: str, scope: Scope, rest: tuple[str, ...] = (), depth: int = 0) -> Target | None:
         """The target of `name.rest...`, seen from `scope`."""
         key = (scope, name, rest)
-        if key in self._answers:
+        known = self._answers.get(key, _UNASKED)
+        if known is not _UNASKED:
             self.tracker.current |= self._rests.get(key, 0)
-            return self._answers[key]
+            return known  # type: ignore[return-value]
         outer = self.tracker.begin()
         cuts, size = self._cuts, len(self._answers)
         found = self._lookup(name, scope, rest, depth)
