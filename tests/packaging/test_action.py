@@ -16,7 +16,6 @@ import yaml
 from repository import commit
 
 ROOT = Path(__file__).parents[2]
-QUICKLY = {"PIP_NO_COMPILE": "1"}  # of what is installed, little is imported
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 
 
@@ -33,7 +32,7 @@ def run_step(step: dict[str, Any], inputs: dict[str, str], temp: Path, cwd: Path
     outside = {name: str(temp / name.lower()) for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
     return subprocess.run(
         ["bash", "-eo", "pipefail", "-c", step["run"]],
-        env={**os.environ, **outside, "RUNNER_TEMP": str(temp), "GITHUB_WORKSPACE": str(cwd), **env, **QUICKLY},
+        env={**os.environ, **outside, "RUNNER_TEMP": str(temp), "GITHUB_WORKSPACE": str(cwd), **env},
         cwd=cwd, capture_output=True, text=True, check=False,
     )  # fmt: skip
 
