@@ -83,10 +83,11 @@ def received(connection):
 def prepare(asked):
     """Does, once for all programs, what takes the one that is asked for long."""
     with suppress(OSError), open(os.path.join(asked["folder"], asked["argv"][0]), "rb") as program:
-        text = program.read()
+        text, path = program.read(), [*sys.path]
         for word in [word for word in SLOW if word in text]:
             with suppress(ImportError):
                 SLOW.pop(word)()
+        sys.path[:] = path  # to which setuptools adds
         gc.freeze()
 
 
