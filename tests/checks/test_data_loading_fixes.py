@@ -839,6 +839,11 @@ WHOSE_ORDER = {
         False,
     ),
     "what nobody calls": (DATA + "def data_in(a):\n    return [n for n in os.listdir(a)]\n", False),
+    "a stream of data": (
+        DATA + "class Data(torch.utils.data.IterableDataset):\n    def rows(self):\n"
+        "        for n in os.listdir('a'):\n            yield from open(n)\n",
+        True,
+    ),
     "what is drawn": (DATA + "import random\nrandom.seed(1)\nname = random.choice(os.listdir('a'))\nuse(name)\n", True),
     "what is drawn by chance": (DATA + "import random\nname = random.choice(os.listdir('a'))\nuse(name)\n", False),
     "what is printed": ("import os\nnames = os.listdir('a')\nfor i in range(9):\n    print(names[i], i)\n", False),

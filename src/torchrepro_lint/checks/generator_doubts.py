@@ -32,8 +32,8 @@ from torchrepro_lint.seeding.seeding import Seeding
 from torchrepro_lint.seeding.seedings import seedings
 from torchrepro_lint.seeding.training import (
     MAX_PROGRAMS,
+    is_called_otherwise,
     is_for_training,
-    is_named_otherwise,
     is_run_to_evaluate,
     trains_nothing,
 )
@@ -57,7 +57,7 @@ def is_unclear(call: Call, seed: str, program: Program) -> bool:
         or is_run_to_evaluate(call.facts, program)
         or is_for_evaluation(call)
         or is_test(call.facts)
-        or is_named_otherwise(call.facts, program)
+        or is_called_otherwise(call.facts, program)
         or (call.name != _SPLITS and _is_seeded_anew(call.facts, program))
         or _augments_alike(call)
         or is_only_looked_at(call)

@@ -17,7 +17,13 @@ from torchrepro_lint.loading.listings import Listing
 from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.project.entries import entries, files_of_programs
 from torchrepro_lint.seeding.seedings import seedings
-from torchrepro_lint.seeding.training import MAX_PROGRAMS, is_named_otherwise, only_evaluates, trains_nothing
+from torchrepro_lint.seeding.training import (
+    MAX_PROGRAMS,
+    is_called_otherwise,
+    is_named_otherwise,
+    only_evaluates,
+    trains_nothing,
+)
 
 # What leaves something behind that another program may read, by the last part of a name.
 _LEAVES = re.compile(
@@ -32,7 +38,8 @@ def is_unclear(listing: Listing, decision: Decision, program: Program) -> bool:
     """Whether sorting a listing may not be what an author would do about it."""
     facts = listing.scope.facts
     return (
-        decision.why in (*ONE_OF_THEM, GIVEN)
+        decision.why in ONE_OF_THEM
+        or (decision.why == GIVEN and not isinstance(decision.node, ast.Yield | ast.YieldFrom))  # a list for nobody
         or is_test(facts)
         or _is_for_evaluation(facts, program)
         or _only_shows(facts, program)
@@ -46,7 +53,7 @@ def _is_for_evaluation(facts: ModuleFacts, program: Program) -> bool:
     """Whether what is listed is evaluated, by the file itself or by the few programs that run it. A program that loads
     something and writes files may prepare data."""
     if is_named_otherwise(facts, program):
-        return True
+        return is_called_otherwise(facts, program)
     if len(program.project.users([facts.source.path])) > MAX_PROGRAMS:
         return False
     uses_model = not _USES.isdisjoint(facts.calls)

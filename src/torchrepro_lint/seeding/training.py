@@ -50,6 +50,13 @@ def is_named_otherwise(facts: ModuleFacts, program: Program) -> bool:
     )
 
 
+def is_called_otherwise(facts: ModuleFacts, program: Program) -> bool:
+    """The same, where a folder named `pipeline` does not count: it may hold the data of a training."""
+    holds_pipeline = any(part.endswith(("pipeline", "pipelines")) for part in facts.source.rel.split("/")[:-1])
+    is_named = roles.is_no_training(facts.source.path.name) or not holds_pipeline
+    return is_named and is_named_otherwise(facts, program)
+
+
 def _defines_layers(facts: ModuleFacts) -> bool:
     """Whether a file defines classes, and no function that is a program."""
     inside = facts.scope.children.values()
