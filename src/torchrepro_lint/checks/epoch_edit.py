@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from itertools import islice
 
 from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.conditions import Condition, conditions, is_dead, written
@@ -66,10 +67,10 @@ def _conditional(program: Program, call: Call, holder: Holder, loop: EpochLoop) 
     bindings = holder.owner.bindings.get(holder.name, [])
     if holder.owner.kind == "class":
         bindings = [b for b, _ in holder.owner.attributes.get(holder.name, ())]
-    bindings = [b for b in bindings if not is_dead(b.node, holder.owner)]
-    if len(bindings) > 1:
+    alive = list(islice((b for b in bindings if not is_dead(b.node, holder.owner)), 2))
+    if len(alive) > 1:
         return True
-    if bindings and bindings[0].kind == "parameter":
+    if alive and alive[0].kind == "parameter":
         return len(program.callers_of(holder.owner) or ()) != 1
     return False
 

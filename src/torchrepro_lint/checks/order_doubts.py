@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.loading.decisions import GIVEN, ONE_OF_THEM, Decision
 from torchrepro_lint.loading.listings import Listing
@@ -85,8 +87,14 @@ def _is_called_by_nobody(function: Scope, program: Program) -> bool:
         return False
     files = program.project.text.mentioning(name)
     is_mentioned = files is None or any(path != facts.source.path for path in files)
-    is_alone = not is_mentioned and len(re.findall(rf"\b{name}\b", facts.source.whole)) == 1
+    is_alone = not is_mentioned and _words(facts, program)[name] == 1
     return is_alone and bool(files_of_programs(facts, program.project))
+
+
+@remembered
+def _words(facts: ModuleFacts, program: Program) -> Counter[str]:  # noqa: ARG001
+    """How often each word is written in a file."""
+    return Counter(re.findall(r"\w+", facts.source.whole))
 
 
 def _is_bottom_up(walk: ast.Call) -> bool:

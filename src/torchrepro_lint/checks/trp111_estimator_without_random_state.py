@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft
@@ -22,10 +23,11 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     calls = unseeded(module) if not is_test(module.facts) else []
     if not calls or is_reported(module.facts, program) or may_be_seeded(module.facts, program):
         return
+    alike = Counter((call.name, call.scope) for call in calls)
     for call in calls:
         often = runs_often(program, call.node, call.scope)  # a bootstrap would give the same sample in each iteration
         edits = () if often else _seeded(call, seed_text(call.scope, call.node, program))
-        is_beside = any(c.name == call.name and c.scope is call.scope for c in calls if c is not call)
+        is_beside = alike[call.name, call.scope] > 1
         unsafe = _draws_at_once(call) and (is_beside or not runs_once(program, call.node, call.scope))
         known = is_unseeded(call.scope, program)
         yield Draft(

@@ -279,6 +279,7 @@ class Options:
             return Truth.UNKNOWN
 
 
+@remembered
 def outcome(expr: ast.expr, scope: Scope, program: Program) -> Truth:
     """How an expression comes out as a test, wherever in the program it is evaluated."""
     return Options(program, [scope.facts]).truth(expr, scope, None)

@@ -17,7 +17,8 @@ from torchrepro_lint.dataflow.conditions import are_exclusive, conditions
 from torchrepro_lint.dataflow.enclosing import block_of
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import start_of
-from torchrepro_lint.index import Scope
+from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.kernels.flags import Setting, assigned, mentions, passed, state
 from torchrepro_lint.rng.predicates import determinism, flag, is_requested
 
@@ -149,11 +150,15 @@ class Switch:
 
 def stated(module: Module, owner: str, name: str) -> Switch:
     """Every place of a file that sets `owner.name`, also by a call of the catalogue."""
-    if not mentions(module.facts, name):
-        return Switch((), module.program, lambda other: stated(other, owner, name))
-    settings = [*assigned(module, owner, name), *passed(module, catalogue.names("backend_flags", name))]
-    states = [(setting, state(module.program, setting)) for setting in settings]
+    states = _states(module.facts, owner, name, module.program) if mentions(module.facts, name) else ()
     return Switch(states, module.program, lambda other: stated(other, owner, name))
+
+
+@remembered
+def _states(facts: ModuleFacts, owner: str, name: str, program: Program) -> tuple[Set, ...]:
+    module = Module(facts, program)
+    settings = [*assigned(module, owner, name), *passed(module, catalogue.names("backend_flags", name))]
+    return tuple((setting, state(program, setting)) for setting in settings)
 
 
 def _is_taken_back(first: Setting, setting: Setting) -> bool:

@@ -19,7 +19,7 @@ from torchrepro_lint.dataflow.enclosing import LOOPS, ancestors, run_with
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import CallSite, start_of
 from torchrepro_lint.dataflow.store import remembered
-from torchrepro_lint.index import Scope, last_name
+from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.loading.decisions import Decision
 from torchrepro_lint.loading.order import decided_by, decided_in
 from torchrepro_lint.rng.updates import updates_model
@@ -146,12 +146,18 @@ def _put_into_lists(loop: ast.AST, program: Program) -> frozenset[ast.AST | str]
 @remembered
 def _fed_by_several(queue: Result, program: Program) -> bool:
     """Whether several processes or threads are started in the file with the queue among their arguments."""
-    starts = [
-        (call, where)
-        for call, where in calls_like(catalogue.names("order", "runners"), queue.scope.facts)
-        if any(queue in program.origins(a, where) for a in given_to(call))
-    ]
+    starts = _starts(queue.scope.facts, program).get(queue, ())
     return len(starts) > 1 or any(runs_several(call, where, program) for call, where in starts)
+
+
+@remembered
+def _starts(facts: ModuleFacts, program: Program) -> dict[Origin, list[CallSite]]:
+    """The calls of a file that start processes or threads, by what these are given."""
+    found: dict[Origin, list[CallSite]] = {}
+    for call, where in calls_like(catalogue.names("order", "runners"), facts):
+        for origin in {o for a in given_to(call) for o in program.origins(a, where)}:
+            found.setdefault(origin, []).append((call, where))
+    return found
 
 
 def given_to(call: ast.Call) -> Iterator[ast.expr]:

@@ -10,12 +10,13 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.abstract_values import Constant
+from torchrepro_lint.dataflow.abstract_values import Constant, Origin
 from torchrepro_lint.dataflow.calls import Call, Module, calls_like
 from torchrepro_lint.dataflow.enclosing import ancestors, inside
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import CallSite, Site
-from torchrepro_lint.index import Scope
+from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.loading.arrivals import given_to, runs_several
 from torchrepro_lint.rng.updates import leads_to_update, updates_model
 
@@ -47,19 +48,28 @@ def shared_models(module: Module, program: Program) -> Iterator[SharedModel]:
 
 def _started_with(model: ast.expr, scope: Scope, program: Program) -> Iterator[CallSite]:
     """The calls in the same file that start several processes with the model, each of which steps."""
-    made = {o for o in program.origins(model, scope) if not isinstance(o, Constant)}
-    for site, run in (*_runners(scope, program), *_process_objects(scope, program)):
-        call, where = site
+    made = [o for o in program.origins(model, scope) if not isinstance(o, Constant)]
+    given = _given(scope.facts, program)
+    for (call, where), run in dict.fromkeys(start for origin in made for start in given.get(origin, ())):
+        if runs_several(call, where, program) and leads_to_update(run, program):
+            yield call, where
+
+
+@remembered
+def _given(facts: ModuleFacts, program: Program) -> dict[Origin, list[tuple[CallSite, Scope]]]:
+    """The calls of a file that start processes, with the function that these run, by what is passed."""
+    found: dict[Origin, list[tuple[CallSite, Scope]]] = {}
+    for (call, where), run in (*_runners(facts, program), *_process_objects(facts, program)):
         passed = (*given_to(call), *call.args, *(k.value for k in call.keywords))
-        is_given = any(not made.isdisjoint(program.origins(p, where)) for p in passed)
-        if is_given and runs_several(call, where, program) and leads_to_update(run, program):
-            yield site
+        for origin in {o for p in passed for o in program.origins(p, where)}:
+            found.setdefault(origin, []).append(((call, where), run))
+    return found
 
 
-def _runners(scope: Scope, program: Program) -> Iterator[tuple[CallSite, Scope]]:
+def _runners(facts: ModuleFacts, program: Program) -> Iterator[tuple[CallSite, Scope]]:
     """`Process(target=f, args=...)` and `spawn(f, args=...)` with the function that they run."""
     names = catalogue.names("order", "runners")
-    for call, where in calls_like(names, scope.facts):
+    for call, where in calls_like(names, facts):
         given = [k.value for k in call.keywords if k.arg in ("target", "fn")] or call.args[:1]
         run = program.definition(given[0], where) if given and _is_one(call, where, names, program) else None
         if run is not None:
@@ -74,12 +84,12 @@ def _is_one(call: ast.Call, scope: Scope, names: Collection[str], program: Progr
     return any(str(maker).endswith("multiprocessing.get_context") for maker in made or ())
 
 
-def _process_objects(scope: Scope, program: Program) -> Iterator[tuple[CallSite, Scope]]:
+def _process_objects(facts: ModuleFacts, program: Program) -> Iterator[tuple[CallSite, Scope]]:
     """Constructions of the project's subclasses of Process with their `run`."""
-    for owner in scope.facts.scope.children.values():
+    for owner in facts.scope.children.values():
         run = program.names.method(owner, "run") if owner.kind == "class" else None
         if run is not None and any(base in _PROCESS for base in program.external_bases(owner)):
-            for call, where in scope.facts.calls.get(owner.name, ()):
+            for call, where in facts.calls.get(owner.name, ()):
                 if program.resolve(call.func, where) is owner:
                     yield (call, where), run
 

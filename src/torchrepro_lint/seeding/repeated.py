@@ -61,7 +61,8 @@ def _is_undone(function: Scope, further: int, program: Program) -> bool:
         return True
     called = (program.resolve(call.func, where) for call, where in function.runs if isinstance(call, ast.Call))
     return further > 0 and any(
-        isinstance(f, Scope) and _is_undone(f, further - 1, program) for f in dict.fromkeys(called)
+        isinstance(f, Scope) and f.kind == "function" and _is_undone(f, further - 1, program)
+        for f in dict.fromkeys(called)
     )
 
 
