@@ -292,6 +292,59 @@ SEARCHES = {
         ),
         80,
     ),
+    "queues that several processes fill": (
+        lambda n: (
+            "import torch.multiprocessing as mp\n"
+            + HEAD
+            + "def act(q): q.put(1)\noptimizer = torch.optim.SGD(net.parameters())\n"
+            + "".join(
+                f"q{i} = mp.Queue()\nfor r in range(2): mp.Process(target=act, args=(q{i},)).start()\n"
+                f"for _ in range(9):\n    net(q{i}.get()).backward()\n    optimizer.step()\n"
+                for i in range(n)
+            )
+        ),
+        40,
+    ),
+    "models that several processes step": (
+        lambda n: (
+            "import torch.multiprocessing as mp\n"
+            + HEAD
+            + "def train(m):\n    optimizer = torch.optim.SGD(m.parameters())\n"
+            + "    m(x).backward()\n    optimizer.step()\n"
+            + "".join(
+                f"m{i} = torch.nn.Linear(4, 1)\nm{i}.share_memory()\n"
+                f"for r in range(2): mp.Process(target=train, args=(m{i},)).start()\n"
+                for i in range(n)
+            )
+        ),
+        40,
+    ),
+    "loaders with the options of one function": (
+        lambda n: (
+            HEAD
+            + "def options(train): return {'shuffle': train}\n"
+            + "".join(f"l{i} = DataLoader(ds, **options(True))\n" for i in range(n))
+        ),
+        80,
+    ),
+    "estimators of one kind": (
+        lambda n: (
+            HEAD
+            + "from sklearn.model_selection import train_test_split\n"
+            + "".join(f"a{i}, b{i} = train_test_split(ds)\n" for i in range(n))
+        ),
+        80,
+    ),
+    "functions that switch cuDNN's benchmark on": (
+        lambda n: (
+            HEAD + "".join(f"def fast{i}(): torch.backends.cudnn.benchmark = True\nfast{i}()\n" for i in range(n))
+        ),
+        60,
+    ),
+    "classes beside a seed": (
+        lambda n: HEAD + "".join(f"class C{i}: pass\nC{i}()\ntorch.manual_seed(time.time())\n" for i in range(n)),
+        60,
+    ),
     "loops that are left by themselves": (
         lambda n: "import random\n" + HEAD + "while ready():\n    print(random.random())\n" * n,
         150,
@@ -504,6 +557,19 @@ def test_the_callers_of_a_function_are_walked_once(tmp_path: Path, monkeypatch: 
     text, _ = SEARCHES["functions that are spawned"]
     assert len(checked(tmp_path, text(20)).findings) >= 20
     assert max(map(asked.count, asked)) == 2
+
+
+def test_the_words_of_a_file_are_counted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from torchrepro_lint.checks import order_doubts
+
+    counted: list[object] = []
+    counter = order_doubts.Counter
+    monkeypatch.setattr(order_doubts, "Counter", lambda words: counted.append(words) or counter(words))
+    text = "".join(
+        f"def data{i}(folder): return {{n: i for i, n in enumerate(os.listdir(folder))}}\n" for i in range(20)
+    )
+    assert len(checked(tmp_path, f"import os\nimport torch\n{text}").findings) == 20
+    assert len(counted) == 1
 
 
 def test_what_may_be_wrapped_is_asked_once_for_each_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

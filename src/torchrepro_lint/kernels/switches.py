@@ -46,18 +46,27 @@ class Switch:
         self.settings = sorted(settings, key=lambda item: item[0].place)
         self._program = program
         self._of = of
+        self._elsewhere: dict[ModuleFacts, Switch] = {}
+        self._own: dict[Scope, list[Set]] = {}
         self._in_function: dict[tuple[Scope, bool | None], list[Setting]] = {}
         self._in_halves: dict[tuple[Scope | None, bool | None], list[Setting]] = {}  # of context managers, by class
         for setting, value in self.settings:
             function = setting.scope.function
+            self._own.setdefault(function, []).append((setting, value))
             if function.own_name in _PAIRED:
                 self._in_halves.setdefault((function.method_class, value), []).append(setting)
+
+    def _in(self, facts: ModuleFacts) -> Switch:
+        """The same of another file."""
+        if facts not in self._elsewhere:
+            self._elsewhere[facts] = self._of(Module(facts, self._program))
+        return self._elsewhere[facts]
 
     def _others(self, function: Scope, value: bool | None) -> list[Setting]:
         """The places in a function that set the switch to this, in source order."""
         if (function, value) not in self._in_function:
-            own = (item for item in self.settings if item[0].scope.function is function)
-            found = [setting for setting, state in chain(own, self._called(function)) if state is value]
+            sets = chain(self._own.get(function, ()), self._called(function))
+            found = [setting for setting, state in sets if state is value]
             self._in_function[function, value] = sorted(found, key=_PLACE)
         return self._in_function[function, value]
 
@@ -70,7 +79,7 @@ class Switch:
     def _called_by(self, call: ast.Call, scope: Scope, further: int) -> Iterator[Set]:
         for target in self._program.runs(call, scope):
             if isinstance(target, Scope) and target.kind == "function" and target is not scope.function:
-                switch = self._of(Module(target.facts, self._program))
+                switch = self._in(target.facts)
                 for inner, value in switch.in_any_case(target, further):
                     yield _at_call(call, scope, inner), value
 
@@ -80,13 +89,13 @@ class Switch:
         is_certain = setting.scope is function and setting.statement in getattr(function.node, "body", ())
         calls = self._program.callers_of(function) if is_certain and function.kind == "function" else None
         for call, scope in calls or ():
-            switch = self if scope.facts is setting.facts else self._of(Module(scope.facts, self._program))
+            switch = self if scope.facts is setting.facts else self._in(scope.facts)
             yield switch, _at_call(call, scope, setting)
 
     def in_any_case(self, function: Scope, further: int) -> Iterator[Set]:
         """What a function sets whatever it is given, by itself or by the calls that are statements of it."""
         body = getattr(function.node, "body", ())
-        for setting, value in self.settings:
+        for setting, value in self._own.get(function, ()):
             if setting.scope is function and value is not None and setting.statement in body:
                 yield setting, value
         for statement in body if further else ():
