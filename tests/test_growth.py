@@ -303,7 +303,7 @@ SEARCHES = {
                 for i in range(n)
             )
         ),
-        40,
+        200,
     ),
     "models that several processes step": (
         lambda n: (
@@ -322,18 +322,17 @@ SEARCHES = {
     "loaders with the options of one function": (
         lambda n: (
             HEAD
-            + "def options(train): return {'shuffle': train}\n"
-            + "".join(f"l{i} = DataLoader(ds, **options(True))\n" for i in range(n))
+            + "def options(train): return {'shuffle': train}\ndef logged(count, train): return options(train)\n"
+            + "".join(f"l{i} = DataLoader(ds, **logged(0, True))\n" for i in range(n))
         ),
-        80,
+        300,
     ),
     "estimators of one kind": (
         lambda n: (
-            HEAD
-            + "from sklearn.model_selection import train_test_split\n"
-            + "".join(f"a{i}, b{i} = train_test_split(ds)\n" for i in range(n))
+            "import numpy as np\nfrom sklearn.model_selection import train_test_split\n"
+            + "".join(f"def split{i}(data):\n    return train_test_split(data)\n" for i in range(n))
         ),
-        80,
+        600,
     ),
     "functions that switch cuDNN's benchmark on": (
         lambda n: (
@@ -342,7 +341,14 @@ SEARCHES = {
         60,
     ),
     "classes beside a seed": (
-        lambda n: HEAD + "".join(f"class C{i}: pass\nC{i}()\ntorch.manual_seed(time.time())\n" for i in range(n)),
+        lambda n: (
+            HEAD
+            + "".join(
+                f"class C{i}: pass\ndef load{i}(c: C{i}): return DataLoader(ds, shuffle=True)\n"
+                f"torch.manual_seed(1)\ntrain(load{i}(C{i}()))\n"
+                for i in range(n)
+            )
+        ),
         60,
     ),
     "loops that are left by themselves": (

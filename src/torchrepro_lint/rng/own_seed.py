@@ -158,7 +158,7 @@ def _handed_on(call: CallSite, function: Scope, further: int, program: Program) 
     if seed is None or line >= node.lineno:
         text = _given_by_callers(caller, further - 1, program) or ""
     else:
-        text = caller.facts.text(seed) if not _is_stored(seed, caller) else ""
+        text = caller.facts.text(seed) if ast.unparse(seed) not in _stored(caller, program) else ""
     root = next(iter(re.findall(r"^[^\W\d]\w*", text)), "")
     for parameter in named_parameters(function):
         passed = argument_for(node, function, parameter)
@@ -168,10 +168,11 @@ def _handed_on(call: CallSite, function: Scope, further: int, program: Program) 
     return text if is_shared else None
 
 
-def _is_stored(seed: ast.expr, function: Scope) -> bool:
-    """Whether a function puts something else where it reads its seed."""
+@remembered
+def _stored(function: Scope, program: Program) -> frozenset[str]:  # noqa: ARG001
+    """Where a function puts something into an attribute or under a key, as it is written."""
     nodes = (n for n in ast.walk(function.node) if isinstance(n, ast.Attribute | ast.Subscript))
-    return any(isinstance(n.ctx, ast.Store) and ast.unparse(n) == ast.unparse(seed) for n in nodes)
+    return frozenset(ast.unparse(n) for n in nodes if isinstance(n.ctx, ast.Store))
 
 
 @remembered
