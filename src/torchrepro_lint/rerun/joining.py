@@ -32,7 +32,7 @@ _OF_SOURCE = {
     "hash": ("TRP109", "TRP205", "TRP206"),
     "listing": ("TRP204",),
     "time": ("TRP102", "TRP105"),
-    "entropy": ("TRP102", "TRP104", "TRP105"),
+    "entropy": ("TRP102", "TRP104", "TRP105", "TRP112"),
 }
 _WHOLE_PROGRAM = ("TRP101", "TRP103", "TRP110", "TRP601", "TRP602", "TRP603")
 # A library draws, and all that is seen is where its result comes in; a seed that other ranks lack is missed anywhere.
