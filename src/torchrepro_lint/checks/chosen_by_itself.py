@@ -10,7 +10,6 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.checks.configured import is_none, placed
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.nonconstant_seed_fix import first_argument, is_worker_init, seed_or_workers
-from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
@@ -113,8 +112,7 @@ def _is_on_generator(call: ast.Call, scope: Scope, program: Program) -> bool:
     match call.func.value:
         case ast.Subscript(value=several) if program.qualified(several, scope) == "torch.cuda.default_generators":
             return True
-    made = program.origins(call.func.value, scope)
-    return any(isinstance(o, Result) and o.callee == "torch.Generator" for o in made)
+    return "torch.Generator" in program.makers(call.func.value, scope)
 
 
 def _reseed(call: Call, row: Mapping[str, Any] | None, program: Program) -> Draft:

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft
-from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.conditions import Condition, conditions
 from torchrepro_lint.dataflow.program import Program
@@ -73,7 +72,7 @@ def _words(test: ast.expr, scope: Scope, program: Program) -> Iterator[str]:
     for node in ast.walk(test):
         yield last_name(node)
         if isinstance(node, ast.Name):
-            yield from (str(o.callee) for o in program.origins(node, scope) if isinstance(o, Result))
+            yield from (str(made.callee) for made in program.results(node, scope))
 
 
 def _is_once_per_worker(node: ast.AST, scope: Scope) -> bool:

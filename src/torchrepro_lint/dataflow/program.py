@@ -5,7 +5,7 @@ files begins here, and everything that is worked out is kept in `store` until a 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -149,10 +149,23 @@ class Program:
             return UNKNOWN
         return values[0]
 
-    def instance_of(self, expr: ast.expr, scope: Scope) -> set[str | Scope] | None:
-        """The classes (or functions) that made the value of `expr`, or None when one is unknown."""
-        made = {o.callee for o in self.origins(expr, scope) if isinstance(o, Result) and o.callee is not None}
-        return made or None
+    def results(self, expr: ast.expr, scope: Scope) -> list[Result]:
+        """The calls that may have made the value of `expr`."""
+        return [origin for origin in self.origins(expr, scope) if isinstance(origin, Result)]
+
+    def makers(self, expr: ast.expr, scope: Scope) -> set[str | Scope]:
+        """The functions and classes that may have made the value of `expr`, as far as they are known."""
+        return {made.callee for made in self.results(expr, scope) if made.callee is not None}
+
+    def is_made_by(self, names: Collection[str], expr: ast.expr, scope: Scope) -> bool:
+        """Whether the value of `expr` was made by these external functions and classes, whatever way it came."""
+        found = self.origins(expr, scope)
+        return bool(found) and all(isinstance(o, Result) and o.callee in names for o in found)
+
+    def classes_of(self, expr: ast.expr, scope: Scope) -> list[Scope]:
+        """The project's classes that the value of `expr` may be an instance of."""
+        made = (result.callee for result in self.results(expr, scope))
+        return [callee for callee in made if isinstance(callee, Scope) and callee.kind == "class"]
 
     def external_bases(self, owner: Scope) -> list[str]:
         """The external classes that a project class derives from, and those of a library that the project contains."""
@@ -223,8 +236,7 @@ class Program:
         found = self.names.resolve(name, scope)
         if not isinstance(found, Variable) or not self._may_be_wrapped(found):
             return None
-        made = (o for o in self.origins(name, scope) if isinstance(o, Result))
-        return next((f for o in made if (f := self._wrapped(o.node, o.scope)) is not None), None)
+        return next((f for o in self.results(name, scope) if (f := self._wrapped(o.node, o.scope)) is not None), None)
 
     def _may_be_wrapped(self, variable: Variable) -> bool:
         known = self.store.table("may be wrapped")
@@ -239,10 +251,9 @@ class Program:
         return self.definition(call.args[0], scope) if is_wrapper else None
 
     def _calls_of_object(self, call: ast.Call, scope: Scope) -> Iterator[Scope]:
-        for origin in self.origins(call.func, scope):
-            if isinstance(origin, Result) and isinstance(origin.callee, Scope) and origin.callee.kind == "class":
-                methods = (self.names.method(origin.callee, name) for name in ("__call__", "forward"))
-                yield from [m for m in methods if m is not None][:1]
+        for owner in self.classes_of(call.func, scope):
+            methods = (self.names.method(owner, name) for name in ("__call__", "forward"))
+            yield from [m for m in methods if m is not None][:1]
 
     def callers_of(self, function: Scope) -> list[CallSite] | None:
         """Every call of a project function that the program can see; None when there may be others.

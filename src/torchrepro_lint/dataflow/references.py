@@ -110,7 +110,7 @@ def _reads_by_class(facts: ModuleFacts, attr: str, program: Program) -> dict[Sco
     for number, node in enumerate(facts.reads(facts.tree).of_attribute(attr)):
         scope = facts.scope_of(node)
         of_self = scope.is_self(node.value)
-        owners = {scope.method_class} if of_self else program.instance_of(node.value, scope) or ()
+        owners = {scope.method_class} if of_self else program.makers(node.value, scope)
         for owner in owners:
             if isinstance(owner, Scope):
                 found.setdefault(owner, []).append((number, Site(node, scope)))

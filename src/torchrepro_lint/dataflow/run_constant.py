@@ -11,7 +11,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.domain import Domain, Of
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import Binding, Scope
@@ -79,8 +78,7 @@ class RunConstant(Domain[bool]):
     def known_attribute(self, node: ast.Attribute, scope: Scope, of: Of[bool]) -> bool | None:
         if _CHANGES.search(node.attr):
             return False
-        made = self.program.origins(node.value, scope)
-        if any(isinstance(o, Result) and o.callee == _WORKER for o in made):
+        if _WORKER in self.program.makers(node.value, scope):
             return node.attr in _OF_WORKER
         sets = scope.facts.attribute_sets.get(node.attr, ())
         return None if all(s.value is not None and of(s.value, s.scope) for s in sets) else False

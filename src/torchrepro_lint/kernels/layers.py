@@ -37,9 +37,7 @@ class Layers:
 
     def made(self, expr: ast.expr, scope: Scope) -> list[Result]:
         """The constructions of modules that `expr` may hold."""
-        return [
-            o for o in self.program.origins(expr, scope) if isinstance(o, Result) and self._is_module_class(o.callee)
-        ]
+        return [made for made in self.program.results(expr, scope) if self._is_module_class(made.callee)]
 
     def resolve(self, expr: ast.expr, scope: Scope) -> Target | None:
         """What a name means, without the trouble for a variable that holds no definition."""

@@ -12,13 +12,12 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.enclosing import ancestors, decorators
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site, start_of
 from torchrepro_lint.dataflow.store import remembered
-from torchrepro_lint.index import ITEM, ModuleFacts, Scope
+from torchrepro_lint.index import ITEM, ModuleFacts, Scope, last_name
 from torchrepro_lint.kernels.context import context
 from torchrepro_lint.kernels.native_sources import native_sources
 from torchrepro_lint.kernels.triggers import triggers
@@ -71,8 +70,9 @@ def _meant(function: ast.expr, scope: Scope, program: Program) -> tuple[str | No
     parts = _as_imported(function, scope)
     if parts:
         return (None, parts[-1]) if parts[-2:-1] and parts[-2] in _extension_names(program) else None
-    is_loaded = isinstance(function, ast.Attribute) and _is_loaded(function.value, scope, program)
-    return (None, function.attr) if is_loaded else None  # type: ignore[attr-defined]
+    made = program.makers(function.value, scope) if isinstance(function, ast.Attribute) else set()
+    is_loaded = not made.isdisjoint(catalogue.names("kernels", "extension_loaders"))
+    return (None, last_name(function)) if is_loaded else None
 
 
 def _as_imported(expr: ast.expr, scope: Scope) -> list[str]:
@@ -84,11 +84,6 @@ def _as_imported(expr: ast.expr, scope: Scope) -> list[str]:
         expr = expr.value
     imports = [b for b in scope.bindings_of(expr) if b.kind == "import"]
     return [*imports[0].target.split("."), *rest] if imports else []
-
-
-def _is_loaded(module: ast.expr, scope: Scope, program: Program) -> bool:
-    loaders = catalogue.names("kernels", "extension_loaders")
-    return any(isinstance(o, Result) and o.callee in loaders for o in program.origins(module, scope))
 
 
 def _extension_names(program: Program) -> Collection[str]:

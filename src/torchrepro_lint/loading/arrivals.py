@@ -75,7 +75,7 @@ def _has_one_worker(call: ast.Call, scope: Scope, program: Program) -> bool:
     """Whether the pool that a method belongs to, or one that is made in the same function, has one worker."""
     pools = catalogue.names("order", "pools")
     holder = call.func.value if isinstance(call.func, ast.Attribute) else call.func
-    made = [o for o in program.origins(holder, scope) if isinstance(o, Result) and o.callee in pools]
+    made = [result for result in program.results(holder, scope) if result.callee in pools]
     sites = [(o.node, o.scope, str(o.callee)) for o in made] or [
         (node, where, name)
         for node, where in calls_like(pools, scope.facts)
@@ -92,8 +92,8 @@ def _queued(module: Module, program: Program) -> Iterator[Arrival]:
     for call, scope in module.facts.calls.get("get", ()):
         if not isinstance(call.func, ast.Attribute) or not _takes_next(call):
             continue
-        made = [o for o in program.origins(call.func.value, scope) if isinstance(o, Result) and o.callee in queues]
-        if any(_fed_by_several(o, program) for o in made):
+        made = program.results(call.func.value, scope)
+        if any(result.callee in queues and _fed_by_several(result, program) for result in made):
             decisions = (_decided_by_rounds(*site, program) for site in _given_by(call, scope, program, MAX_RETURNS))
             decision = next((found for found in decisions if found is not None), None)
             if decision is not None:

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import start_of
@@ -76,10 +75,9 @@ def _is_on_path(call: ast.Call, scope: Scope, program: Program) -> bool:
         return False
     if any(isinstance(c, Scope) for c in program.values.callees(call, scope)):
         return False
-    made = {o.callee for o in program.origins(function.value, scope) if isinstance(o, Result)}
-    named = {c for c in made if isinstance(c, str)}
+    named = [maker for maker in program.makers(function.value, scope) if isinstance(maker, str)]
     if named:
-        return all(c.startswith(("pathlib.", "builtins.super")) for c in named)
+        return all(maker.startswith(("pathlib.", "builtins.super")) for maker in named)
     if function.attr != "glob":
         return True
     words = ast.unparse(function.value).lower().replace(".", "_").split("_")

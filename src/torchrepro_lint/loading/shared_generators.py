@@ -10,7 +10,6 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.references import reads_of_target
@@ -152,7 +151,6 @@ def _loaders_by_dataset(facts: ModuleFacts, program: Program) -> dict[Scope, lis
     found: dict[Scope, list[Call]] = {}
     for call in Module(facts, program).calls(loaders().keys()):
         dataset = argument(call, "dataset")
-        made = program.origins(dataset.node, dataset.scope) if isinstance(dataset, Site) else []
-        for owner in dict.fromkeys(o.callee for o in made if isinstance(o, Result) and isinstance(o.callee, Scope)):
+        for owner in dict.fromkeys(program.classes_of(*dataset)) if isinstance(dataset, Site) else ():
             found.setdefault(owner, []).append(call)
     return found

@@ -132,9 +132,9 @@ def _object_row(call: ast.Call, scope: Scope, program: Program) -> Mapping[str, 
     rows = catalogue.names("rng", "called_objects")
     if not _may_call_objects(scope.facts, program):
         return None
-    for origin in program.origins(call.func, scope):
-        if isinstance(origin, Result) and (row := rows.get(str(origin.callee))) is not None:
-            calls = (Call(call, scope, "", program), Call(origin.node, origin.scope, "", program))
+    for made in program.results(call.func, scope):
+        if (row := rows.get(str(made.callee))) is not None:
+            calls = (Call(call, scope, "", program), Call(made.node, made.scope, "", program))
             if any(_has_what_it_needs(row, site) for site in calls):
                 return row
     return None
@@ -169,7 +169,7 @@ def _distribution_row(name: str | None, call: ast.Call, scope: Scope, program: P
     row = _distribution_methods().get(function.attr) if isinstance(function, ast.Attribute) else None
     if row is None or not isinstance(function, ast.Attribute):
         return None
-    makers = (name,) if name else (o.callee for o in program.origins(function.value, scope) if isinstance(o, Result))
+    makers = (name,) if name else program.makers(function.value, scope)
     return row if any(isinstance(m, str) and m.startswith(row["package"]) for m in makers) else None
 
 
@@ -237,8 +237,7 @@ def is_made_by(row: Mapping[str, Any], expr: ast.expr, scope: Scope, program: Pr
     """Whether an expression is an object of one of the classes that have the methods of a row."""
     if program.project.text.mentioning(row["made_by"][0].partition(".")[0]) == []:
         return False
-    made = program.origins(expr, scope)
-    return bool(made) and all(isinstance(o, Result) and o.callee in row["made_by"] for o in made)
+    return program.is_made_by(row["made_by"], expr, scope)
 
 
 def _none(row: Mapping[str, Any], *, absent: bool) -> str:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.conditions import conditions, written
 from torchrepro_lint.dataflow.domain import Domain, Of
 from torchrepro_lint.dataflow.evaluate import attribute_values
@@ -179,8 +178,8 @@ def _holds_rank(node: ast.expr, scope: Scope, program: Program) -> bool:
     """Whether an expression is a rank by itself, or a variable that holds what a call for one gives."""
     if is_rank(node):
         return True
-    made = program.origins(node, scope) if isinstance(node, ast.Name) else ()
-    return any(isinstance(o, Result) and is_rank(o.node) and not _is_of_group(o.node) for o in made)
+    made = program.results(node, scope) if isinstance(node, ast.Name) else ()
+    return any(is_rank(result.node) and not _is_of_group(result.node) for result in made)
 
 
 def _is_of_group(call: ast.Call) -> bool:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.follow import Follow, Policy
@@ -62,12 +61,8 @@ def _sources(module: Module, program: Program) -> Iterator[Site]:
         yield Site(call.node, call.scope)
     for method in ("shuffle", *sorted(_PICKS | _NUMBERS)):
         for node, scope in module.facts.calls.get(method, ()):
-            if isinstance(node.func, ast.Attribute) and _is_system(node.func.value, scope, program):
+            if isinstance(node.func, ast.Attribute) and _SYSTEM in program.makers(node.func.value, scope):
                 yield Site(node, scope)
-
-
-def _is_system(holder: ast.expr, scope: Scope, program: Program) -> bool:
-    return any(isinstance(o, Result) and o.callee == _SYSTEM for o in program.origins(holder, scope))
 
 
 def _decision(site: Site, program: Program) -> Decision | None:

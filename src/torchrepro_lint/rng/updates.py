@@ -6,7 +6,6 @@ import ast
 import re
 from collections.abc import Iterator
 
-from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.enclosing import inside
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import CallSite
@@ -53,12 +52,17 @@ def _is_step(call: ast.Call, scope: Scope, program: Program) -> bool:
     return isinstance(call.func, ast.Attribute) and call.func.attr == "step" and is_on_optimizer(call, scope, program)
 
 
+def is_of_optim(maker: str | Scope) -> bool:
+    """Whether this is an optimizer's class, or a scheduler's."""
+    return isinstance(maker, str) and maker.startswith("torch.optim.")
+
+
 def is_on_optimizer(call: ast.Call, scope: Scope, program: Program) -> bool:
     """Whether a method is an optimizer's."""
     if not isinstance(call.func, ast.Attribute):
         return False
-    made = [o.callee for o in program.origins(call.func.value, scope) if isinstance(o, Result)]
-    if any(isinstance(m, str) and m.startswith("torch.optim.") for m in made):
-        return not any("lr_scheduler" in str(m) for m in made)
+    made = program.makers(call.func.value, scope)
+    if any(map(is_of_optim, made)):
+        return not any("lr_scheduler" in str(maker) for maker in made)
     name = last_name(call.func.value)
     return program.by_name(_OPTIMIZER.search(name) is not None, "that something is an optimizer", scope, name)

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.binding import is_super
 from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.frames import HANDS_ON, Frame
@@ -64,7 +63,7 @@ class Callees:
         """The method of an object that Hydra makes: `instantiate(cfg.engine).run()`."""
         if not isinstance(function, ast.Attribute) or self._program.project.text.mentioning("hydra") == []:
             return ()
-        made = [o for o in self._program.origins(function.value, scope) if isinstance(o, Result)]
+        made = self._program.results(function.value, scope)
         targets = [i.target for o in made for i in self._program.instantiated(o.node, o.scope) if i.is_outermost]
         owners = [t for t in targets if isinstance(t, Scope) and t.kind == "class"]
         methods = (self._program.names.method(owner, function.attr) for owner in owners)
@@ -135,8 +134,7 @@ class Callees:
 
     def classes(self, values: Iterable[ast.expr], scope: Scope) -> list[Scope]:
         """The project classes that these values are instances of."""
-        made = [o.callee for v in values for o in self._program.origins(v, scope) if isinstance(o, Result)]
-        return [c for c in made if isinstance(c, Scope) and c.kind == "class"]
+        return [owner for value in values for owner in self._program.classes_of(value, scope)]
 
     def iterated(self, items: ast.expr, scope: Scope) -> list[Run]:
         """What runs when a loop takes the items of an object of the project: `for batch in Batches(10):`."""

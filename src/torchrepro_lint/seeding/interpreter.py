@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Sequence
 
-from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.dynamic_lookup import picked
 from torchrepro_lint.dataflow.frames import Frame
@@ -430,8 +429,8 @@ class _Interpreter:
         if name == "multiprocessing.Process":
             chosen = [c for f in self.found.files for c, _ in f.calls.get("set_start_method", ())]
         elif isinstance(call.func, ast.Attribute) and call.func.attr == "Process":
-            made = self.program.origins(call.func.value, scope)
-            chosen = [o.node for o in made if isinstance(o, Result) and str(o.callee).endswith("get_context")]
+            made = self.program.results(call.func.value, scope)
+            chosen = [result.node for result in made if str(result.callee).endswith("get_context")]
         else:
             return False
         return any(isinstance(a, ast.Constant) and a.value in _FRESH_STARTS for c in chosen for a in c.args)

@@ -13,7 +13,6 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.execution_count import is_called_in_a_loop
 from torchrepro_lint.dataflow.program import Program
@@ -126,13 +125,11 @@ def in_pool(witness: Witness, program: Program) -> bool:
     """Whether a worker of a pool draws: one that is forked begins with the state of its parent, and Python's generator
     is seeded anew in it; which worker has which task is a matter of time."""
     pools = catalogue.names("order", "pools")
-    holders = (
-        (step.node.func.value, step.scope)
+    return any(
+        not pools.keys().isdisjoint(program.makers(step.node.func.value, step.scope))
         for step in witness.chain
         if isinstance(step.node, ast.Call) and isinstance(step.node.func, ast.Attribute)
     )
-    made = (origin for holder, scope in holders for origin in program.origins(holder, scope))
-    return any(isinstance(origin, Result) and origin.callee in pools for origin in made)
 
 
 def _draws_apart(seeding: Seeding, program: Program) -> bool:

@@ -20,6 +20,7 @@ from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.index.parents import descendants
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.rng.states import PUT, TAKEN
+from torchrepro_lint.rng.updates import is_of_optim
 
 if TYPE_CHECKING:
     from torchrepro_lint.seeding.seeding import Seeding
@@ -210,8 +211,7 @@ def _is_made_in_optim(call: ast.Call, scope: Scope, program: Program) -> bool:
     """`optG.state_dict()` of something that torch.optim made."""
     if not isinstance(call.func, ast.Attribute) or not call.func.attr.endswith("state_dict"):
         return False
-    made = program.origins(call.func.value, scope)
-    return any(isinstance(o, Result) and str(o.callee).startswith("torch.optim.") for o in made)
+    return any(map(is_of_optim, program.makers(call.func.value, scope)))
 
 
 @remembered

@@ -192,9 +192,8 @@ def _experiments(call: ast.Call, scope: Scope, program: Program) -> Iterator[Run
     if "runs" not in row or not isinstance(call.func, ast.Attribute):
         return
     if is_made_by(row, call.func.value, scope, program):
-        for origin in program.origins(call.func.value, scope):
-            if isinstance(origin, Result):
-                yield from _decorated_by(tuple(row["runs"]), origin.scope.facts, program)
+        for made in program.results(call.func.value, scope):
+            yield from _decorated_by(tuple(row["runs"]), made.scope.facts, program)
 
 
 @remembered

@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.rng.draws import Draw, Seeder
@@ -165,9 +164,8 @@ class Seeding:
     def _is_by_library(self, call: ast.Call, scope: Scope) -> bool:
         """`trainer.train(...)` of a library's `SupervisedTrainer`, whose gradients are computed out of sight."""
         held = call.func.value if isinstance(call.func, ast.Attribute) else None
-        made = self.program.origins(held, scope) if held is not None else []
-        names = [o.callee for o in made if isinstance(o, Result) and isinstance(o.callee, str)]
-        told = next((name for name in names if _is_trainer(name)), "")
+        made = self.program.results(held, scope) if held is not None else []
+        told = next((o.callee for o in made if isinstance(o.callee, str) and _is_trainer(o.callee)), "")
         return self.says(bool(told), "that a library trains", told)
 
     @property

@@ -181,7 +181,7 @@ def _fits(call: ast.Call, scope: Scope, program: Program) -> bool:
     """Whether `fit` is that of a framework for tensors, or of something unknown, not of scikit-learn."""
     if not isinstance(call.func, ast.Attribute):
         return False
-    made = [o.callee for o in program.origins(call.func.value, scope) if isinstance(o, Result)]
+    made = [result.callee for result in program.results(call.func.value, scope)]
     known = _transparent()
     return not made or any(
         isinstance(m, str) and (m.startswith(_TENSORS) or m.partition(".")[0] not in known) for m in made
