@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.binding import is_super
+from torchrepro_lint.dataflow.binding import is_super, keyword_value
 from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.frames import HANDS_ON, Frame
 from torchrepro_lint.dataflow.program import Program
@@ -66,8 +66,7 @@ class Callees:
         made = self._program.results(function.value, scope)
         targets = [i.target for o in made for i in self._program.instantiated(o.node, o.scope) if i.is_outermost]
         owners = [t for t in targets if isinstance(t, Scope) and t.kind == "class"]
-        methods = (self._program.names.method(owner, function.attr) for owner in owners)
-        return tuple(m for m in methods if m is not None)
+        return tuple(m for o in owners if (m := self._program.names.method(o, function.attr)) is not None)
 
     def owners(self, method: Scope, call: ast.Call, scope: Scope, frame: Frame) -> list[Scope | None]:
         """The classes of the objects that a method may be called on; [None] for one that is not known."""
@@ -77,7 +76,7 @@ class Callees:
         receiver = function.value if isinstance(function, ast.Attribute) else function
         if is_super(receiver) or any(_is_self(e, frame) for e in (receiver, *call.args[:1])):
             return [frame.owner]
-        made = dict.fromkeys(self.classes([receiver], scope))
+        made = dict.fromkeys(self._program.classes_of(receiver, scope))
         known: list[Scope | None] = [c for c in made if method.parent in self._program.names.bases(c)]
         return known[:MAX_OWNERS] or [None]
 
@@ -103,7 +102,7 @@ class Callees:
 
     def is_run_of_process(self, method: Scope, owner: Scope) -> bool:
         """Whether a method that `constructors` gives is what an object of the class runs in a process of its own."""
-        is_run = method.name.rpartition(".")[2] == "run"
+        is_run = method.own_name == "run"
         return is_run and any(b.endswith(_PROCESS) for b in self._program.external_bases(owner))
 
     def inherited_constructors(self, owner: Scope) -> list[str]:
@@ -124,17 +123,12 @@ class Callees:
             if function.kind != "class" or (name or "").startswith(_REMOTE):
                 yield function
         if isinstance(call.func, ast.Attribute) and call.func.attr == "submit":  # a job for another machine
-            methods = (self._program.names.method(c, "__call__") for c in self.classes(call.args[:1], scope))
-            yield from (method for method in methods if method is not None)
+            yield from (method for method, _ in self.methods(call.args[:1], "__call__", scope))
 
     def _is_kept(self, keyword: str | None, call: ast.Call) -> bool:
         """Whether options keep a function until it is called as `args.run()`; `chosen` knows that call."""
         is_kept = keyword is not None and last_name(call.func) == SETS_DEFAULTS
         return is_kept and bool(self._program.project.text.containing(f".{keyword}("))
-
-    def classes(self, values: Iterable[ast.expr], scope: Scope) -> list[Scope]:
-        """The project classes that these values are instances of."""
-        return [owner for value in values for owner in self._program.classes_of(value, scope)]
 
     def iterated(self, items: ast.expr, scope: Scope) -> list[Run]:
         """What runs when a loop takes the items of an object of the project: `for batch in Batches(10):`."""
@@ -142,8 +136,12 @@ class Callees:
             return []
         while isinstance(items, ast.Call) and items.args and self._program.qualified(items.func, scope) in HANDS_ON:
             items = items.args[0]
-        made = [(self._program.names.method(c, "__iter__"), c) for c in self.classes([items], scope)]
-        return [(method, owner) for method, owner in made if method is not None]
+        return self.methods([items], "__iter__", scope)
+
+    def methods(self, values: Iterable[ast.expr], name: str, scope: Scope) -> list[Run]:
+        """The methods of that name of the objects of the project that these values are."""
+        owners = [owner for value in values for owner in self._program.classes_of(value, scope)]
+        return [(method, owner) for owner in owners if (method := self._program.names.method(owner, name)) is not None]
 
     def drawn_by_items(self, loader: ast.Call, scope: Scope) -> list[tuple[str, ast.Call, Scope]]:
         """The calls by which the items of a `DataLoader` are drawn from global generators other than torch's."""
@@ -175,7 +173,7 @@ class Callees:
     @staticmethod
     def spawns(name: str | None, call: ast.Call) -> bool:
         """Whether it runs them in one that starts afresh, whatever is set."""
-        method = next((k.value for k in call.keywords if k.arg == "start_method"), None)
+        method = keyword_value(call, "start_method")
         return name in _SPAWNERS and not (isinstance(method, ast.Constant) and method.value == "fork")
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Sequence
 
-from torchrepro_lint.dataflow.binding import argument_for
+from torchrepro_lint.dataflow.binding import argument_for, keyword_value
 from torchrepro_lint.dataflow.dynamic_lookup import picked
 from torchrepro_lint.dataflow.frames import Frame
 from torchrepro_lint.dataflow.options import Options
@@ -59,7 +59,6 @@ class _Interpreter:
         self._imported: set[str] = set()
         self._active: set[tuple[Scope, bool]] = set()
         self._memo: dict[object, State] = {}
-        self._chain = self.effects.chain
         self._exits: list[list[State]] = []
         self._calls = 0
         self._lines = 0
@@ -106,9 +105,8 @@ class _Interpreter:
                 self.found.bounds.add("files")
             facts = self.program.load(path) if self.found.complete else None
             if facts is not None:
-                self._chain.append(step)
-                state = self._module(facts, state) or state
-                self._chain.pop()
+                with self.effects.at(*step):
+                    state = self._module(facts, state) or state
         return state
 
     def _function(
@@ -135,7 +133,7 @@ class _Interpreter:
         signature = (owner, self._signature(function, call, frame, state))
         if signature in self._memo:
             return replayed(self._memo[signature], state)
-        depending = self.effects.depending, self.options.of_objects
+        depending = self._depending
         self._active.add(key)
         self._see(function.facts)
         if (function, owner) not in self._noted:
@@ -146,9 +144,14 @@ class _Interpreter:
             ended = self._term(term, state, Frame(function, call, frame, owner, receiver))
         after = either([ended, *self._exits.pop()]) or state
         self._active.discard(key)
-        if depending == (self.effects.depending, self.options.of_objects):
+        if depending == self._depending:
             self._memo[signature] = after
         return after
+
+    @property
+    def _depending(self) -> tuple[int, int]:
+        """How often an outcome hung on the calls that led to it: then it is not that of each equal run."""
+        return self.effects.depending, self.options.of_objects
 
     def _adds_nothing(self, run: Run, state: State) -> bool:
         """Whether a function only draws, and only what this program is already known to draw in this state, and imports
@@ -184,7 +187,7 @@ class _Interpreter:
         self._calls += 1
         if self._calls > MAX_CALLS:
             self.found.bounds.add("calls")
-        if len(self._chain) > MAX_DEPTH:
+        if len(self.effects.chain) > MAX_DEPTH:
             self.found.bounds.add("depth")
         return self.found.complete
 
@@ -199,17 +202,9 @@ class _Interpreter:
                 known = self.options.values(value, frame.function, frame) if _may_be_known(value) else None
                 passed.append((name, repr([(d.value, d.settable) for d in known]) if known else "?"))
         levels = tuple((f.level, f.early is None, f.taken) for f in state)
-        effects = self.effects
-        return (
-            function,
-            levels,
-            tuple(passed),
-            effects.process,
-            effects.in_workers,
-            effects.doubts > 0,
-            effects.rare > 0,
-            effects.paused,
-        )
+        now = self.effects
+        around = now.process, now.in_workers, now.doubts > 0, now.rare > 0, now.paused
+        return function, levels, tuple(passed), around
 
     # -- terms --------------------------------------------------------------------------------------------------
     def _term(self, term: Term, state: State, frame: Frame) -> State:
@@ -278,9 +273,8 @@ class _Interpreter:
 
     def _loop(self, item: Loop, state: State, frame: Frame) -> State:
         for method, owner in item.iterated:
-            self._chain.append(Step(item.head, item.scope))
-            state = self._function(method, None, frame, state, owner, item.head)
-            self._chain.pop()
+            with self.effects.at(item.head, item.scope):
+                state = self._function(method, None, frame, state, owner, item.head)
         body = self._term(item.body, state, frame)
         return self._term(item.orelse, body if body is not None else state, frame)
 
@@ -312,17 +306,16 @@ class _Interpreter:
         signature = (tuple(runs), self._signature(runs[0][0], None, frame, state))
         if signature in self._memo:
             return replayed(self._memo[signature], state)
-        depending = self.effects.depending, self.options.of_objects
+        depending = self._depending
         after = self._run_each(runs, call, state, scope, frame)
-        if depending == (self.effects.depending, self.options.of_objects):
+        if depending == self._depending:
             self._memo[signature] = after
         return after
 
     def _run_each(self, runs: Sequence[Run], call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
         for function, owner in runs:
-            self._chain.append(Step(call, scope))
-            state = self._function(function, None, frame, state, owner)
-            self._chain.pop()
+            with self.effects.at(call, scope):
+                state = self._function(function, None, frame, state, owner)
         return state
 
     def _targets(self, call: ast.Call, scope: Scope, frame: Frame) -> tuple[str | Scope, ...]:
@@ -362,16 +355,15 @@ class _Interpreter:
         meaning = self.program.project.configured.of_own(callee)
         if meaning is not None:
             return self._external(meaning, call, state, scope, frame)
-        self._chain.append(Step(call, scope))
-        if callee.kind == "class":
-            state = self._construct(callee, call, state, scope, frame)
-        elif callee.kind in ("function", "lambda"):
+        with self.effects.at(call, scope):
+            if callee.kind == "class":
+                return self._construct(callee, call, state, scope, frame)
+            if callee.kind not in ("function", "lambda"):
+                return state
             for wrapper in wrappers(callee, self.program):
                 state = self._function(wrapper, None, frame, state)
             owners = self._callees.owners(callee, call, scope, frame)
-            state = either([self._function(callee, call, frame, state, owner) for owner in owners])
-        self._chain.pop()
-        return state
+            return either([self._function(callee, call, frame, state, owner) for owner in owners])
 
     def _construct(self, owner: Scope, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
         for method in self._callees.constructors(owner):
@@ -408,18 +400,17 @@ class _Interpreter:
     def _run_callback(
         self, name: str | None, function: Scope, call: ast.Call, state: State, scope: Scope, frame: Frame
     ) -> State:
-        self._chain.append(Step(call, scope))
-        if function.kind == "function" and self._starts_afresh(name, call, scope):
-            with self.effects.process_of(function) as fresh:
-                self._function(function, None, frame, fresh)
-        elif self._callees.starts_process(name, call):
-            with self.effects.forked(function):
-                self._function(function, None, frame, state)
-        elif function.kind == "class":
-            state = self._construct(function, call, state, scope, frame)
-        else:
-            state = self._function(function, None, frame, state)
-        self._chain.pop()
+        with self.effects.at(call, scope):
+            if function.kind == "function" and self._starts_afresh(name, call, scope):
+                with self.effects.process_of(function) as fresh:
+                    self._function(function, None, frame, fresh)
+            elif self._callees.starts_process(name, call):
+                with self.effects.forked(function):
+                    self._function(function, None, frame, state)
+            elif function.kind == "class":
+                return self._construct(function, call, state, scope, frame)
+            else:
+                return self._function(function, None, frame, state)
         return state
 
     def _starts_afresh(self, name: str | None, call: ast.Call, scope: Scope) -> bool:
@@ -447,58 +438,35 @@ class _Interpreter:
     def _used_later(self, name: str, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
         if name == "torch.utils.data.DataLoader" and call.args:
             samplers = [k.value for k in call.keywords if k.arg in ("sampler", "batch_sampler")]
-            drawing = self._callees.classes(samplers, scope)
-            state = self._run_in_workers(drawing, "__iter__", call, state, scope, frame, False)
-            owners = self._callees.classes([call.args[0]], scope)
-            has_workers, drawn = self._has_workers(call, scope, frame), self.effects.drawn_in_workers
-            for method in ("__getitem__", "__iter__"):
-                state = self._run_in_workers(owners, method, call, state, scope, frame, has_workers)
-            state = self._drawn_by_items(call, state, scope, has_workers)
+            with self.effects.in_worker(False):
+                state = self._run_each(self._callees.methods(samplers, "__iter__", scope), call, state, scope, frame)
+            drawn = self.effects.drawn_in_workers
+            with self.effects.in_worker(self._has_workers(call, scope, frame)):
+                for method in ("__getitem__", "__iter__"):
+                    runs = self._callees.methods(call.args[:1], method, scope)
+                    state = self._run_each(runs, call, state, scope, frame)
+                state = self._drawn_by_items(call, state, scope)
             return self.effects.seed_workers(call, scope, state) if self.effects.drawn_in_workers > drawn else state
         if ".transforms." in name:
             listed = [e for a in call.args for e in (a.elts if isinstance(a, ast.List | ast.Tuple) else [a])]
-            return self._run_in_workers(
-                self._callees.classes(listed, scope), "__call__", call, state, scope, frame, None
-            )
+            with self.effects.in_worker(None):
+                return self._run_each(self._callees.methods(listed, "__call__", scope), call, state, scope, frame)
         return state
 
-    def _drawn_by_items(self, call: ast.Call, state: State, scope: Scope, workers: bool | None) -> State:
+    def _drawn_by_items(self, call: ast.Call, state: State, scope: Scope) -> State:
         """What a pipeline of transforms draws that the data set was constructed with: by the class of each."""
-        outer, self.effects.in_workers = self.effects.in_workers, workers
-        self._chain.append(Step(call, scope))
-        for name, draw, where in self._callees.drawn_by_items(call, scope):
-            state = self.effects.apply(name, draw, state, where, Frame(where.function))
-        self._chain.pop()
-        self.effects.in_workers = outer
+        with self.effects.at(call, scope):
+            for name, draw, where in self._callees.drawn_by_items(call, scope):
+                state = self.effects.apply(name, draw, state, where, Frame(where.function))
         return state
 
     def _has_workers(self, call: ast.Call, scope: Scope, frame: Frame) -> bool | None:
         """Whether the loader has worker processes for certain or by default; None where it may have."""
-        workers = next((k.value for k in call.keywords if k.arg == "num_workers"), None)
+        workers = keyword_value(call, "num_workers")
         if workers is None:
             return False
         values = self.options.values(workers, scope, frame)
         return any(v.value for v in values) if values else None
-
-    def _run_in_workers(
-        self,
-        owners: list[Scope],
-        method: str,
-        call: ast.Call,
-        state: State,
-        scope: Scope,
-        frame: Frame,
-        workers: bool | None,
-    ) -> State:
-        outer, self.effects.in_workers = self.effects.in_workers, workers
-        for owner in owners:
-            found = self.program.names.method(owner, method)
-            if found is not None:
-                self._chain.append(Step(call, scope))
-                state = self._function(found, None, frame, state, owner)
-                self._chain.pop()
-        self.effects.in_workers = outer
-        return state
 
 
 def _is_case(test: ast.expr) -> bool:

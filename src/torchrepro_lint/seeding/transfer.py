@@ -76,6 +76,20 @@ class Effects:
         self.process, self.deferred, self.arm = outer, made, arm
 
     @contextmanager
+    def at(self, node: ast.AST, scope: Scope) -> Iterator[None]:
+        """What a call, import or loop at a place leads to."""
+        self.chain.append(Step(node, scope))
+        yield
+        self.chain.pop()
+
+    @contextmanager
+    def in_worker(self, workers: bool | None) -> Iterator[None]:
+        """What runs in the workers of a loader, if that has `workers`; None where it may have."""
+        outer, self.in_workers = self.in_workers, workers
+        yield
+        self.in_workers = outer
+
+    @contextmanager
     def running(self, function: Scope) -> Iterator[None]:
         """The body of a function, with what it calls."""
         outer, self.paused = self.paused, self.paused or function.yields
