@@ -102,7 +102,7 @@ def reseeded(module: Module, program: Program) -> Iterator[Draft]:
 
 def _forwards(call: Call) -> bool:
     """Whether `seed()` is what a function of the same name is: an interface over several back ends calls nothing."""
-    name = call.scope.function.name.rpartition(".")[2]
+    name = call.scope.function.own_name
     return isinstance(call.facts.parents[call.node], ast.Return) and name == call.written.rpartition(".")[2]
 
 

@@ -59,7 +59,7 @@ def seed_edits(program: Program, value: ast.expr, source: Source, seedings: list
     facts = source.scope.facts
     if tells_apart(source.node):
         return _stable_hash(source)
-    if source.scope.function.name.rpartition(".")[2] in _PER_SAMPLE:
+    if source.scope.function.own_name in _PER_SAMPLE:
         return ()
     for seeding in seedings:
         if _inside(facts, value, seeding.call):
@@ -130,7 +130,7 @@ def is_worker_init(scope: Scope, program: Program) -> bool:
     if scope.kind == "lambda":
         return _is_passed(scope.facts.parents[scope.node])
     function = scope.function
-    name = function.name.rpartition(".")[2]
+    name = function.own_name
     if function.kind != "function" or ("worker" in name and ("init" in name or "seed" in name)):
         return function.kind == "function"
     return name in _worker_inits(scope.facts, program)

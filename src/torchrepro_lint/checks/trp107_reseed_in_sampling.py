@@ -49,7 +49,7 @@ def _is_passed_constants(seeding: SeedCall, lasting: RunConstant) -> bool:
 
 def _is_judged_at_calls(function: Scope, program: Program) -> bool:
     """A helper is reported where it is called."""
-    name = function.name.rpartition(".")[2]
+    name = function.own_name
     says = function.kind == "function" and _SEED.search(name) is not None
     return program.by_name(says, "that a function seeds", function, name) or is_helper(function, program)
 

@@ -75,7 +75,7 @@ def _loaders(function: Scope, program: Program) -> Iterator[Call]:
     files = [function.facts]
     if function.kind == "function":
         starting = program.project.text.mentioning("worker_init_fn") or ()
-        named = program.project.text.mentioning(function.name.rpartition(".")[2]) or ()
+        named = program.project.text.mentioning(function.own_name) or ()
         others = [p for p in named if p in starting and p != function.facts.source.path]
         files += [f for p in others if (f := program.load(str(p))) is not None]
     for facts in files:

@@ -155,7 +155,7 @@ def _is_handed_on(read: ast.Name, facts: ModuleFacts) -> bool:
 
 def seeds_by_name(scope: Scope) -> bool:
     """Whether a function's name says that it seeds: what it is given is judged where it is called."""
-    return scope.kind == "function" and bool(_SEEDS.search(scope.name.rpartition(".")[2]))
+    return scope.kind == "function" and bool(_SEEDS.search(scope.own_name))
 
 
 __all__ = ["Seeding", "Source", "seeds_anew", "seeds_by_name"]

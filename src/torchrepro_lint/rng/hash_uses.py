@@ -42,7 +42,7 @@ def _judge(use: Use[bool], edges: Edges) -> Steps | None:
             return (Sink(SPLIT),) if is_reduced or is_ordered else STOP
         case ast.Assign() | ast.AnnAssign() | ast.NamedExpr() | ast.IfExp():
             return None
-        case ast.Return() if use.scope.function.name.rpartition(".")[2] != "__hash__":
+        case ast.Return() if use.scope.function.own_name != "__hash__":
             return (*edges.returned(use), *bucket)
         case ast.Lambda(body=body) if body is use.node:
             return (Sink(ORDER),) if _is_sort_key(parent, use.scope.parent or use.scope, edges.program) else STOP

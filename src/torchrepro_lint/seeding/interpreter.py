@@ -26,7 +26,7 @@ from torchrepro_lint.seeding.run_by import IMPORTS, Run, handlers, started, wrap
 from torchrepro_lint.seeding.seeding import Seeding, Step
 from torchrepro_lint.seeding.state import FRESH, State, by_default, either, joined, level_by_default, replayed, telling
 from torchrepro_lint.seeding.summaries import Notes, summaries
-from torchrepro_lint.seeding.terms import Attempt, Branch, Fail, Guard, Import, Invoke, Leave, Loop, Select, Term
+from torchrepro_lint.seeding.terms import Attempt, Branch, Exit, Guard, Import, Invoke, Loop, Select, Term
 from torchrepro_lint.seeding.transfer import Effects
 
 MAX_DEPTH = 40  # calls within calls
@@ -229,10 +229,8 @@ class _Interpreter:
                 case Guard(body=body):
                     if frame.function.facts is self.found.entry.facts:
                         state = self._term(body, state, frame)
-                case Leave():
-                    self._exits[-1].append(state)
-                    state = None
-                case Fail():
+                case Exit():
+                    self._exits[-1] += [state] if item is Exit.LEAVE else ()
                     state = None
         return state
 

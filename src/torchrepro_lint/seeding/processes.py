@@ -194,7 +194,7 @@ def _is_for_each_sample(scope: Scope, program: Program) -> bool:
     owner = scope.method_class
     if owner is None:
         return False
-    is_named = scope.function.name.rpartition(".")[2] in _FOR_EACH_SAMPLE
+    is_named = scope.function.own_name in _FOR_EACH_SAMPLE
     return is_named or any(base.endswith("Dataset") for base in program.external_bases(owner))
 
 
@@ -224,7 +224,7 @@ def _may_build(call: ast.AST, scope: Scope, program: Program) -> bool:
 def _is_of_data_set(scope: Scope, program: Program) -> bool:
     """Whether the constructor of a data set runs a call: each rank has a part of what is made there."""
     owner = scope.method_class
-    if owner is None or scope.function.name.rpartition(".")[2] != "__init__":
+    if owner is None or scope.function.own_name != "__init__":
         return False
     return any(base.endswith("Dataset") for base in program.external_bases(owner))
 
@@ -250,7 +250,7 @@ def _drawn(sites: Iterable[CallSite], program: Program) -> Iterator[Draw]:
 
 def _is_repeated(node: ast.AST, scope: Scope, program: Program) -> bool:
     """Whether a loop that trains runs a call, in this function or in one that calls it."""
-    if scope.function.name.rpartition(".")[2] == "__init__":
+    if scope.function.own_name == "__init__":
         return False
     loops = [n for n in scope.facts.ancestors(node) if isinstance(n, ast.For | ast.While)]
     return any(map(_trains, loops)) or is_called_in_a_loop(scope.function, program)

@@ -48,7 +48,7 @@ def _is_for_evaluation(function: Scope) -> bool:
     if function.kind != "function":
         return False
     owner = function.method_class
-    names = [function.name.rpartition(".")[2], *([owner.name.rpartition(".")[2]] if owner is not None else [])]
+    names = [function.own_name, *([owner.own_name] if owner is not None else [])]
     words = [w for n in names for w in (n, re.sub(r"(?<=[a-z])(?=[A-Z])", "_", n).lower())]
     return any(is_evaluation(w) or roles.of_function(w, ()) == "evaluation" for w in words)
 
@@ -68,7 +68,7 @@ def _is_undone(function: Scope, further: int, program: Program) -> bool:
 
 def _by_method(function: Scope, program: Program) -> str | None:
     """Methods of data sets, transforms and modules, and functions that collate, are called for each sample or batch."""
-    name, owner = function.name.rpartition(".")[2], function.parent
+    name, owner = function.own_name, function.parent
     if "collate" in name.lower() and function.kind == "function":
         return "batch"
     if function.kind != "function" or owner is None or owner.kind != "class":
@@ -81,7 +81,7 @@ def _by_method(function: Scope, program: Program) -> str | None:
     if name == "__call__":
         if "collat" in owner.name.lower():
             return "batch"
-        return "sample" if roles.of_class([owner.name.rpartition(".")[2]]) == "data" else None
+        return "sample" if roles.of_class([owner.own_name]) == "data" else None
     is_module = any(b in _MODULES for b in bases)
     return "batch" if is_module and name in ("forward", "training_step") else None
 

@@ -192,7 +192,7 @@ class Seeding:
         of a module, whether it stands under no guard but the program's own."""
         function = scope.function
         if function.kind != "module":
-            return function in self.entered or function.name.rpartition(".")[2] in self.reached
+            return function in self.entered or function.own_name in self.reached
         guard, line = scope.facts.guard, getattr(node, "lineno", 0)
         return scope.facts is self.entry.facts or guard is None or not guard.lineno <= line <= (guard.end_lineno or 0)
 
@@ -260,7 +260,7 @@ class Seeding:
         classes = (s for s in facts.scope.children.values() if s.kind == "class")
         if self.reached & {"main", "run"}:
             return False
-        is_program = any(re.search(_PROGRAM, function.name.rpartition(".")[2]) for function in self.entered)
+        is_program = any(re.search(_PROGRAM, function.own_name) for function in self.entered)
         return not is_program and any("forward" in owner.bindings for owner in classes)
 
     @property
@@ -268,7 +268,7 @@ class Seeding:
         """Whether the program reads the clock around what it does with made-up input, and is called after that."""
         if self.reached & ((_EARNEST | _TRAINERS) - _OF_MEASURING) or not self.reached & _CLOCKS:
             return False
-        names = (self.entry.facts.source.path.stem, *(f.name.rpartition(".")[2] for f in self.entered))
+        names = (self.entry.facts.source.path.stem, *(f.own_name for f in self.entered))
         told = next((name for name in sorted(names) if re.search(_MEASURES, name)), "")
         return self.says(bool(told), "that a program measures time", told)
 

@@ -67,7 +67,7 @@ def _is_named_so(draw: Draw, chain: Sequence[Call], program: Program) -> bool:
     """Whether the names around a draw say that a model is measured, traced or tried out with it."""
     statement = draw.scope.facts.statement(draw.node)
     names = [ast.unparse(t) for t in getattr(statement, "targets", ())]
-    names += [step.scope.function.name.rpartition(".")[2] for step in chain]
+    names += [step.scope.function.own_name for step in chain]
     found = next((name for name in names if re.search(_NAMES, name)), "")
     return program.by_name(bool(found), "that a draw only tries a model out", draw.scope, found)
 

@@ -347,7 +347,7 @@ def _is_guarded(seeder: Seeder) -> bool:
 
 def _initialises(scope: Scope, program: Program) -> bool:
     """Whether a draw in `scope` makes initial weights, by the function's name."""
-    name = scope.function.name.rpartition(".")[2]
+    name = scope.function.own_name
     return program.by_name("init" in name or "reset_param" in name, "that a function makes weights", scope, name)
 
 
