@@ -9,13 +9,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Collection, Sequence
+from typing import TypeGuard
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.abstract_values import Result
+from torchrepro_lint.dataflow.abstract_values import Origin, Result
 from torchrepro_lint.dataflow.enclosing import ancestors
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.reaching_definitions import reads_of_binding
-from torchrepro_lint.dataflow.references import imported_reads
+from torchrepro_lint.dataflow.references import imported_reads, reads_of_target
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.rng.draws import Draw
@@ -33,13 +33,12 @@ _FORM = frozenset({"shape", "dtype", "ndim"})
 _MEASURES = frozenset({"numel", "nelement", "element_size", "size", "shape", "requires_grad", "dtype", "__class__"})
 
 
-def is_never_read(draw: Draw) -> bool:
+def is_never_read(draw: Draw, program: Program) -> bool:
     """`number = str(random.randint(0, 9))` in a function that does nothing with it."""
     facts, scope = draw.scope.facts, draw.scope
-    node = _outermost(draw.node, facts)
-    match facts.parents.get(node):
+    match facts.parents.get(_outermost(draw.node, facts)):
         case ast.Assign(targets=[ast.Name() as target]) as statement if scope.kind == "function":
-            return not any(_sites(target, statement, scope)) and not _reads_all_names(scope)
+            return not reads_of_target(target, statement, scope, program) and not _reads_all_names(scope)
     return False
 
 
@@ -88,13 +87,14 @@ def _has_form_read(call: ast.Call, facts: ModuleFacts) -> bool:
 def _is_made(call: ast.Call, scope: Scope, calls: Collection[ast.AST], program: Program) -> bool:
     """Whether one of `calls` is the constructor of all that a call may give."""
     made = program.origins(call, scope)
-    return bool(made) and all(
-        isinstance(o, Result) and o.node in calls and (isinstance(o.callee, str) or _is_class(o.callee)) for o in made
-    )
+    return bool(made) and all(_is_constructed(origin) and origin.node in calls for origin in made)
 
 
-def _is_class(callee: object) -> bool:
-    return isinstance(callee, Scope) and callee.kind == "class"
+def _is_constructed(origin: Origin) -> TypeGuard[Result]:
+    match origin:
+        case Result(callee=str() | Scope(kind="class")):
+            return True
+    return False
 
 
 def _outermost(node: ast.AST, facts: ModuleFacts) -> ast.AST:
@@ -108,11 +108,6 @@ def _outermost(node: ast.AST, facts: ModuleFacts) -> ast.AST:
             case _:
                 break
     return node
-
-
-def _sites(target: ast.Name, statement: ast.stmt, scope: Scope) -> list[Site]:
-    owner = scope.binding_scope(target.id)
-    return reads_of_binding(target.id, owner, statement) if owner is not None else []
 
 
 def _reads_all_names(scope: Scope) -> bool:
@@ -135,12 +130,11 @@ def _is_looked_at(call: ast.Call, scope: Scope, program: Program) -> bool:
         case ast.Call(func=func, args=[first, *_]) if first is made:
             return _describes(func, scope, program)
         case ast.Assign(targets=[ast.Name() as target]) as statement if scope.kind in ("function", "module"):
-            owner = scope.binding_scope(target.id)
-            if owner is None or owner is not scope or _reads_all_names(scope):
+            if scope.binding_scope(target.id) is not scope or _reads_all_names(scope):
                 return False
-            if owner.kind == "module" and imported_reads(target.id, owner, program) != []:
+            if scope.kind == "module" and imported_reads(target.id, scope, program) != []:
                 return False
-            return all(_is_description(read, program) for read in _sites(target, statement, scope))
+            return all(_is_description(read, program) for read in reads_of_target(target, statement, scope, program))
     return False
 
 

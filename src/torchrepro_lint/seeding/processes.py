@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow.calls import Module, calls_like
 from torchrepro_lint.dataflow.execution_count import is_called_in_a_loop
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import CallSite
@@ -31,7 +31,6 @@ from torchrepro_lint.seeding.unfollowed import opaque
 _SPLITS = frozenset({"random_split", "randperm"})
 _BUILDS = re.compile(r"^[A-Z]|^$|model|build|create|load|instantiate")
 _FOR_EACH_SAMPLE = frozenset({"__getitem__", "__call__", "forward"})
-_STARTERS = frozenset({"Process", "spawn", "start_processes"})
 _JOIN = "torch.distributed.init_process_group"
 
 
@@ -59,7 +58,7 @@ def rank_seed(
     not seeded, some of which loaders alone lead to."""
     rank = _rank_of_process(seeding, process, program) if process is not None else _rank_in_group(seeding, program)
     if rank is None or not (_draws_apart(seeding, program) or _shuffles_apart(seeding, program)):
-        is_hidden = rank is not None and rank.added and _may_draw_out_of_sight(seeding, program)
+        is_hidden = rank is not None and rank.added and any(_may_build(*s, program) for s in opaque(seeding, program))
         is_open = rank is not None and (rank.added or rank.is_out_of_reach) and _is_undecided(seeding, missing, program)
         return None if is_hidden or is_open else _shared(rank, seeding, program)
     return None if not rank.added or _agrees(seeding, program) else rank
@@ -77,8 +76,7 @@ def _rank_of_process(seeding: Seeding, process: Scope, program: Program) -> Rank
     spawned = any(
         program.callee(call, scope) in NUMBERING and process in (f for _, f in program.given(call, scope))
         for facts in seeding.visited
-        for name in sorted(name.rpartition(".")[2] for name in NUMBERING)
-        for call, scope in facts.calls.get(name, ())
+        for call, scope in calls_like(NUMBERING, facts)
     )
     arguments = process.node.args.args if isinstance(process.node, ast.FunctionDef) else []
     return RankSeed(arguments[0].arg) if spawned and arguments else RankSeed()
@@ -94,7 +92,7 @@ def _rank_in_group(seeding: Seeding, program: Program) -> RankSeed | None:
     if not joins:
         keys = ("accelerators", "fabrics")
         joining = [name for key in keys for name in catalogue.names("frameworks", key)]
-        return RankSeed() if any(True for _ in _calls_of(joining, seeding, program)) else None
+        return RankSeed() if any(_calls_of(joining, seeding, program)) else None
     if any("RANK" in facts.subscript_sets for facts in seeding.visited):
         return RankSeed()  # `os.environ["RANK"] = ...`: no launcher has put it there
     variables = {groups[name].get("variable", "") for _, name in joins}
@@ -106,16 +104,15 @@ def _rank_in_group(seeding: Seeding, program: Program) -> RankSeed | None:
 
 def _calls_of(names: Collection[str], seeding: Seeding, program: Program) -> Iterator[tuple[ast.Call, str]]:
     """The calls of these external names that the program may come by."""
-    for last in sorted({name.rpartition(".")[2] for name in names}):
-        for call, scope in seeding.calls(last):
-            name = program.callee(call, scope)
-            if name in names:
-                yield call, str(name)
+    for call, scope in seeding.calls(*catalogue.last_parts(names)):
+        name = program.callee(call, scope)
+        if name in names:
+            yield call, str(name)
 
 
 def starts_processes(seeding: Seeding, program: Program) -> bool:
     """Whether a program may start processes that begin by running its modules again."""
-    if any(True for name in sorted(_STARTERS) for _ in seeding.calls(name)):
+    if any(seeding.calls("Process", "spawn", "start_processes")):
         return True
     classes = (c for facts in seeding.visited for c in facts.scope.children.values() if c.kind == "class")
     return any(base.endswith("multiprocessing.Process") for c in classes for base in program.external_bases(c))
@@ -142,7 +139,7 @@ def _draws_apart(seeding: Seeding, program: Program) -> bool:
 
 def _shuffles_apart(seeding: Seeding, program: Program) -> bool:
     """Whether a loader shuffles all samples in each process of a group: in one order, they would do the same work."""
-    if not any(True for _ in seeding.calls("init_process_group")):
+    if not any(seeding.calls("init_process_group")):
         return False
     loaders = (call for facts in seeding.visited for call in loader_calls(Module(facts, program)))
     return any(
@@ -153,10 +150,10 @@ def _shuffles_apart(seeding: Seeding, program: Program) -> bool:
 
 def _agrees(seeding: Seeding, program: Program) -> bool:
     """Whether the order of the data, or who gets which, is drawn, or the data themselves before they are split."""
-    orders = {n.rpartition(".")[2] for n, row in catalogue.names("rng", "draws").items() if row["kind"] == "order"}
-    if any(True for name in sorted(orders | _SPLITS) for _ in seeding.calls(name)):
+    orders = (name for name, row in catalogue.names("rng", "draws").items() if row["kind"] == "order")
+    if any(seeding.calls(*catalogue.last_parts(orders), *_SPLITS)):
         return True
-    made_up = any(True for _ in seeding.calls("TensorDataset"))
+    made_up = any(seeding.calls("TensorDataset"))
     return any(
         _is_of_data_set(draw.scope, program) or (made_up and not _is_repeated(draw.node, draw.scope, program))
         for draw in _samples(seeding, program)
@@ -165,23 +162,17 @@ def _agrees(seeding: Seeding, program: Program) -> bool:
 
 def _augments(seeding: Seeding, program: Program) -> bool:
     """Whether anything is drawn for each sample: by a transform, or in a method that a loader's workers may call."""
+    sites = (site for name in _sampling() for facts in seeding.visited for site in facts.calls.get(name, ()))
     return any(
         draw.deferred or _is_for_each_sample(draw.scope, program) or _is_of_data(draw.scope)
-        for name in sorted(_sampling())
-        for facts in seeding.visited
-        for draw in _drawn(facts.calls.get(name, ()), program)
+        for draw in _drawn(sites, program)
     )
-
-
-def _may_draw_out_of_sight(seeding: Seeding, program: Program) -> bool:
-    """Whether the model that ranks train may draw what cannot be seen."""
-    return any(_may_build(*step, program) for step in opaque(seeding, program))
 
 
 def _is_undecided(seeding: Seeding, missing: Collection[Witness], program: Program) -> bool:
     """Whether ranks draw what they may have to share or to keep apart: samples that a function draws once, and of which
     no data set is made."""
-    made_up = any(True for _ in seeding.calls("TensorDataset"))
+    made_up = any(seeding.calls("TensorDataset"))
     return not made_up and any(
         not _is_for_each_sample(draw.scope, program) and not _is_repeated(draw.node, draw.scope, program)
         for draw in (*_samples(seeding, program), *(w.draw for w in missing if w.draw.kind == "sample"))
@@ -192,10 +183,11 @@ def _is_undecided(seeding: Seeding, missing: Collection[Witness], program: Progr
 def _is_for_each_sample(scope: Scope, program: Program) -> bool:
     """Whether a method of a data set, a transform or a model runs a call."""
     owner = scope.method_class
-    if owner is None:
-        return False
-    is_named = scope.function.own_name in _FOR_EACH_SAMPLE
-    return is_named or any(base.endswith("Dataset") for base in program.external_bases(owner))
+    return owner is not None and (scope.function.own_name in _FOR_EACH_SAMPLE or _is_data_set(owner, program))
+
+
+def _is_data_set(owner: Scope, program: Program) -> bool:
+    return any(base.endswith("Dataset") for base in program.external_bases(owner))
 
 
 def _is_of_data(scope: Scope) -> bool:
@@ -224,21 +216,18 @@ def _may_build(call: ast.AST, scope: Scope, program: Program) -> bool:
 def _is_of_data_set(scope: Scope, program: Program) -> bool:
     """Whether the constructor of a data set runs a call: each rank has a part of what is made there."""
     owner = scope.method_class
-    if owner is None or scope.function.own_name != "__init__":
-        return False
-    return any(base.endswith("Dataset") for base in program.external_bases(owner))
+    return owner is not None and scope.function.own_name == "__init__" and _is_data_set(owner, program)
 
 
 def _samples(seeding: Seeding, program: Program) -> Iterator[Draw]:
-    for name in sorted(_sampling()):
-        yield from _drawn(seeding.calls(name), program)
+    return _drawn(seeding.calls(*_sampling()), program)
 
 
-def _sampling() -> set[str]:
+def _sampling() -> list[str]:
     """The last names of what draws numbers that are used."""
     rows = {name.rpartition(".")[2]: row for name, row in catalogue.names("rng", "draws").items()}
     names = {n for n, row in rows.items() if row["kind"] == "sample" and "training" not in row} - _SPLITS
-    return names | set(catalogue.names("rng", "distribution_methods"))
+    return sorted(names.union(catalogue.names("rng", "distribution_methods")))
 
 
 def _drawn(sites: Iterable[CallSite], program: Program) -> Iterator[Draw]:

@@ -12,11 +12,13 @@ from collections.abc import Iterator
 
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.conditions import conditions
+from torchrepro_lint.dataflow.enclosing import loops_around
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.loading.samplers import is_evaluation
 from torchrepro_lint.project import roles
+from torchrepro_lint.rng.updates import is_of_optim
 
 MAX_CALLS = 3  # from what is repeated to the place
 Loop = ast.For | ast.AsyncFor | ast.While
@@ -99,18 +101,8 @@ def _by_callers(function: Scope, program: Program, further: int) -> str | None:
 # -- loops ----------------------------------------------------------------------------------------------------
 def _by_loop(node: ast.AST, scope: Scope, program: Program) -> str | None:
     """The unit of the innermost loop around `node` that trains."""
-    loop = next((loop for loop in _loops_around(node, scope) if _trains(loop, scope, program)), None)
+    loop = next((loop for loop in loops_around(scope.facts, node) if _trains(loop, scope, program)), None)
     return _unit(loop, scope) if loop is not None else None
-
-
-def _loops_around(node: ast.AST, scope: Scope) -> Iterator[Loop]:
-    child = node
-    for parent in scope.facts.ancestors(node):
-        if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
-            return
-        if isinstance(parent, Loop) and child in parent.body:
-            yield parent
-        child = parent
 
 
 def _header(loop: Loop, scope: Scope) -> str:
@@ -168,4 +160,4 @@ def _steps(calls: list[ast.Call]) -> Iterator[str]:
 
 def _makes_optimizer(call: ast.Call, scope: Scope, program: Program) -> bool:
     name = program.qualified(call.func, scope) or ""
-    return name.startswith("torch.optim.") and name.rpartition(".")[2][:1].isupper() and "lr_sched" not in name
+    return is_of_optim(name) and name.rpartition(".")[2][:1].isupper() and "lr_sched" not in name

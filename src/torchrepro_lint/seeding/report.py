@@ -14,7 +14,7 @@ from typing import Literal
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.model import Location
 from torchrepro_lint.project.entries import Entry
 from torchrepro_lint.rng import FAMILIES
@@ -130,12 +130,8 @@ def spot(facts: ModuleFacts, node: ast.AST) -> Spot:
     return Spot(facts.source.location(place), " ".join(text.split()))
 
 
-def _call(node: ast.AST, scope: Scope) -> Spot:
-    return spot(scope.facts, node)
-
-
 def _chain(steps: Sequence[Step]) -> tuple[Spot, ...]:
-    return tuple(_call(s.node, s.scope) for s in steps)
+    return tuple(spot(step.scope.facts, step.node) for step in steps)
 
 
 # -- seeds ------------------------------------------------------------------------------------------------------
@@ -149,8 +145,8 @@ def _seeds(seeding: Seeding) -> Iterator[SeedReport]:
         doubts = (*_of_value(met), *_of_tests(met, seeding, (Truth.RARELY, Truth.USUALLY)))
         certainty: Certainty = "none" if met.level == UNSEEDED else "conditional" if doubts else "certain"
         trusted = (*_of_name(met), *_of_tests(met, seeding, (Truth.UNKNOWN, Truth.UNKNOWN)))
-        spot = _call(met.node, met.scope)
-        yield SeedReport(spot, tuple(families), certainty, (*doubts, *trusted), _chain(met.chain))
+        place = spot(met.scope.facts, met.node)
+        yield SeedReport(place, tuple(families), certainty, (*doubts, *trusted), _chain(met.chain))
 
 
 def _of_name(met: SeedMet) -> Iterator[str]:
@@ -199,7 +195,7 @@ def _family(seeding: Seeding, family: str, verdict: Unseeded | None) -> FamilyRe
         else:
             state = _UNSURE[kind_of(seeding, first, False)]
     elif late is not None:
-        first, late_seed = late.witness, _call(late.seeder.node, late.seeder.scope)
+        first, late_seed = late.witness, spot(late.seeder.scope.facts, late.seeder.node)
         state, rule = "late", "TRP103" if seeding.seeded_late(family) else None
     elif family in seeding.unseeded or family in seeding.maybe:
         first = seeding.unseeded.get(family) or seeding.maybe[family]
@@ -211,7 +207,7 @@ def _family(seeding: Seeding, family: str, verdict: Unseeded | None) -> FamilyRe
 
 def _draw(witness: Witness) -> DrawReport:
     *calls, _ = witness.chain
-    return DrawReport(_call(witness.draw.node, witness.draw.scope), witness.draw.kind, _chain(calls))
+    return DrawReport(spot(witness.draw.scope.facts, witness.draw.node), witness.draw.kind, _chain(calls))
 
 
 # -- what was not followed ------------------------------------------------------------------------------------------

@@ -35,6 +35,7 @@ _LIGHTNING = ("LightningModule", "LightningDataModule")
 _HOOKS = ("prepare_data", "setup", "configure_model", "train_dataloader", "configure_optimizers", "on_fit_start",
           "on_train_epoch_start", "training_step", "validation_step")  # fmt: skip
 _TRAINED_BY = ("fit", "validate", "LightningCLI")
+_OF_LOADER = {"sampler": "__iter__", "batch_sampler": "__iter__"}
 _OF_TRAINER = {"train_dataset": "__getitem__", "eval_dataset": "__getitem__", "model": "forward",
                "data_collator": "__call__"}  # fmt: skip
 
@@ -130,8 +131,7 @@ def _is_dispatch(call: ast.Call, scope: Scope) -> bool:
 
 def wrappers(function: Scope, program: Program) -> Iterator[Scope]:
     """The project's own code around a decorated function: what its decorators return in its place."""
-    decorators = function.node.decorator_list if isinstance(function.node, FunctionNode) else []
-    for decorator in decorators:
+    for decorator in getattr(function.node, "decorator_list", ()):
         made = decorator.func if isinstance(decorator, ast.Call) else decorator
         target = program.resolve(made, function.parent or function)
         found = [target] if isinstance(target, Scope) and target.kind == "function" else []
@@ -163,16 +163,11 @@ def run_by(name: str | None, call: ast.Call, scope: Scope, program: Program) -> 
                 if any(b.rpartition(".")[2] in _LIGHTNING for b in program.external_bases(owner)):
                     made = ("__init__",) if name in interfaces() else ()
                     yield from _methods(owner, (*made, *_HOOKS), program)
-    elif name == _LOADER:
-        for keyword in call.keywords:
-            if keyword.arg in ("sampler", "batch_sampler"):
-                for owner in _classes(keyword.value, scope, program):
-                    yield from _methods(owner, ("__iter__",), program)
-    elif name in catalogue.names("frameworks", "hf_trainers"):
-        for keyword in call.keywords:
-            if keyword.arg in _OF_TRAINER:
-                for owner in _classes(keyword.value, scope, program):
-                    yield from _methods(owner, (_OF_TRAINER[keyword.arg],), program)
+    elif name == _LOADER or name in catalogue.names("frameworks", "hf_trainers"):
+        run = _OF_LOADER if name == _LOADER else _OF_TRAINER
+        for value, method in ((k.value, run[k.arg]) for k in call.keywords if k.arg is not None and k.arg in run):
+            for owner in _classes(value, scope, program):
+                yield from _methods(owner, (method,), program)
 
 
 def started(facts: ModuleFacts, program: Program) -> Iterator[tuple[Scope, ast.Call]]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.outcomes import Truth
+from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.rng.draws import Draw, Seeder
 
@@ -31,9 +32,7 @@ _LOOPS = ("fit", "minimize")  # what has a loop of its own
 _PROGRAM = r"(?i)main|train|run|launch"  # a function that is a program; others are tried out under a guard
 # Names of files and functions that measure how long something takes, how they do it, and what they may do besides.
 _MEASURES = r"(?i)(?:^|_)(?:bench(?:mark)?(?:s|ing)?|profil(?:e|er|ing)|latency|throughput|fps|speed(?:_?test)?)(?:_|$)"
-_CLOCKS = frozenset(
-    {"time", "perf_counter", "perf_counter_ns", "time_ns", "elapsed_time", "Timer", "timeit", "do_bench"}
-)
+_CLOCKS = {"time", "perf_counter", "perf_counter_ns", "time_ns", "elapsed_time", "Timer", "timeit", "do_bench"}
 _OF_MEASURING = frozenset({"parse_args", "open", "write", "dump", "load", "load_state_dict", "from_pretrained"})
 MAX_TRIES = 5  # rounds of a loop that only sees whether the code runs
 LOADS = ("load_state_dict", "from_pretrained", "load_from_checkpoint", "load", "pipeline")
@@ -132,9 +131,7 @@ class Seeding:
             return True
         if "eval" in self.reached and (self.loads_weights or self._is_pretrained) and not self.updates:
             return False  # it looks at the gradients of predictions
-        return any(n in self.reached for n in TRAINS) or any(
-            self.runs(call, scope) for facts in self.visited for n in TRAINS for call, scope in facts.calls.get(n, ())
-        )
+        return not self.reached.isdisjoint(TRAINS) or any(self.calls(*TRAINS))
 
     @property
     def trains_repeatedly(self) -> bool:
@@ -196,10 +193,10 @@ class Seeding:
         guard, line = scope.facts.guard, getattr(node, "lineno", 0)
         return scope.facts is self.entry.facts or guard is None or not guard.lineno <= line <= (guard.end_lineno or 0)
 
-    def calls(self, name: str) -> Iterator[tuple[ast.Call, Scope]]:
-        """The calls of that name that may run."""
-        for facts in self.visited:
-            yield from (site for site in facts.calls.get(name, ()) if self.runs(*site))
+    def calls(self, *names: str) -> Iterator[CallSite]:
+        """The calls of these names that may run, name by name."""
+        sites = (site for name in names for facts in self.visited for site in facts.calls.get(name, ()))
+        return (site for site in sites if self.runs(*site))
 
     @cached_property
     def is_launcher(self) -> bool:
@@ -230,12 +227,7 @@ class Seeding:
             return True
         if not (self.in_package or self._is_of_layers) or self._is_earnest:
             return False
-        return not any(
-            self.runs(call, scope) and is_in_loop(call, facts)
-            for facts in self.visited
-            for name in ("backward", "step")
-            for call, scope in facts.calls.get(name, ())
-        )
+        return not any(is_in_loop(call, scope.facts) for call, scope in self.calls("backward", "step"))
 
     @property
     def is_made_up(self) -> bool:
@@ -308,11 +300,6 @@ class Seeding:
         has_say = self.trains or late.witness.draw.kind != "init" or not self.loads_weights
         return late if has_say else None
 
-    def _is_sure(self, family: str) -> bool:
-        """Whether no test that cannot be worked out decides whether the program draws from a family."""
-        first = self.unseeded.get(family) or self.maybe.get(family)
-        return first is not None and first.sure
-
     def _matters(self, family: str) -> bool:
         """A program that trains uses all it draws. One that loads a model samples from it, with numbers of any family.
         Any other is looked at only when it shuffles or splits data: a random input to try a model out is no result,
@@ -323,7 +310,8 @@ class Seeding:
         if self.trains:
             return bool(kinds)
         if self.loads_weights and "sample" in self.kinds.get("torch", ()):
-            return bool(kinds & {"sample", "order"}) and (family == "torch" or self._is_sure(family))
+            first = self.unseeded.get(family) or self.maybe.get(family)
+            return bool(kinds & {"sample", "order"}) and (family == "torch" or (first is not None and first.sure))
         return family != "torch" and "order" in kinds
 
 

@@ -68,8 +68,6 @@ def _entered(statement: ast.stmt | None, scope: Scope, works: Collection[ast.AST
             pass
         case ast.Return(value=ast.Call() as call):
             pass
-        case ast.If() if statement is scope.facts.guard:
-            return None
         case _:
             return None
     function = _started(call, scope, program)
@@ -133,8 +131,7 @@ def _only_sets_up(call: ast.Call, scope: Scope, program: Program, depth: int) ->
         return all(_is_harmless(callee, program, depth) for callee in found)
     function: ast.expr | None = call.func
     if isinstance(function, ast.Name):  # `add = parser.add_argument`
-        owner = scope.binding_scope(function.id)
-        made = owner.bindings[function.id] if owner is not None else []
+        made, owner = scope.bindings_of(function), scope.binding_scope(function.id)
         function, scope = made[0].value if len(made) == 1 and not made[0].path else None, owner or scope
     if not isinstance(function, ast.Attribute):
         return False

@@ -44,10 +44,8 @@ def purpose(draw: Draw, chain: Sequence[Call], frame: Frame | None, options: Opt
     if _fills(draw.node):
         return "sample"
     uses = _Uses(draw, frame, options)
-    policy: Policy[None, None] = Policy(
-        "what is made of a draw", uses.judge, uses.judge_container, is_complete=True, bound=MAX_USES
-    )
-    search = Follow(policy, program)
+    asked, within = "what is made of a draw", uses.judge_container
+    search = Follow(Policy[None, None](asked, uses.judge, within, is_complete=True, bound=MAX_USES), program)
     for step, inner in pairwise(chain):
         if isinstance(step.node, ast.Call):
             search.edges.entered[inner.scope.function] = [(step.node, step.scope)]
@@ -81,9 +79,11 @@ def _is_tried(start: Steps, program: Program) -> bool:
 
 def _trial(use: Use[None], edges: Edges) -> Steps | None:
     """A sink with True where a model is tried out, with False where the draw is kept."""
-    name = edges.program.callee(use.call, use.scope) if use.call is not None else None
-    if use.call is None or name is None:
-        return None if use.call is None else ()
+    if use.call is None:
+        return None
+    name = edges.program.callee(use.call, use.scope)
+    if name is None:
+        return STOP
     if name in catalogue.table("rng")["kept"]["functions"]:
         return (Sink(False),)
     is_tried = name in catalogue.table("rng")["tried"]["functions"] and not name.startswith("builtins.")

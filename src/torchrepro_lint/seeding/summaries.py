@@ -90,8 +90,7 @@ class Summaries:
 
     def _summary(self, run: Run) -> Summary:
         notes = self.only_draws(run) if run[0].kind != "module" else None
-        is_idle = notes is not None and not self.has_effect(run)
-        return Summary(NOTHING, notes) if notes is not None and is_idle else self._build(run)
+        return Summary(NOTHING, notes) if notes is not None and not self.has_effect(run) else self._build(run)
 
     def _build(self, run: Run) -> Summary:
         function, owner = run

@@ -32,9 +32,7 @@ from torchrepro_lint.seeding.state import Family, State, put_back, seeded, taken
 _SEEDS_BY_NAME = r"(?i)seed|determinis|reproduc"
 _NUMBERS = frozenset({"randint", "randrange", "getrandbits", "random_integers", "integers"})
 _READS = ("get_", "is_", "has_", "add_", "to_", "initial_", "print", "log", "manual_seed")
-_OWN_GENERATORS = (
-    r"(?i)(?:^|_|\.)(?:envs?|environment|\w*_space|rng|np_random|generator)$"  # their seed is no global one
-)
+_OWN_GENERATORS = r"(?i)(?:^|_|\.)(?:envs?|environment|\w*_space|rng|np_random|generator)$"  # with seeds of their own
 _PLAIN = (ast.Assign, ast.Expr, ast.Assert, ast.Delete)
 _KNOWN = ("torch", "numpy", "random", "builtins", "imgaug")  # packages of which the catalogue has every seeder
 
@@ -164,9 +162,8 @@ class Effects:
         return tuple(families)
 
     def _meet(self, call: ast.Call, scope: Scope, seeder: Seeder | None, level: int) -> None:
-        met = SeedMet(
-            call, scope, seeder, level, tuple(self.chain), self.doubts == 0, self.draws, self.process or self.child
-        )
+        process = self.process or self.child
+        met = SeedMet(call, scope, seeder, level, tuple(self.chain), self.doubts == 0, self.draws, process)
         self.found.met.append(met)
 
     def finish(self) -> None:
@@ -204,12 +201,9 @@ class Effects:
         is_seeded = old.level == SEEDED
         if (is_seeded and draw.family in self.found.drawn) or is_besides(draw, self.program):
             return state
-        kind = kind_of(draw, self.program)
-        if may_be_in_workers:
-            kind = "in workers"
+        kind = "in workers" if may_be_in_workers else kind_of(draw, self.program)
         chain = (*self.chain, Step(draw.node, draw.scope))
-        is_init = kind == "init"
-        if is_measured(chain) or (is_init and self._is_lost(chain)):
+        if is_measured(chain) or (kind == "init" and self._is_lost(chain)):
             self.depending += 1
             return state
         if kind == "sample":
@@ -354,7 +348,9 @@ def _initialises(scope: Scope, program: Program) -> bool:
 def is_besides(draw: Draw, program: Program) -> bool:
     """`args.seed = random.randint(...)` picks a seed, it is not drawn after one; a port, an address or the name of a
     run is no result, and runs that share it get into each other's way. Nor is what a kernel is only tried out with."""
-    if _is_in_address(draw, program) or _is_given_as_seed(draw) or _is_tried_out(draw, program) or is_never_read(draw):
+    if _is_in_address(draw, program) or _is_given_as_seed(draw) or _is_tried_out(draw, program):
+        return True
+    if is_never_read(draw, program):
         return True
     statement = draw.scope.facts.statement(draw.node)
     targets = statement.targets if isinstance(statement, ast.Assign) else []
@@ -412,13 +408,10 @@ def _is_tried_out(draw: Draw, program: Program) -> bool:
     """`try: kernel(torch.randn(3)) except RuntimeError: HAS_KERNEL = False` at the top of a module: something is called
     with it there, and what the body makes is read nowhere else."""
     facts, scope = draw.scope.facts, draw.scope
+    if scope.kind != "module" or draw.kind != "sample":
+        return False
     trying = next((a for a in facts.ancestors(draw.node) if isinstance(a, ast.Try)), None)
-    if (
-        scope.kind != "module"
-        or draw.kind != "sample"
-        or trying is None
-        or facts.statement(draw.node) not in trying.body
-    ):
+    if trying is None or facts.statement(draw.node) not in trying.body:
         return False
     used = _made_to_try(trying, scope, program)
     return used is not None and any(isinstance(facts.parents.get(node), ast.Call) for node in (draw.node, *used))

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Constant, Display, Result
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import CallSite
+from torchrepro_lint.dataflow.sites import CallSite, start_of
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.project.contents import called_in, is_test
@@ -34,8 +34,8 @@ def never_seeds(program: Program) -> bool:
     """Whether no file of the project but its tests calls a function that seeds, is believed to for its name, or is
     given a seed by a library of which nothing is known."""
     text = program.project.text
-    names = {name.rpartition(".")[2] for name in (*catalogue.names("rng", "seeders"), *program.project.seed_functions)}
-    found = [text.containing(sign) for sign in _SIGNS] + [text.mentioning(name) for name in sorted(names)]
+    names = catalogue.last_parts((*catalogue.names("rng", "seeders"), *program.project.seed_functions))
+    found = [text.containing(sign) for sign in _SIGNS] + [text.mentioning(name) for name in names]
     if any(paths is None for paths in found):
         return False
     files = (program.load(str(path)) for path in sorted({path for paths in found for path in paths or ()}))
@@ -43,10 +43,9 @@ def never_seeds(program: Program) -> bool:
 
 
 def _seeds(facts: ModuleFacts, program: Program) -> bool:
-    sites = (site for sites in facts.calls.values() for site in sites)
     return any(
         seeds(program, program.callee(call, scope), call, scope) or _is_given_seed(call, scope, program)
-        for call, scope in sites
+        for call, scope in _calls(facts)
     )
 
 
@@ -70,12 +69,8 @@ def opaque(seeding: Seeding, program: Program) -> list[Step]:
     """The calls that may build what is trained: of what is chosen at run time, or of a library of which nothing is
     known."""
     known = _transparent()
-    written = [
-        Step(call, scope)
-        for facts in seeding.visited
-        for call, scope in _in_order(facts)
-        if seeding.runs(call, scope) and _is_opaque(call, scope, program, known)
-    ]
+    sites = [site for facts in seeding.visited for site in sorted(_calls(facts), key=lambda site: start_of(site[0]))]
+    written = [Step(*s) for s in sites if seeding.runs(*s) and _is_opaque(*s, program, known)]
     return [*written, *(s for s in unfollowed(seeding, program) if _is_looked_up(s))]
 
 
@@ -84,9 +79,8 @@ def _transparent() -> frozenset[str]:
     return frozenset(("builtins", *sys.stdlib_module_names, *catalogue.table("callables")["transparent"]["packages"]))
 
 
-def _in_order(facts: ModuleFacts) -> list[tuple[ast.Call, Scope]]:
-    sites = [site for sites in facts.calls.values() for site in sites]
-    return sorted(sites, key=lambda site: (site[0].lineno, site[0].col_offset))
+def _calls(facts: ModuleFacts) -> Iterator[CallSite]:
+    return (site for sites in facts.calls.values() for site in sites)
 
 
 def _is_opaque(call: ast.Call, scope: Scope, program: Program, known: Collection[str]) -> bool:
@@ -161,20 +155,19 @@ def may_use_tensors(seeding: Seeding, program: Program) -> bool:
 
 def _steps_a_model(seeding: Seeding) -> bool:
     wanted = (("backward", "manual_backward"), ("step",), ("parameters", "named_parameters", "param_groups"))
-    return all(any(True for name in names for _ in seeding.calls(name)) for names in wanted)
+    return all(any(seeding.calls(*names)) for names in wanted)
 
 
 def _resumes_an_optimizer(seeding: Seeding, program: Program) -> bool:
     """Whether an optimizer's state is kept and put back, as `algorithm.optimizer` of a library that steps it."""
-    halves = ("state_dict", "load_state_dict")
-    return all(any(is_on_optimizer(*site, program) for site in _certain_calls(name, seeding)) for name in halves)
-
-
-def _certain_calls(name: str, seeding: Seeding) -> Iterator[CallSite]:
-    """The calls in functions that are known to run, not only by their names."""
-    for call, scope in seeding.calls(name):
-        if scope.function.kind == "module" or scope.function in seeding.entered:
-            yield call, scope
+    return all(
+        any(
+            (scope.function.kind == "module" or scope.function in seeding.entered)  # not only by its name
+            and is_on_optimizer(call, scope, program)
+            for call, scope in seeding.calls(name)
+        )
+        for name in ("state_dict", "load_state_dict")
+    )
 
 
 def _fits(call: ast.Call, scope: Scope, program: Program) -> bool:
@@ -182,10 +175,8 @@ def _fits(call: ast.Call, scope: Scope, program: Program) -> bool:
     if not isinstance(call.func, ast.Attribute):
         return False
     made = [result.callee for result in program.results(call.func.value, scope)]
-    known = _transparent()
-    return not made or any(
-        isinstance(m, str) and (m.startswith(_TENSORS) or m.partition(".")[0] not in known) for m in made
-    )
+    named, known = [maker for maker in made if isinstance(maker, str)], _transparent()
+    return not made or any(name.startswith(_TENSORS) or name.partition(".")[0] not in known for name in named)
 
 
 def _chooses(seeding: Seeding, program: Program) -> bool:
@@ -193,7 +184,7 @@ def _chooses(seeding: Seeding, program: Program) -> bool:
     if any(map(_is_looked_up, seeding.unfollowed)):
         return True
     chosen = catalogue.names("callables", "chosen")
-    sites = (site for name in chosen for site in seeding.calls(name.rpartition(".")[2]))
+    sites = seeding.calls(*catalogue.last_parts(chosen))
     return any(program.callee(*site) in chosen and not _is_written_out(site[0]) for site in sites)
 
 

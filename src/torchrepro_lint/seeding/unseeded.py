@@ -91,21 +91,12 @@ def _put_out(seeding: Seeding, program: Program) -> str | None:
         return None
     if not all(witness.sure for witness in seeding.sampled.values()):
         return None
-    if uses_tensors(seeding) and any(_is_drawn(*site, program) for site in _printed(seeding)):
+    printed = (Site(value, scope) for call, scope in seeding.calls("print") for value in call.args)
+    if uses_tensors(seeding) and any(_is_drawn(*site, program) for site in printed):
         return SHOWN
     if not program.project.text.mentioning("torch"):
         return None
     return KEPT if any(_is_drawn(*site, program) for site in _written(seeding, program)) else None
-
-
-def _is_described(site: Site) -> bool:
-    """Whether a value is the shape, the type or the place of another."""
-    return any(isinstance(n, ast.Attribute) and n.attr in DESCRIBES for n in ast.walk(site.node))
-
-
-def _printed(seeding: Seeding) -> Iterator[Site]:
-    for call, scope in seeding.calls("print"):
-        yield from (Site(value, scope) for value in call.args)
 
 
 def _written(seeding: Seeding, program: Program) -> Iterator[Site]:
@@ -115,18 +106,16 @@ def _written(seeding: Seeding, program: Program) -> Iterator[Site]:
         for call, scope in seeding.calls(name.rpartition(".")[2]):
             if program.callee(call, scope) == name:
                 yield from (Site(value, scope) for value in (*call.args[position:], *(k.value for k in call.keywords)))
-    for name in rows["of_value"]:
-        for call, scope in seeding.calls(name):
-            if isinstance(call.func, ast.Attribute):
-                yield Site(call.func.value, scope)
-    for name in rows["of_file"]:
-        for call, scope in seeding.calls(name):
-            yield from (Site(value, scope) for value in call.args if isinstance(call.func, ast.Attribute))
+    for call, scope in seeding.calls(*rows["of_value"]):
+        if isinstance(call.func, ast.Attribute):
+            yield Site(call.func.value, scope)
+    for call, scope in seeding.calls(*rows["of_file"]):
+        yield from (Site(value, scope) for value in call.args if isinstance(call.func, ast.Attribute))
 
 
 def _is_drawn(value: ast.expr, scope: Scope, program: Program) -> bool:
-    """Whether a value is made of numbers that are drawn; its shape is not."""
-    if _is_described(Site(value, scope)):
+    """Whether a value is made of numbers that are drawn; its shape, type and place are not."""
+    if any(isinstance(n, ast.Attribute) and n.attr in DESCRIBES for n in ast.walk(value)):
         return False
     sources = Entropy(program).sources(value, scope)
     return any(draw_of(program, program.callee(s.node, s.scope), s.node, s.scope) is not None for s in sources)
