@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.store import remembered_of_texts
 from torchrepro_lint.kernels.native_text import Function, Registration, arguments, blanked, functions, registrations
 from torchrepro_lint.model import Location, Position, Range
 
@@ -113,13 +114,9 @@ class NativeSources:
         return found
 
 
+@remembered_of_texts
 def native_sources(program: Program) -> NativeSources:
     """Those of the project; none where no Python file builds or loads an extension."""
-    found: NativeSources = program.store.text_table(native_sources).get("sources", lambda: _all(program))
-    return found
-
-
-def _all(program: Program) -> NativeSources:
     words = catalogue.table("kernels")["extension_builders"]["words"]
     builds = any(program.project.text.containing(word) for word in words)
     texts = program.project.native_texts if builds else {}

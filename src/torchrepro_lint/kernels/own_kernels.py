@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
@@ -16,7 +16,7 @@ from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.enclosing import ancestors, decorators
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site, start_of
-from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.dataflow.store import remembered, remembered_of_texts
 from torchrepro_lint.index import ITEM, ModuleFacts, Scope, last_name
 from torchrepro_lint.kernels.context import context
 from torchrepro_lint.kernels.native_sources import native_sources
@@ -86,17 +86,12 @@ def _as_imported(expr: ast.expr, scope: Scope) -> list[str]:
     return [*imports[0].target.split("."), *rest] if imports else []
 
 
-def _extension_names(program: Program) -> Collection[str]:
+@remembered_of_texts
+def _extension_names(program: Program) -> frozenset[str]:
     """What the files that build extension modules call by name, or a part of a path."""
-    text = program.project.text
-
-    def find() -> frozenset[str]:
-        words = catalogue.table("kernels")["extension_builders"]["words"]
-        files = {path for word in words for path in text.containing(word) or ()}
-        return frozenset(name for path in sorted(files) for name in _LAST_OF_TEXT.findall(text.of(path)))
-
-    found: frozenset[str] = program.store.text_table(_extension_names).get("names", find)
-    return found
+    text, words = program.project.text, catalogue.table("kernels")["extension_builders"]["words"]
+    files = {path for word in words for path in text.containing(word) or ()}
+    return frozenset(name for path in sorted(files) for name in _LAST_OF_TEXT.findall(text.of(path)))
 
 
 # -- kernels in Python --------------------------------------------------------------------------------------------

@@ -163,8 +163,7 @@ def _items(table: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
 
 def _written(table: ast.expr, scope: Scope) -> ast.expr:
     """What the one assignment to a name gives it."""
-    owner = scope.binding_scope(table.id) if isinstance(table, ast.Name) else None
-    made = owner.bindings[table.id] if owner is not None and isinstance(table, ast.Name) else []
+    made = scope.bindings_of(table)
     only = made[0] if len(made) == 1 and made[0].kind == "assign" and not made[0].path else None
     return only.value if only is not None and only.value is not None else table
 
@@ -197,9 +196,8 @@ def _is_of_torch(item: AttributeSet) -> bool:
     root: ast.expr = item.target
     while isinstance(root, ast.Attribute):
         root = root.value
-    owner = item.scope.binding_scope(root.id) if isinstance(root, ast.Name) else None
-    bindings = owner.bindings[root.id] if owner is not None and isinstance(root, ast.Name) else ()
-    return any(b.kind == "import" and b.target.partition(".")[0] == "torch" and not b.level for b in bindings)
+    imports = (binding for binding in item.scope.bindings_of(root) if binding.kind == "import")
+    return any(binding.target.partition(".")[0] == "torch" and not binding.level for binding in imports)
 
 
 def _is_chosen(name: str, facts: ModuleFacts) -> bool:

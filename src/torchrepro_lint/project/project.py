@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.project.configured import Configured
-from torchrepro_lint.project.console_scripts import console_scripts
 from torchrepro_lint.project.disk import Commands, commands, style
 from torchrepro_lint.project.files import Files
 from torchrepro_lint.project.folders import Folders
@@ -98,7 +97,7 @@ class Project:
             asked: Commands = self.disk(commands, str(self.root))
             for path, reason in asked.refused:
                 self._refused(Path(path), reason)
-            return console_scripts(self.root, asked.targets, self.finder)
+            return self.finder.functions(asked.targets)
 
         found: dict[str, list[str]] = self._kept.get(commands, find)
         return found
