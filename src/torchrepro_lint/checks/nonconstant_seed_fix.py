@@ -8,7 +8,8 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope, last_name
 from torchrepro_lint.model import Edit, Range
-from torchrepro_lint.rng.chosen_seeds import Seeding, Source
+from torchrepro_lint.rng.chosen_seeds import Seeding
+from torchrepro_lint.rng.entropy import Source
 from torchrepro_lint.rng.own_seed import seed_text
 from torchrepro_lint.rng.usual_seed import usual_seed
 from torchrepro_lint.syntax import import_name, replace

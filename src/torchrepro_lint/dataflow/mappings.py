@@ -40,9 +40,6 @@ class Mappings(Domain[Entries]):
             merged |= entries
         return merged
 
-    def unknown(self, node: ast.AST, scope: Scope) -> Entries:  # noqa: ARG002
-        return None
-
     def display(self, node: Written, scope: Scope, of: Of[Entries]) -> Entries:
         if not isinstance(node, ast.Dict):
             return None

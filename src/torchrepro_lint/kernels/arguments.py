@@ -190,8 +190,7 @@ class OperationCall:
     def _items(self, items: Sequence[ast.expr], scope: Scope) -> list[object] | None:
         if any(isinstance(item, ast.Starred) for item in items):
             return None
-        read = [self.call.program.literal(item, scope) for item in items]
-        return [UNREADABLE if value is UNKNOWN else value for value in read]
+        return [self._read(item, scope) for item in items]
 
     def _each(self, iterated: Sequence[Origin]) -> Value:
         """What a loop takes from a sequence that is written out, if only as the default of a parameter."""
@@ -213,8 +212,7 @@ class OperationCall:
         if default is None:
             items = declared_length(bindings[0].node) if bindings else None
             return Value(UNREADABLE if items is None else [UNREADABLE] * items)
-        value = self.call.program.literal(default, function.parent or function)
-        return Value(UNREADABLE if value is UNKNOWN else value)
+        return Value(self._read(default, function.parent or function))
 
     # -- tensors, and what a constructed module is called with ------------------------------------------------
     def traits(self, name: str) -> list[tuple[Traits, Witness | None]]:
@@ -234,11 +232,12 @@ class OperationCall:
 
     def called_with(self, name: str) -> list[tuple[object, Witness]]:
         """The constants that the calls of the constructed module pass for a parameter of theirs."""
-        found: list[tuple[object, Witness]] = []
-        for node, witness in self._passed(name):
-            value = UNKNOWN if node is None else self.call.program.literal(node, witness.scope)
-            found.append((UNREADABLE if value is UNKNOWN else value, witness))
-        return found
+        passed = self._passed(name)
+        return [(UNREADABLE if node is None else self._read(node, use.scope), use) for node, use in passed]
+
+    def _read(self, node: ast.expr, scope: Scope) -> object:
+        value = self.call.program.literal(node, scope)
+        return UNREADABLE if value is UNKNOWN else value
 
     def _passed(self, name: str) -> Iterator[tuple[ast.expr | None, Witness]]:
         if name not in self.signature.called:

@@ -13,7 +13,7 @@ from typing import Any
 
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.kernels.arguments import REFUTED, UNREADABLE, Each, OperationCall, Other, Pattern, Value, Witness
-from torchrepro_lint.kernels.operations import Condition
+from torchrepro_lint.kernels.operations import Condition, is_one_of
 from torchrepro_lint.kernels.traits import Traits
 from torchrepro_lint.project.unknown import UNKNOWN
 
@@ -138,15 +138,10 @@ def _given(name: str, site: OperationCall) -> Holds:
 
 # -- what is known of a tensor ----------------------------------------------------------------------------------
 def _traits_hold(traits: Traits, test: Any) -> Holds:
-    outcomes: list[Holds] = []
-    if "rank_min" in test:
-        outcomes.append(_rank_from(traits, test["rank_min"]))
-    if "rank_in" in test:
-        outcomes.append(_rank_among(traits, test["rank_in"]))
-    for key in TRAITS:
-        known = getattr(traits, key)
-        if key in test:
-            outcomes.append(Holds.MAYBE if known is None else Holds.YES if known == test[key] else Holds.NO)
+    known = [(getattr(traits, key), test[key]) for key in TRAITS if key in test]
+    outcomes = [Holds.MAYBE if it is None else Holds.YES if it == wanted else Holds.NO for it, wanted in known]
+    outcomes += [_rank_from(traits, test["rank_min"])] if "rank_min" in test else []
+    outcomes += [_rank_among(traits, test["rank_in"])] if "rank_in" in test else []
     return min(outcomes)
 
 
@@ -191,7 +186,7 @@ def _member(value: object, allowed: Sequence[object]) -> Holds:
         known = [v for v in value if v is not UNREADABLE]
         lists = [a for a in allowed if isinstance(a, list) and len(a) == len(value)]
         return Holds.MAYBE if any(all(v in a for v in known) for a in lists) else Holds.NO
-    return Holds.YES if any(value == a and type(value) is type(a) for a in allowed) else Holds.NO
+    return Holds.YES if is_one_of(value, allowed) else Holds.NO
 
 
 def _at_least(value: object, name: str, other: str, site: OperationCall) -> Holds:

@@ -73,7 +73,7 @@ NAMED_AS_DATA = Context(None, "data")  # only names say so
 def context(node: ast.AST, scope: Scope, program: Program, depth: int = 0) -> Context:
     """What is known of how `node` runs: by what surrounds it, by its functions, by their callers, and last by names."""
     functions = _functions(scope)
-    found = _blocks(node, scope, program)
+    found = Context(False if _is_without_gradient(node, scope, program) else None, _tested(node, scope))
     for function in functions:
         found = found if found.idle else _declared(function, program)
     if functions and not found.idle:
@@ -96,12 +96,6 @@ def _functions(scope: Scope) -> list[Scope]:
 
 
 # -- blocks and tests -------------------------------------------------------------------------------------------
-def _blocks(node: ast.AST, scope: Scope, program: Program) -> Context:
-    """What surrounds `node` within its function: `with torch.no_grad():`, `if self.training:`."""
-    gradient = False if _is_without_gradient(node, scope, program) else None
-    return Context(gradient, _tested(node, scope))
-
-
 def _tested(node: ast.AST, scope: Scope) -> Role | None:
     """What the innermost test says that speaks of what runs the code."""
     for condition in conditions(node, scope):
@@ -238,14 +232,14 @@ def _agreed(found: set[Context]) -> Context:
     return Context(None, named[0]) if all(c.role for c in found) else NO_GRADIENT
 
 
-def _calls_nearby(function: Scope, program: Program) -> list[tuple[ast.Call, Scope]]:
+def _calls_nearby(function: Scope, program: Program) -> list[CallSite]:
     """The calls in the same file: by name, or on `self` (also of a static method)."""
     owner = function.parent if function.parent is not None and function.parent.kind == "class" else None
-    found: list[tuple[ast.Call, Scope]] = []
+    found: list[CallSite] = []
     for call, scope in function.facts.calls.get(function.own_name, ()):
-        if isinstance(call.func, ast.Attribute) and scope.is_self(call.func.value):
-            if owner is not None and scope.method_class is owner:
+        match call.func:
+            case ast.Attribute(value=holder) if scope.is_self(holder):
+                found += [(call, scope)] if owner is not None and scope.method_class is owner else []
+            case ast.Name() as name if program.resolve(name, scope) is function:
                 found.append((call, scope))
-        elif isinstance(call.func, ast.Name) and program.resolve(call.func, scope) is function:
-            found.append((call, scope))
     return found

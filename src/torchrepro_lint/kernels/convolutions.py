@@ -19,11 +19,10 @@ from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.index.parents import descendants
 from torchrepro_lint.project.disk import exists, modules_in
 
-_LAYERS = frozenset(
-    f"{kind}{n}d" for kind in ("Conv", "ConvTranspose", "LazyConv", "LazyConvTranspose") for n in (1, 2, 3)
-)
-_FUNCTIONS = frozenset(f"{kind}{n}d" for kind in ("conv", "conv_transpose") for n in (1, 2, 3)) | {
-    "scaled_dot_product_attention"
+_LAYERS = {f"{kind}{n}d" for kind in ("Conv", "ConvTranspose", "LazyConv", "LazyConvTranspose") for n in (1, 2, 3)}
+_FUNCTIONS = {
+    *(f"{kind}{n}d" for kind in ("conv", "conv_transpose") for n in (1, 2, 3)),
+    "scaled_dot_product_attention",
 }
 _MODELS = (
     r"\btorchvision\.models\b|\bfrom torchvision import [^\n]*\bmodels\b|\b(?:import|from) timm\b"
@@ -47,8 +46,9 @@ def first_kernel(files: Iterable[ModuleFacts], program: Program) -> tuple[ast.AS
 
 @remembered
 def _first_in(facts: ModuleFacts, program: Program) -> tuple[ast.AST, Scope] | None:
-    for node, scope in _calls(facts, program):
-        return node, scope
+    called = next(_calls(facts, program), None)
+    if called is not None:
+        return called
     is_named = any(facts.source.matches(re.escape(library)) for library in _LIBRARIES)
     if is_named and facts.source.matches(_MODELS):
         imported = (b.node for b in facts.imports if b.target.partition(".")[0] in _LIBRARIES)
@@ -100,15 +100,12 @@ def _calls(facts: ModuleFacts, program: Program) -> Iterator[tuple[ast.Call, Sco
 # -- files that are chosen by name -------------------------------------------------------------------------------------
 def files_chosen_by_name(files: Iterable[ModuleFacts], program: Program) -> Iterator[ModuleFacts]:
     """The files that names which are made up at run time may lead to."""
-    paths = dict.fromkeys(path for facts in files for path in _paths(facts, program))
-    for path in list(paths)[:MAX_CHOSEN]:
-        found = program.load(path)
-        if found is not None:
-            yield found
+    paths = dict.fromkeys(path for facts in files for path in _chosen_in(facts, program))
+    yield from (facts for path in list(paths)[:MAX_CHOSEN] if (facts := program.load(path)) is not None)
 
 
 @remembered
-def _paths(facts: ModuleFacts, program: Program) -> tuple[str, ...]:
+def _chosen_in(facts: ModuleFacts, program: Program) -> tuple[str, ...]:
     return tuple(_found_in(facts, program))
 
 

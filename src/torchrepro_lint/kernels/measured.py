@@ -31,14 +31,9 @@ def weighed(verdict: Verdict, arguments: Arguments, program: Program) -> Weighed
     """By the measurement that is nearest to the call at hand; None where nothing relevant was measured."""
     found = program.evidence.of(verdict.operation.id)
     nearest = min(found, key=lambda item: _distance(item, arguments), default=None)
-    if nearest is None or not _is_relevant(nearest):
-        return None
+    if nearest is None or (nearest.device != "cuda" and nearest.verdict not in CONFIRMED):
+        return None  # that a CPU agreed with itself says nothing of CUDA; that it did not is worth telling
     return Weighed(_settled(nearest, verdict, arguments, program), nearest, _words(nearest, arguments, program))
-
-
-def _is_relevant(item: Measured) -> bool:
-    """That a CPU agreed with itself says nothing of CUDA; that it did not is worth telling."""
-    return item.device == "cuda" or item.verdict in CONFIRMED
 
 
 def _distance(item: Measured, arguments: Arguments) -> tuple[bool, bool, int]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any
@@ -164,6 +164,11 @@ def _behaviour(row: Mapping[str, Any]) -> Behaviour:
         row.get("torch", ""), row.get("package", ""), row["flag"], row.get("device"), exact,
         row.get("lenient") == "varies", tuple(row.get("when", ())), row.get("note", ""),
     )  # fmt: skip
+
+
+def is_one_of(value: object, listed: Iterable[object]) -> bool:
+    """Whether a value is one of those listed, in which 1 and True are two."""
+    return any(value == one and type(value) is type(one) for one in listed)
 
 
 def in_range(release: tuple[int, ...], text: str) -> bool:

@@ -45,6 +45,7 @@ class Tensors(Domain[Traits]):
 
     program: Program
     opens = False  # what calls give is known by what is called
+    nothing = UNKNOWN_TRAITS
 
     @property
     def layers(self) -> Layers:
@@ -58,23 +59,20 @@ class Tensors(Domain[Traits]):
     def join(self, values: Sequence[Traits]) -> Traits:
         return joined([value for value in values if value is not _NOTHING])
 
-    def unknown(self, node: ast.AST, scope: Scope) -> Traits:  # noqa: ARG002
-        return UNKNOWN_TRAITS
-
     # -- expressions ------------------------------------------------------------------------------------------
-    def constant(self, value: object, node: ast.expr, scope: Scope) -> Traits:  # noqa: ARG002
+    def constant(self, value: object, node: ast.expr, scope: Scope) -> Traits:
         if value is None:
             return _NOTHING
         whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
         return replace(NOT_A_TENSOR, floating=isinstance(value, float), whole=whole or None)
 
-    def reference(self, target: str | Scope, node: ast.AST, scope: Scope) -> Traits:  # noqa: ARG002
+    def reference(self, target: str | Scope, node: ast.AST, scope: Scope) -> Traits:
         return NOT_A_TENSOR
 
     def known_call(self, call: ast.Call, scope: Scope, of: Of[Traits]) -> Traits:
         return Calls(self.layers, of).result(call, scope)
 
-    def display(self, node: Written, scope: Scope, of: Of[Traits]) -> Traits:  # noqa: ARG002
+    def display(self, node: Written, scope: Scope, of: Of[Traits]) -> Traits:
         return replace(NOT_A_TENSOR, gradient=None)
 
     def operator(self, node: ast.AST, scope: Scope, of: Of[Traits]) -> Traits:
@@ -171,7 +169,7 @@ class Tensors(Domain[Traits]):
     def asks_callers(self, function: Scope) -> bool:
         return function.own_name not in CALLED_UNSEEN
 
-    def unpassed(self, call: ast.Call, caller: Scope, parameter: Binding, function: Scope, of: Of[Traits]) -> Traits:  # noqa: ARG002
+    def unpassed(self, call: ast.Call, caller: Scope, parameter: Binding, function: Scope, of: Of[Traits]) -> Traits:
         return _NOTHING
 
     def parameter(self, binding: Binding, function: Scope, of: Of[Traits]) -> Traits:

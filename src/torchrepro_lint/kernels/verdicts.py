@@ -104,7 +104,7 @@ class _Reader:
         """What the project asks of its operations."""
         from torchrepro_lint.kernels.determinism import requested  # only findings ask
 
-        return requested(self.module, self.program)
+        return requested(self.module.facts, self.program)
 
     @cached_property
     def on_gpu(self) -> bool:
@@ -216,9 +216,7 @@ class _Reader:
         judged = judge(row.when, site)
         if judged.holds is Holds.NO:
             return None
-        for behaviour in row.behaviour:
-            if not behaviour.covers(self.release, "cuda"):
-                continue
+        for behaviour in (b for b in row.behaviour if b.covers(self.release, "cuda")):
             further = judge(behaviour.when, site)
             if further.holds is not Holds.NO:
                 exact = judge(row.exact, site).holds if row.exact else Holds.NO

@@ -21,8 +21,8 @@ from torchrepro_lint.dataflow.reachability import reached_by_default
 from torchrepro_lint.index import Binding, Scope
 from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.predicates import about_seed
-from torchrepro_lint.rng.salted_hashes import salted
 from torchrepro_lint.rng.seeded_before import may_be_seeded_before
+from torchrepro_lint.rng.texts import salted
 
 _PLAIN = frozenset({"builtins.len", "builtins.bool", "builtins.type", "builtins.isinstance", "builtins.print"})
 
@@ -50,6 +50,7 @@ class Entropy(Domain[Sources]):
     and so has a value that may be one of several."""
 
     program: Program
+    nothing = ()
 
     def sources(self, expr: ast.expr, scope: Scope) -> list[Source]:
         """The sources that decide the value of `expr`, by default."""
@@ -59,10 +60,7 @@ class Entropy(Domain[Sources]):
     def join(self, values: Iterable[Sources]) -> Sources:
         return tuple({source.node: source for found in values for source in found}.values())
 
-    def unknown(self, node: ast.AST, scope: Scope) -> Sources:  # noqa: ARG002
-        return ()
-
-    def known_call(self, call: ast.Call, scope: Scope, of: Of[Sources]) -> Sources | None:  # noqa: ARG002
+    def known_call(self, call: ast.Call, scope: Scope, of: Of[Sources]) -> Sources | None:
         name = self.program.callee(call, scope)
         source = self._source(name, call, scope)
         return (source,) if source is not None else () if name in _PLAIN else None

@@ -105,13 +105,10 @@ class Ranks(Domain[Rank]):
     def join(self, values: Iterable[Rank]) -> Rank:
         return next((rank for rank in values if rank is not None), None)
 
-    def unknown(self, node: ast.AST, scope: Scope) -> Rank:  # noqa: ARG002
-        return None
-
-    def named(self, name: str, found: Rank, expr: ast.AST, scope: Scope) -> Rank:  # noqa: ARG002
+    def named(self, name: str, found: Rank, expr: ast.AST, scope: Scope) -> Rank:
         return expr if isinstance(expr, ast.expr) and is_rank(expr) else found
 
-    def known_call(self, call: ast.Call, scope: Scope, of: Of[Rank]) -> Rank:  # noqa: ARG002
+    def known_call(self, call: ast.Call, scope: Scope, of: Of[Rank]) -> Rank:
         return call if is_rank(call) else None
 
     def result(self, callee: str | Scope | None, call: ast.Call, scope: Scope, of: Of[Rank]) -> Rank:

@@ -14,7 +14,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow.sites import Site, start_of
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.rng.chosen_seeds import seeds_by_name
@@ -48,7 +48,7 @@ def _seeders() -> frozenset[str]:
 def seed_calls(module: Module, program: Program) -> list[SeedCall]:
     """The seed calls of a file, in source order."""
     found = [*_catalogued(module), *_own(module, program)]
-    return sorted(found, key=lambda s: (s.node.lineno, s.node.col_offset))
+    return sorted(found, key=lambda seeding: start_of(seeding.node))
 
 
 def _catalogued(module: Module) -> Iterator[SeedCall]:
@@ -88,12 +88,7 @@ def _may_seed(call: ast.Call, scope: Scope, further: int, program: Program) -> b
     target = program.resolve(call.func, scope)
     if isinstance(target, Scope):
         return _only_seeds(target, further - 1, program)
-    return last_name(call.func) in _last_names()
-
-
-@cache
-def _last_names() -> frozenset[str]:
-    return frozenset(name.rpartition(".")[2] for name in _seeders())
+    return last_name(call.func) in catalogue.by_last_part(_seeders())
 
 
 @remembered

@@ -17,7 +17,7 @@ from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.follow import Follow, Policy
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow.sites import Site, start_of
 from torchrepro_lint.dataflow.use import STOP, Sink, Steps, Use
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.rng.generators import is_label
@@ -51,7 +51,7 @@ class Decision:
 def decisions(module: Module, program: Program) -> list[Decision]:
     """The decisions of a file, in source order."""
     found = [d for site in _sources(module, program) if (d := _decision(site, program)) is not None]
-    return sorted(found, key=lambda d: (d.call.lineno, d.call.col_offset))
+    return sorted(found, key=lambda decision: start_of(decision.call))
 
 
 def _sources(module: Module, program: Program) -> Iterator[Site]:
@@ -111,9 +111,7 @@ def _judge(use: Use[bool], edges: Edges) -> Steps | None:
             return _OUT_OF_SIGHT
         case ast.BinOp() | ast.Subscript():
             return (use.at(parent).become(False),)
-        case ast.UnaryOp() | ast.IfExp() | ast.Starred() | ast.Tuple():
-            return (use.at(parent),)
-        case ast.Attribute(attr="int" | "hex" | "bytes"):
+        case ast.UnaryOp() | ast.IfExp() | ast.Starred() | ast.Tuple() | ast.Attribute(attr="int" | "hex" | "bytes"):
             return (use.at(parent),)
         case ast.Call() | ast.keyword():
             return _passed(use, edges.program)
