@@ -39,6 +39,11 @@ def keyword_value(call: ast.Call, name: str) -> ast.expr | None:
     return next((keyword.value for keyword in call.keywords if keyword.arg == name), None)
 
 
+def passed_by_name(call: ast.Call, *positional: str) -> dict[str | None, ast.expr]:
+    """What a call passes, by keywords; and by these names what it passes by position."""
+    return {k.arg: k.value for k in call.keywords} | dict(zip(positional, call.args, strict=False))
+
+
 def argument_place(call: ast.Call, passed: ast.AST) -> int | None:
     """The position of an argument of `call`; None for a keyword's value, and behind `*args`."""
     place = next((i for i, a in enumerate(call.args) if a is passed), None)

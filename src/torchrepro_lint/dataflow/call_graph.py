@@ -57,11 +57,8 @@ class Callers:
     def forget(self) -> None:
         """Files have changed or were dropped."""
         self._in_sight.forget()
-        self._known.clear()
-        self._handed.clear()
-        self._named.clear()
-        self._of_objects.clear()
-        self._starts.clear()
+        for known in (self._known, self._handed, self._named, self._of_objects, self._starts):
+            known.clear()
 
     def of(self, function: Scope) -> list[CallSite] | None:
         """Every call of a function that can be seen; None when there may be others."""
@@ -172,13 +169,13 @@ class Callers:
         """The class of `self`, or of an object that is made in sight."""
         if not isinstance(receiver, ast.Name):
             return
-        owner = scope.binding_scope(receiver.id)
-        if owner is not None and owner.self_name == receiver.id:
+        if scope.is_self(receiver):
             yield from (scope.method_class,) if scope.method_class is not None else ()
             return
         for origin in self._in_sight.value(receiver, scope):
-            if isinstance(origin, Result) and isinstance(origin.callee, Scope) and origin.callee.kind == "class":
-                yield origin.callee
+            match origin:
+                case Result(callee=Scope(kind="class") as owner):
+                    yield owner
 
     # -- processes ------------------------------------------------------------------------------------------------
     def _handed_to(self, function: Scope) -> Iterator[CallSite]:
@@ -220,8 +217,7 @@ class Callers:
     def _items(self, arguments: ast.expr | None, scope: Scope) -> list[ast.expr] | None:
         if arguments is None:
             return []
-        found = self._in_sight.value(arguments, scope)
-        match found:
+        match self._in_sight.value(arguments, scope):
             case [Display(node=ast.Tuple(elts=items) | ast.List(elts=items), scope=where)] if where is scope:
                 return items
         return None

@@ -112,10 +112,8 @@ def written(condition: Condition, facts: ModuleFacts) -> str:
 def equal_to(node: ast.expr, place: ast.AST, scope: Scope) -> object | None:
     """The constant that `node` is known to equal at `place`."""
     for test, holds in _comparisons(node, place, scope):
-        right = test.comparators[0]
-        if isinstance(test.ops[0], ast.Eq | ast.Is if holds else ast.NotEq | ast.IsNot) and isinstance(
-            right, ast.Constant
-        ):
+        is_equal = isinstance(test.ops[0], ast.Eq | ast.Is if holds else ast.NotEq | ast.IsNot)
+        if is_equal and isinstance(right := test.comparators[0], ast.Constant):
             return right.value
     return None
 
@@ -154,9 +152,9 @@ def _is_kept(before: ast.expr, after: ast.expr, scope: Scope) -> bool:
 def _bindings(read: ast.expr, scope: Scope) -> list[Binding]:
     """The bindings whose value a read of a name may see."""
     owner = scope.binding_scope(read.id) if isinstance(read, ast.Name) else None
-    if owner is None or not isinstance(read, ast.Name):
+    if owner is None:
         return []
-    found = reaching(owner.bindings[read.id], read, owner, scope)
+    found = reaching(scope.bindings_of(read), read, owner, scope)
     return [b for b in found if not are_exclusive((b.node, owner), (read, scope))]
 
 
@@ -164,12 +162,8 @@ def contradict(first: Place, second: Place) -> bool:
     """Whether two places run under opposite values of an attribute of their class, in the arms of `if self.causal:`, or
     of names that their function binds once."""
     one, two = first[1], second[1]
-    is_settled: Callable[[ast.expr, Scope], bool] | None = None
-    if one.function is two.function:
-        is_settled = _is_settled
-    elif one.method_class is not None and one.method_class is two.method_class:
-        is_settled = _is_of_self
-    if is_settled is None:
+    is_settled = _is_settled if one.function is two.function else _is_of_self
+    if is_settled is _is_of_self and (one.method_class is None or one.method_class is not two.method_class):
         return False
     here, there = (
         {_turned(c.test, c.holds) for c in conditions(node, scope) if is_settled(c.test, scope)}

@@ -78,14 +78,13 @@ class Edges:
 
     def _reads(self, target: ast.Name, node: ast.AST, owner: Scope, use: Use[Any]) -> Iterator[Step]:
         """Where a variable is read. A container may be filled after other names were bound to it."""
-        is_filled = isinstance(target.ctx, ast.Load)
-        if not self._is_complete:
-            found = reads_following(target, node, use.scope) if is_filled else reads_of_binding(target.id, owner, node)
-            yield from map(use.site, found)
-            return
-        found = reads_of_object(target, use.scope) if is_filled else reads_of_binding(target.id, owner, node)
-        yield from map(use.site, found)
-        if owner.kind == "module":
+        if not isinstance(target.ctx, ast.Load):
+            yield from map(use.site, reads_of_binding(target.id, owner, node))
+        elif self._is_complete:
+            yield from map(use.site, reads_of_object(target, use.scope))
+        else:
+            yield from map(use.site, reads_following(target, node, use.scope))
+        if self._is_complete and owner.kind == "module":
             yield from self._all(imported_reads(target.id, owner, self.program), use)
 
     def _all(self, sites: Sequence[Site] | None, use: Use[Any]) -> Iterator[Step]:
@@ -294,13 +293,10 @@ def _given(use: Use[Any], argument: Argument, callee: str | Scope | None, edges:
     judged = edges.passed(use, argument, callee, edges)
     if judged is not None:
         return judged
-    if isinstance(callee, Scope):
-        return (
-            _constructed(use, argument, callee, edges)
-            if callee.kind == "class"
-            else edges.parameter(argument, callee, use)
-        )
-    return _outside(use, argument, callee, edges)
+    if not isinstance(callee, Scope):
+        return _outside(use, argument, callee, edges)
+    is_class = callee.kind == "class"
+    return _constructed(use, argument, callee, edges) if is_class else edges.parameter(argument, callee, use)
 
 
 def _constructed(use: Use[Any], argument: Argument, owner: Scope, edges: Edges) -> Iterator[Step]:

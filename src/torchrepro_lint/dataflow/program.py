@@ -63,18 +63,19 @@ class Program:
     def release(self) -> None:
         """Free files when too many are held. Call it between files only: a rule may still look at them."""
         if self.project.release():
-            self.values.forget()
-            self._defaults = None
-            self.callers.forget()
+            self._forget()
             self.store.free()
 
     def change(self, path: Path, text: str | None) -> None:
         """The file now holds `text`, or again what is on disk."""
         self.project.change(path, text)
+        self._forget()
+        self.store.forget()
+
+    def _forget(self) -> None:
         self.values.forget()
         self._defaults = None
         self.callers.forget()
-        self.store.forget()
 
     def counted(self) -> dict[str, int]:
         """How often a bound kept a question from being answered, by what was given up, and how often a name alone
@@ -239,11 +240,9 @@ class Program:
         return next((f for o in self.results(name, scope) if (f := self._wrapped(o.node, o.scope)) is not None), None)
 
     def _may_be_wrapped(self, variable: Variable) -> bool:
-        known = self.store.table("may be wrapped")
-        may_be: bool = known.get(
-            (variable.name, variable.scope), lambda: any(_may_wrap(b.value) for b in variable.bindings)
-        )
-        return may_be
+        key = variable.name, variable.scope
+        may_be = self.store.table("may be wrapped").get(key, lambda: any(_may_wrap(b.value) for b in variable.bindings))
+        return bool(may_be)
 
     def _wrapped(self, call: ast.Call, scope: Scope) -> Scope | None:
         """The function of `partial(f, 0.1)` and the like."""

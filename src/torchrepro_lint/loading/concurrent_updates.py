@@ -110,8 +110,6 @@ def _steps_once(function: Scope, program: Program) -> bool:
 
 
 def _remote_function(call: Call, program: Program) -> Scope | None:
-    match call.argument("func", 1):
-        case Site(node=node, scope=scope):
-            function = program.definition(node, scope)
-            return function if function is not None and function.kind == "function" else None
-    return None
+    passed = call.argument("func", 1)
+    function = program.definition(*passed) if isinstance(passed, Site) else None
+    return function if function is not None and function.kind == "function" else None

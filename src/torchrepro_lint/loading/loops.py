@@ -173,14 +173,15 @@ class _Body:
             case ast.Name() | ast.Attribute():
                 return receiver, "sequence"
             case ast.Subscript(value=ast.Name() | ast.Attribute() as owner, slice=key):
-                own = isinstance(key, ast.Name) and key.id in self.items
-                return None if own else owner, "lists"
-            case ast.Call(func=ast.Attribute(attr="setdefault", value=ast.Name() | ast.Attribute() as owner)):
-                own = (
-                    bool(receiver.args) and isinstance(receiver.args[0], ast.Name) and receiver.args[0].id in self.items
-                )
-                return None if own else owner, "lists"
+                return None if self._is_of_items(key) else owner, "lists"
+            case ast.Call(
+                func=ast.Attribute(attr="setdefault", value=ast.Name() | ast.Attribute() as owner), args=args
+            ):
+                return None if any(map(self._is_of_items, args[:1])) else owner, "lists"
         return None, "sequence"
+
+    def _is_of_items(self, key: ast.expr) -> bool:
+        return isinstance(key, ast.Name) and key.id in self.items
 
     def assign(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> Iterator[Effect]:
         match target:

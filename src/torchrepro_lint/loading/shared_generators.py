@@ -47,12 +47,11 @@ def drawn_in_workers(call: Call, program: Program) -> Drawn | None:
     reads = [site for site in reads_of_target(target, holder, call.scope, program) if _is_drawn_from(site)]
     for site in reads:
         owner = site.scope.method_class
-        if owner is None or not _is_dataset(owner, program) or _knows_workers(owner, program):
-            continue
-        method = _item_method(site.scope.function, owner, program)
-        found = _loader_of(owner, program) if method is not None else None
-        if method is not None and found is not None:
-            return Drawn(site.node, site.scope, method, found[0])
+        if owner is not None and _is_dataset(owner, program) and not _knows_workers(owner, program):
+            method = _item_method(site.scope.function, owner, program)
+            found = _loader_of(owner, program) if method is not None else None
+            if method is not None and found is not None:
+                return Drawn(site.node, site.scope, method, found[0])
     return None
 
 
