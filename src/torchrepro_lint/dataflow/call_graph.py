@@ -82,7 +82,7 @@ class Callers:
         paths = self._project.text.mentioning(name)
         if paths is not None and len(paths) > MAX_FILES and function.self_name is None and name != "main":
             near = paths if len(paths) <= MAX_IMPORTERS else []
-            users = importers([own], near, self._project.text, self._project.finder)
+            users = importers(own, near, self._project.text, self._project.finder)
             paths = [p for p in near if p in users or p == own] or None
         if paths is None or len(paths) > MAX_FILES:
             return None

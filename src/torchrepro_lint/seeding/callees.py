@@ -11,21 +11,11 @@ from torchrepro_lint.dataflow.binding import is_super, keyword_value
 from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.frames import HANDS_ON, Frame
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.index import ModuleFacts, Scope, last_name
+from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.loading.worker_draws import worker_draws
-from torchrepro_lint.seeding.run_by import (
-    IMPORTS,
-    SETS_DEFAULTS,
-    Commands,
-    Run,
-    chosen,
-    commands,
-    commands_in,
-    may_run,
-    run_by,
-)
+from torchrepro_lint.seeding.run_by import IMPORTS, SETS_DEFAULTS, Run, chosen, may_run
 from torchrepro_lint.seeding.unpickled import methods_of_unpickled
-from torchrepro_lint.tracking import Memo
 
 MAX_OWNERS = 4
 _PROCESS = "multiprocessing.Process"
@@ -44,10 +34,6 @@ class Callees:
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        self._drawn: Memo[list[tuple[str, ast.Call, Scope]]] = Memo(program.tracker)
-        self._commands: Memo[list[Run]] = Memo(program.tracker)
-        self._decorated: Memo[Commands] = Memo(program.tracker)
-        self._run_by: Memo[list[Run]] = Memo(program.tracker)
 
     def of(self, call: ast.Call, scope: Scope, frame: Frame) -> tuple[str | Scope, ...]:
         """External names, functions and classes."""
@@ -143,28 +129,6 @@ class Callees:
         owners = [owner for value in values for owner in self._program.classes_of(value, scope)]
         return [(method, owner) for owner in owners if (method := self._program.names.method(owner, name)) is not None]
 
-    def drawn_by_items(self, loader: ast.Call, scope: Scope) -> list[tuple[str, ast.Call, Scope]]:
-        """The calls by which the items of a `DataLoader` are drawn from global generators other than torch's."""
-
-        def find() -> list[tuple[str, ast.Call, Scope]]:
-            found = worker_draws(Call(loader, scope, "torch.utils.data.DataLoader", self._program)).found
-            draws = [(d.node, d.facts.scope_of(d.node)) for d in found if d.kind in ("numpy", "python")]
-            named = [(self._program.qualified(d.func, s), d, s) for d, s in draws if isinstance(d, ast.Call)]
-            return [(name, d, s) for name, d, s in named if name is not None]
-
-        return self._drawn.get((loader, scope), find)
-
-    def commands(self, call: ast.Call, scope: Scope) -> list[Run]:
-        """The commands of a command line that a call may run."""
-        return self._commands.get((call, scope), lambda: commands(call, scope, self._program, self._decorated_in))
-
-    def _decorated_in(self, facts: ModuleFacts) -> Commands:
-        return self._decorated.get(facts, lambda: commands_in(facts))
-
-    def run_by(self, name: str | None, call: ast.Call, scope: Scope) -> list[Run]:
-        """The project's functions that a framework runs when the external `name` is called."""
-        return self._run_by.get((name, call, scope), lambda: list(run_by(name, call, scope, self._program)))
-
     @staticmethod
     def starts_process(name: str | None, call: ast.Call) -> bool:
         """Whether a call may run functions in another process."""
@@ -175,6 +139,15 @@ class Callees:
         """Whether it runs them in one that starts afresh, whatever is set."""
         method = keyword_value(call, "start_method")
         return name in _SPAWNERS and not (isinstance(method, ast.Constant) and method.value == "fork")
+
+
+@remembered
+def drawn_by_items(loader: ast.Call, scope: Scope, program: Program) -> list[tuple[str, ast.Call, Scope]]:
+    """The calls by which the items of a `DataLoader` are drawn from global generators other than torch's."""
+    found = worker_draws(Call(loader, scope, "torch.utils.data.DataLoader", program)).found
+    draws = [(d.node, d.facts.scope_of(d.node)) for d in found if d.kind in ("numpy", "python")]
+    named = [(program.qualified(d.func, s), d, s) for d, s in draws if isinstance(d, ast.Call)]
+    return [(name, d, s) for name, d, s in named if name is not None]
 
 
 def runs_only_what_it_is_given(name: str | None, written: str) -> bool:

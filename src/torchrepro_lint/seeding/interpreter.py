@@ -21,8 +21,8 @@ from torchrepro_lint.project.disk import exists
 from torchrepro_lint.project.entries import Entry
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.rng.draws import Seeder
-from torchrepro_lint.seeding.callees import EXITS, is_parameter
-from torchrepro_lint.seeding.run_by import IMPORTS, Run, handlers, started, wrappers
+from torchrepro_lint.seeding.callees import EXITS, drawn_by_items, is_parameter
+from torchrepro_lint.seeding.run_by import IMPORTS, Run, commands, handlers, run_by, started, wrappers
 from torchrepro_lint.seeding.seeding import Seeding, Step
 from torchrepro_lint.seeding.state import FRESH, State, by_default, either, joined, level_by_default, replayed, telling
 from torchrepro_lint.seeding.summaries import Notes, summaries
@@ -295,7 +295,7 @@ class _Interpreter:
         else:
             with self.effects.in_doubt():
                 state = either([self._enter(callee, call, state, scope, frame) for callee in callees])
-        return self._run_all(self._callees.commands(call, scope), call, state, scope, frame)
+        return self._run_all(commands(call, scope, self.program), call, state, scope, frame)
 
     def _run_all(self, runs: Sequence[Run], call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
         """Functions of the project that a framework runs for this call."""
@@ -373,7 +373,7 @@ class _Interpreter:
         for base in self._callees.inherited_constructors(owner):
             self.found.reached.add(base.rpartition(".")[2])
             state = self.effects.apply(base, call, state, scope, frame)
-            for method, of in self._callees.run_by(base, call, scope):
+            for method, of in run_by(base, call, scope, self.program):
                 state = self._function(method, None, frame, state, of)
         for method in self._callees.overridden(owner):
             state = self._function(method, None, frame, state, owner)
@@ -392,7 +392,7 @@ class _Interpreter:
             if state is None:
                 return None
             state = self._run_callback(name, function, call, state, scope, frame)
-        state = self._run_all(self._callees.run_by(name, call, scope), call, state, scope, frame)
+        state = self._run_all(run_by(name, call, scope, self.program), call, state, scope, frame)
         return self._worker_code(name, call, state, scope, frame)
 
     def _run_callback(
@@ -454,7 +454,7 @@ class _Interpreter:
     def _drawn_by_items(self, call: ast.Call, state: State, scope: Scope) -> State:
         """What a pipeline of transforms draws that the data set was constructed with: by the class of each."""
         with self.effects.at(call, scope):
-            for name, draw, where in self._callees.drawn_by_items(call, scope):
+            for name, draw, where in drawn_by_items(call, scope, self.program):
                 state = self.effects.apply(name, draw, state, where, Frame(where.function))
         return state
 

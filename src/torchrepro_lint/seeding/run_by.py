@@ -5,7 +5,7 @@ Lightning module, the data set of a trainer.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from torchrepro_lint import catalogue
@@ -22,8 +22,6 @@ Run: TypeAlias = "tuple[Scope, Scope | None]"
 """A function, and the class of the object that it is a method of."""
 
 Decorated: TypeAlias = "tuple[Scope, list[str]]"
-Commands: TypeAlias = "dict[str, list[Scope]]"
-"""The functions of a file by what decorates them: those of `app` are decorated with `@app.command()`."""
 
 IMPORTS = "importlib.import_module"
 SETS_DEFAULTS = "set_defaults"  # of a parser: what it is given, the options have as attributes
@@ -40,7 +38,8 @@ _OF_TRAINER = {"train_dataset": "__getitem__", "eval_dataset": "__getitem__", "m
                "data_collator": "__call__"}  # fmt: skip
 
 
-def commands(call: ast.Call, scope: Scope, program: Program, decorated: Callable[[ModuleFacts], Commands]) -> list[Run]:
+@remembered
+def commands(call: ast.Call, scope: Scope, program: Program) -> list[Run]:
     """The functions that `app()` may run: those decorated with `@app.command()`; or `globals()[task]()`: all others of
     its file."""
     if _is_dispatch(call, scope):
@@ -54,7 +53,7 @@ def commands(call: ast.Call, scope: Scope, program: Program, decorated: Callable
             pass
         case _:
             return []
-    return [(function, None) for function in decorated(facts).get(name, ())]
+    return [(function, None) for function in _commands_in(facts, program).get(name, ())]
 
 
 def chosen(function: ast.expr, scope: Scope, program: Program) -> tuple[Scope, ...]:
@@ -94,9 +93,11 @@ def decorated_in(facts: ModuleFacts) -> list[Decorated]:
     return found
 
 
-def commands_in(facts: ModuleFacts) -> Commands:
-    """The first functions at the top of a file by the names of the objects that their decorators are of."""
-    found: Commands = {}
+@remembered
+def _commands_in(facts: ModuleFacts, program: Program) -> dict[str, list[Scope]]:  # noqa: ARG001
+    """The first functions at the top of a file by the names of the objects that their decorators are of: those of `app`
+    are decorated with `@app.command()`."""
+    found: dict[str, list[Scope]] = {}
     for function, by in decorated_in(facts):
         for name in dict.fromkeys(written.partition(".")[0] for written in by if "." in written):
             known = found.setdefault(name, [])
@@ -150,8 +151,13 @@ def may_run(name: str | None, written: str) -> bool:
     return is_run or name in _FIRE or last in _TRAINED_BY or name in catalogue.names("frameworks", "hf_trainers")
 
 
-def run_by(name: str | None, call: ast.Call, scope: Scope, program: Program) -> Iterator[Run]:
-    """The project's functions and methods that the external callee `name` runs."""
+@remembered
+def run_by(name: str | None, call: ast.Call, scope: Scope, program: Program) -> list[Run]:
+    """The project's functions that a framework runs when the external `name` is called."""
+    return list(_run_by(name, call, scope, program))
+
+
+def _run_by(name: str | None, call: ast.Call, scope: Scope, program: Program) -> Iterator[Run]:
     last = name.rpartition(".")[2] if name else last_name(call.func)
     if name in _FIRE:
         yield from _fired(call, scope, program)

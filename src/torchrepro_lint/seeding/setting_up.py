@@ -18,7 +18,7 @@ from torchrepro_lint.index import FunctionNode, Scope
 from torchrepro_lint.index.parents import children
 from torchrepro_lint.project.names import Variable
 from torchrepro_lint.rng.draws import draw_of
-from torchrepro_lint.seeding.run_by import commands, commands_in
+from torchrepro_lint.seeding.run_by import commands
 from torchrepro_lint.seeding.transfer import is_besides
 
 MAX_DEPTH = 5  # of functions that read options
@@ -106,7 +106,7 @@ def _started(call: ast.Call, scope: Scope, program: Program) -> Scope | None:
         return given[0][1] if len(given) == 1 else None
     if isinstance(function, Scope) and function.kind == "function":
         return function
-    offered = commands(call, scope, program, commands_in) if isinstance(function, Variable) else []
+    offered = commands(call, scope, program) if isinstance(function, Variable) else []
     return offered[0][0] if len(offered) == 1 else None
 
 
