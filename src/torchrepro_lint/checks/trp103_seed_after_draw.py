@@ -17,7 +17,7 @@ from torchrepro_lint.seeding.seedings import seedings
 if TYPE_CHECKING:
     from torchrepro_lint.model import Edit
     from torchrepro_lint.rng.draws import Seeder
-    from torchrepro_lint.seeding.seeding import Late, Seeding, Step
+    from torchrepro_lint.seeding.seeding import Late, Link, Seeding
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
@@ -40,7 +40,7 @@ def _is_only_shown(seeding: Seeding, late: Late, program: Program) -> bool:
     return isinstance(top, ast.stmt) and not is_for_training(top, facts, program)
 
 
-def _step_of_entry(seeding: Seeding, late: Late) -> Step:
+def _step_of_entry(seeding: Seeding, late: Late) -> Link:
     """The last call on the way to the draw that stands in the file that starts the program."""
     steps = late.witness.chain
     return next((s for s in reversed(steps) if s.scope.facts is seeding.entry.facts), steps[0])

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.dataflow.calls import Module
-from torchrepro_lint.dataflow.conditions import Condition, conditions
+from torchrepro_lint.dataflow.conditions import PathCondition, conditions
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.run_constant import RunConstant
 from torchrepro_lint.index import Scope, last_name
@@ -61,7 +61,7 @@ def _is_always_reached(node: ast.AST, scope: Scope, program: Program) -> bool:
     return all(any(map(_TESTED.search, names)) for names in words)
 
 
-def _leaves_evaluation_out(condition: Condition) -> bool:
+def _leaves_evaluation_out(condition: PathCondition) -> bool:
     """`if self.is_test: return`"""
     found = flag(condition.test)
     return found is not None and found.on is (not condition.holds) and _EVALUATES.search(found.name) is not None

@@ -13,7 +13,7 @@ from torchrepro_lint.dataflow.domain import Domain, Of, Written
 from torchrepro_lint.dataflow.grafts import graft, written_entries
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reads
-from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ITEM, Binding, FunctionNode, ModuleFacts, Scope, last_name
 
@@ -97,14 +97,14 @@ class Mappings(Domain[Entries]):
 
 
 _Named: TypeAlias = "tuple[Scope | None, str]"
-_Filled: TypeAlias = "tuple[dict[_Named, Entries], dict[_Named, list[tuple[ast.Call, Scope]]]]"
+_Filled: TypeAlias = "tuple[dict[_Named, Entries], dict[_Named, list[CallSite]]]"
 
 
 @remembered
 def _filled(facts: ModuleFacts, program: Program) -> _Filled:  # noqa: ARG001
     """What a file puts into what names hold: key by key, of which the last counts, and by `update`."""
     items: dict[_Named, Entries] = {}
-    calls: dict[_Named, list[tuple[ast.Call, Scope]]] = {}
+    calls: dict[_Named, list[CallSite]] = {}
     for key, sets in facts.subscript_sets.items():
         for item in sets if key != ITEM else ():
             if isinstance(holder := item.target.value, ast.Name):

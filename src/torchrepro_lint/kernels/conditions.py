@@ -12,7 +12,16 @@ from enum import IntEnum
 from typing import Any
 
 from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.kernels.arguments import REFUTED, UNREADABLE, Each, OperationCall, Other, Pattern, Value, Witness
+from torchrepro_lint.kernels.arguments import (
+    REFUTED,
+    UNREADABLE,
+    Each,
+    OperationCall,
+    Other,
+    Pattern,
+    RelatedPlace,
+    Value,
+)
 from torchrepro_lint.kernels.operations import Condition, is_one_of
 from torchrepro_lint.kernels.traits import Traits
 from torchrepro_lint.project.unknown import UNKNOWN
@@ -41,7 +50,7 @@ class Judged:
     holds: Holds
     decided: list[str] = field(default_factory=list)
     open: list[str] = field(default_factory=list)
-    witnesses: list[Witness] = field(default_factory=list)
+    related: list[RelatedPlace] = field(default_factory=list)
 
 
 def judge(conditions: Sequence[Condition], site: OperationCall) -> Judged:
@@ -54,13 +63,13 @@ def judge(conditions: Sequence[Condition], site: OperationCall) -> Judged:
 def _all(condition: Condition, site: OperationCall) -> Judged:
     judged = Judged(Holds.YES)
     for name, test in condition.items():
-        holds, witnesses = _one(name, test, site)
+        holds, related = _one(name, test, site)
         if holds is Holds.MAYBE and "unknown" in test:
             holds = Holds.NO if test["unknown"] == "silent" else Holds.YES
         if holds is Holds.NO:
             return Judged(Holds.NO)
         judged.holds = min(judged.holds, holds)
-        judged.witnesses += witnesses
+        judged.related += related
         if holds is Holds.MAYBE:
             judged.open.append(clause(name, test))
         elif (words := wording(name, _met(name, test, site))) and isinstance(site.argument(name), Site):
@@ -74,7 +83,7 @@ def in_doubt(exact: Sequence[Condition], site: OperationCall) -> list[str]:
     return [_otherwise(name, test) for name, test in tests if _one(name, test, site)[0] is Holds.MAYBE]
 
 
-def _one(name: str, test: Any, site: OperationCall) -> tuple[Holds, list[Witness]]:
+def _one(name: str, test: Any, site: OperationCall) -> tuple[Holds, list[RelatedPlace]]:
     if any(key in test for key in ("rank_min", "rank_in", *TRAITS)):
         return _best([(_traits_hold(traits, test), use) for traits, use in site.traits(name)])
     if name in site.signature.called:
@@ -98,15 +107,15 @@ def _met(name: str, test: Any, site: OperationCall) -> Any:
     return {"in": [value for value in test["in"] if value in passed]}
 
 
-def _elsewhere(name: str, value: Value, site: OperationCall) -> Witness | None:
+def _elsewhere(name: str, value: Value, site: OperationCall) -> RelatedPlace | None:
     """The place of a value that comes from another function."""
     if value.node is None or value.scope is None or value.scope.function is site.call.scope.function:
         return None
-    return Witness(value.node, value.scope, f"`{name}` comes from here")
+    return RelatedPlace(value.node, value.scope, f"`{name}` comes from here")
 
 
-def _best(found: Sequence[tuple[Holds, Witness | None]]) -> tuple[Holds, list[Witness]]:
-    """Some call of a module is enough; those for which the condition holds are the witnesses."""
+def _best(found: Sequence[tuple[Holds, RelatedPlace | None]]) -> tuple[Holds, list[RelatedPlace]]:
+    """Some call of a module is enough; those for which the condition holds are related to it."""
     holds = max((h for h, _ in found), default=Holds.MAYBE)
     return holds, [w for h, w in found if w is not None and h is Holds.YES]
 

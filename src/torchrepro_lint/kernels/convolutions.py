@@ -14,8 +14,9 @@ from pathlib import Path
 
 from torchrepro_lint.dataflow.dynamic_lookup import picked
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import CallSite, NodeSite
 from torchrepro_lint.dataflow.store import remembered
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.index.parents import descendants
 from torchrepro_lint.project.disk import exists, modules_in
 
@@ -37,7 +38,7 @@ MAX_CHOSEN = 60
 _HINTS = ("eval(", "getattr(", "__dict__[", "vars(", "import_module(")
 
 
-def first_kernel(files: Iterable[ModuleFacts], program: Program) -> tuple[ast.AST, Scope] | None:
+def first_kernel(files: Iterable[ModuleFacts], program: Program) -> NodeSite | None:
     """The first convolution or fused attention in the files, or the import of a library of models."""
     files = list(files)
     named = (facts for file in files for path in _named_in(file, program) if (facts := program.load(path)) is not None)
@@ -45,7 +46,7 @@ def first_kernel(files: Iterable[ModuleFacts], program: Program) -> tuple[ast.AS
 
 
 @remembered
-def _first_in(facts: ModuleFacts, program: Program) -> tuple[ast.AST, Scope] | None:
+def _first_in(facts: ModuleFacts, program: Program) -> NodeSite | None:
     called = next(_calls(facts, program), None)
     if called is not None:
         return called
@@ -56,7 +57,7 @@ def _first_in(facts: ModuleFacts, program: Program) -> tuple[ast.AST, Scope] | N
     return None
 
 
-def imported_kernel(visited: Iterable[ModuleFacts], program: Program) -> tuple[ast.AST, Scope] | None:
+def imported_kernel(visited: Iterable[ModuleFacts], program: Program) -> NodeSite | None:
     """The first one in the files that a program only imports, where it runs no layer in sight: a registry makes the
     model."""
     visited = list(visited)
@@ -89,7 +90,7 @@ def _named_in(facts: ModuleFacts, program: Program) -> tuple[str, ...]:
     return tuple(place[0] for place in found if place is not None and place[1])
 
 
-def _calls(facts: ModuleFacts, program: Program) -> Iterator[tuple[ast.Call, Scope]]:
+def _calls(facts: ModuleFacts, program: Program) -> Iterator[CallSite]:
     for name in sorted(_LAYERS | _FUNCTIONS):
         for call, scope in facts.calls.get(name, ()):
             package = "torch.nn." if name in _LAYERS else "torch."

@@ -22,7 +22,7 @@ from torchrepro_lint.dataflow.sites import Site, start_of
 from torchrepro_lint.dataflow.store import remembered, remembered_last
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.kernels.arguments import OperationCall, Witness
+from torchrepro_lint.kernels.arguments import OperationCall, RelatedPlace
 from torchrepro_lint.kernels.conditions import Holds, Judged, in_doubt, judge
 from torchrepro_lint.kernels.context import NAMED_AS_DATA, NOTHING, Context, context, runs_backward
 from torchrepro_lint.kernels.device import goes_to_gpu
@@ -45,11 +45,11 @@ OLDEST = (1, 7)  # the first with a flag; the kernels of those before it are no 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Verdict:
+class OperationVerdict:
     """The call at `site` runs `operation`, which behaves as `behaviour` says for the PyTorch in question.
 
     `exact` says that its result does not vary all the same. `decided` are the conditions that hold, in words, `depends`
-    is what only the run decides, as clauses; `witnesses` are places elsewhere that they rest on.
+    is what only the run decides, as clauses; `related` are places elsewhere that they rest on.
     """
 
     site: OperationCall
@@ -59,7 +59,7 @@ class Verdict:
     exact: bool
     decided: tuple[str, ...]
     depends: tuple[str, ...]
-    witnesses: tuple[Witness, ...]
+    related: tuple[RelatedPlace, ...]
     flag: Flag | None
 
     @property
@@ -80,7 +80,7 @@ class _Fit:
 
 
 @remembered_last
-def verdicts(module: Module, program: Program) -> tuple[Verdict, ...]:
+def verdicts(module: Module, program: Program) -> tuple[OperationVerdict, ...]:
     """The verdicts of a file, in source order."""
     reader = _Reader(module, program)
     found = [v for call in reader.candidates() if (v := reader.verdict(call)) is not None]
@@ -144,7 +144,7 @@ class _Reader:
         return known is True or (known is None and function.attr in catalogue.table("tensors")["only_tensors"])
 
     # -- one call -----------------------------------------------------------------------------------------------
-    def verdict(self, call: Call) -> Verdict | None:
+    def verdict(self, call: Call) -> OperationVerdict | None:
         """By the row that fits the call best: one that holds for certain before one that may."""
         uses = cache(lambda: calls_of(call, self.program))
         site = OperationCall(call, signature(call.name), self.tensors, uses)
@@ -153,8 +153,8 @@ class _Reader:
             return None
         fit = max(fits, key=lambda f: f.judged.holds)
         gradient = self._gradient_if_it_trains(fit, site)
-        witnesses = [_shown(w) for w in fit.judged.witnesses if not context(w.node, w.scope, self.program).idle]
-        if gradient is None or (fit.judged.witnesses and not witnesses):
+        related = [_shown(w) for w in fit.judged.related if not context(w.node, w.scope, self.program).idle]
+        if gradient is None or (fit.judged.related and not related):
             return None
         depends = self._depends(fit)
         depends = (*depends, *self._of_inputs(gradient, site, is_open=bool(depends)))
@@ -163,9 +163,9 @@ class _Reader:
         if call.name.startswith(METHOD):
             sure = False  # the receiver only looks like a tensor
         certainty = Certainty.DEPENDS if depends else Certainty.CERTAIN if sure else Certainty.LIKELY
-        return Verdict(
+        return OperationVerdict(
             site, fit.operation, fit.behaviour, certainty, fit.exact,
-            tuple(fit.judged.decided), depends, tuple(witnesses), self.flag,
+            tuple(fit.judged.decided), depends, tuple(related), self.flag,
         )  # fmt: skip
 
     def _of_inputs(self, gradient: str, site: OperationCall, *, is_open: bool) -> tuple[str, ...]:
@@ -303,12 +303,12 @@ def _is_module(call: Call) -> bool:
     return call.name.rpartition(".")[2][:1].isupper()
 
 
-def _shown(witness: Witness) -> Witness:
+def _shown(place: RelatedPlace) -> RelatedPlace:
     """An argument is shown with the call that passes it."""
-    holder = parent(witness.node, witness.scope)
+    holder = parent(place.node, place.scope)
     if isinstance(holder, ast.keyword):
-        holder = parent(holder, witness.scope)
-    return witness._replace(node=holder) if isinstance(holder, ast.Call) else witness
+        holder = parent(holder, place.scope)
+    return place._replace(node=holder) if isinstance(holder, ast.Call) else place
 
 
 @remembered

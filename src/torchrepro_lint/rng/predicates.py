@@ -10,7 +10,7 @@ import ast
 import re
 from typing import Literal, NamedTuple
 
-from torchrepro_lint.dataflow.conditions import Condition, conditions, everywhere
+from torchrepro_lint.dataflow.conditions import PathCondition, conditions, everywhere
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import Scope, last_name
 
@@ -142,7 +142,7 @@ def is_unrequested(node: ast.AST, scope: Scope, program: Program) -> bool:
     return everywhere(lambda condition: _asks(condition, False), node, scope, program)
 
 
-def _asks(condition: Condition, wanted: bool) -> bool:
+def _asks(condition: PathCondition, wanted: bool) -> bool:
     answer = determinism(condition.test)
     return answer == "unclear" or (answer is not None and (answer is condition.holds) is wanted)
 

@@ -19,7 +19,7 @@ from torchrepro_lint.dataflow.references import imported_reads, reads_of_target
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.rng.draws import Draw
-from torchrepro_lint.seeding.seeding import Step
+from torchrepro_lint.seeding.seeding import Link
 
 _CONVERT = frozenset({"str", "int", "float", "round"})
 _MOVE = frozenset({"to", "cuda", "cpu", "eval", "train", "half", "float", "double"})  # what a model itself is after
@@ -42,23 +42,23 @@ def is_never_read(draw: Draw, program: Program) -> bool:
     return False
 
 
-def is_only_looked_at(steps: Sequence[Step], program: Program) -> bool:
+def is_only_described(steps: Sequence[Link], program: Program) -> bool:
     """Whether one of the calls on the way to a draw gives an object that is only described, which is made there."""
     return any(
         isinstance(step.node, ast.Call)
-        and _is_looked_at(step.node, step.scope, program)
+        and _is_described(step.node, step.scope, program)
         and _is_made(step.node, step.scope, {s.node for s in steps[number:]}, program)
         for number, step in enumerate(steps)
     )
 
 
-def is_measured(steps: Sequence[Step]) -> bool:
+def is_measured(steps: Sequence[Link]) -> bool:
     """Whether of what one of the calls on the way to a draw gives only the shape is read:
     `dataset.__getitem__(0)[0].shape`."""
     return any(isinstance(step.node, ast.Call) and _has_form_read(step.node, step.scope.facts) for step in steps)
 
 
-def is_on_meta(steps: Sequence[Step], program: Program) -> bool:
+def is_on_meta(steps: Sequence[Link], program: Program) -> bool:
     """Whether weights are made where there is no memory for them: `with torch.device("meta"): net = Net()`."""
     return any(
         isinstance(block, ast.With) and any(_is_undrawn(item.context_expr, step.scope, program) for item in block.items)
@@ -120,7 +120,7 @@ def _reads_all_names(scope: Scope) -> bool:
     )
 
 
-def _is_looked_at(call: ast.Call, scope: Scope, program: Program) -> bool:
+def _is_described(call: ast.Call, scope: Scope, program: Program) -> bool:
     """Whether the result of a call is described at once, or held by a name of which all reads only describe it."""
     facts = scope.facts
     made: ast.AST = call

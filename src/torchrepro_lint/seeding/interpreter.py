@@ -23,7 +23,7 @@ from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.rng.draws import Seeder
 from torchrepro_lint.seeding.callees import EXITS, drawn_by_items, is_parameter
 from torchrepro_lint.seeding.run_by import IMPORTS, Run, commands, handlers, run_by, started, wrappers
-from torchrepro_lint.seeding.seeding import Seeding, Step
+from torchrepro_lint.seeding.seeding import Link, Seeding
 from torchrepro_lint.seeding.state import FRESH, State, by_default, either, joined, level_by_default, replayed, telling
 from torchrepro_lint.seeding.summaries import Notes, summaries
 from torchrepro_lint.seeding.terms import Attempt, Branch, Exit, Guard, Import, Invoke, Loop, Select, Term
@@ -95,7 +95,7 @@ class _Interpreter:
             if self._lines > MAX_LINES:
                 self.found.bounds.add("files")
 
-    def _run_imports(self, paths: Iterable[str], step: Step, state: State) -> State:
+    def _run_imports(self, paths: Iterable[str], step: Link, state: State) -> State:
         """Run the top level of project modules the first time that they are imported."""
         for path in paths:
             if path in self._imported or state is None:
@@ -219,7 +219,7 @@ class _Interpreter:
                     state = self._branch(item, state, frame)
                 case Import(node=statement, scope=scope, paths=paths):
                     if not self._imported.issuperset(paths):
-                        state = self._run_imports(paths, Step(statement, scope), state)
+                        state = self._run_imports(paths, Link(statement, scope), state)
                 case Loop():
                     state = self._loop(item, state, frame)
                 case Attempt():
@@ -288,7 +288,7 @@ class _Interpreter:
         self.found.reached.add(last_name(call.func))
         callees = self._targets(call, scope, frame)
         if not callees:
-            self.found.unfollowed.append(Step(call, scope))
+            self.found.unfollowed.append(Link(call, scope))
             state = self._external(None, call, state, scope, frame)
         elif len(callees) == 1:
             state = self._enter(callees[0], call, state, scope, frame)
@@ -386,7 +386,7 @@ class _Interpreter:
             return None
         if name == IMPORTS and call.args and isinstance(call.args[0], ast.Constant):
             paths = self._summaries.imports.named([(str(call.args[0].value), 0)], str(scope.facts.source.path))
-            return self._run_imports(paths, Step(call, scope), state)
+            return self._run_imports(paths, Link(call, scope), state)
         state = self.effects.apply(name, call, state, scope, frame)
         for function in self._callees.given(name, call, scope):
             if state is None:

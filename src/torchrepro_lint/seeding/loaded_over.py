@@ -13,13 +13,13 @@ from torchrepro_lint.dataflow.binding import argument_place, parameter_at
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
-from torchrepro_lint.seeding.seeding import Step
+from torchrepro_lint.seeding.seeding import Link
 
 MAX_CALLS = 3  # from where weights are made to where others are loaded over them
 _TRAINS = r"(?i)^(?:\w*_)?(?:train|fit|save|optimi[sz]e|update)(?:_\w*)?$"
 
 
-def are_loaded_over(chain: Iterable[Step], program: Program) -> bool:
+def are_loaded_over(chain: Iterable[Link], program: Program) -> bool:
     """Whether a function on the way to the weights' draw loads others over them and does not train."""
     return any(
         _loads_over(step, program) and not any(_calls(name, step.scope.function) for name in ("backward", "step"))
@@ -28,7 +28,7 @@ def are_loaded_over(chain: Iterable[Step], program: Program) -> bool:
     )
 
 
-def _loads_over(step: Step, program: Program) -> bool:
+def _loads_over(step: Link, program: Program) -> bool:
     """Whether the function that the step is in loads weights wherever the step is taken."""
     facts, function = step.scope.facts, step.scope.function
     made = [ast.unparse(t) for t in getattr(facts.statement(step.node), "targets", ())]

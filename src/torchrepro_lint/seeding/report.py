@@ -18,7 +18,7 @@ from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.model import Location
 from torchrepro_lint.project.entries import Entry
 from torchrepro_lint.rng import FAMILIES
-from torchrepro_lint.seeding.seeding import MAYBE, SEEDED, UNSEEDED, Seeding, SeedMet, Step, Witness
+from torchrepro_lint.seeding.seeding import MAYBE, SEEDED, UNSEEDED, Link, Seeding, SeedMet, Witness
 from torchrepro_lint.seeding.unfollowed import unfollowed
 from torchrepro_lint.seeding.unseeded import BY_OPTION, IN_PROCESS, NEVER, Unseeded, kind_of, unseeded
 
@@ -130,7 +130,7 @@ def spot(facts: ModuleFacts, node: ast.AST) -> Spot:
     return Spot(facts.source.location(place), " ".join(text.split()))
 
 
-def _chain(steps: Sequence[Step]) -> tuple[Spot, ...]:
+def _chain(steps: Sequence[Link]) -> tuple[Spot, ...]:
     return tuple(spot(step.scope.facts, step.node) for step in steps)
 
 
@@ -211,7 +211,7 @@ def _draw(witness: Witness) -> DrawReport:
 
 
 # -- what was not followed ------------------------------------------------------------------------------------------
-def _first_names(steps: Iterable[Step]) -> Iterator[Spot]:
+def _first_names(steps: Iterable[Link]) -> Iterator[Spot]:
     """The first place of each of the first distinct names."""
     seen: dict[str, Spot] = {}
     for step in steps:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from torchrepro_lint.dataflow.abstract_values import Constant, Display, Origin, Result
 from torchrepro_lint.dataflow.calls import calls_like
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import CallSite
+from torchrepro_lint.dataflow.sites import CallSite, NodeSite
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.index.parents import descendants
@@ -43,8 +43,8 @@ class Resuming(NamedTuple):
     """Where a program saves its progress, and where it takes it up again; `families` are the generators whose states
     do not go along."""
 
-    save: tuple[ast.Call, Scope]
-    load: tuple[ast.AST, Scope]
+    save: CallSite
+    load: NodeSite
     families: tuple[str, ...]
 
 
@@ -196,13 +196,13 @@ def _is_made_in_optim(call: ast.Call, scope: Scope, program: Program) -> bool:
 
 
 @remembered
-def _resumes(facts: ModuleFacts, program: Program) -> tuple[tuple[ast.AST, Scope], ...]:
+def _resumes(facts: ModuleFacts, program: Program) -> tuple[NodeSite, ...]:
     """Where an optimizer's, scheduler's or scaler's state is put back (the load of the file, if it is in sight), or
     a file is read and the training goes on from the epoch or step in it."""
     return tuple(_put_back(facts, program))
 
 
-def _put_back(facts: ModuleFacts, program: Program) -> Iterator[tuple[ast.AST, Scope]]:
+def _put_back(facts: ModuleFacts, program: Program) -> Iterator[NodeSite]:
     for name in ("load_state_dict", *_RESUMERS):
         for call, scope in facts.calls.get(name, ()):
             if name in _RESUMERS or _is_of_optimizer(call, scope, program):

@@ -38,7 +38,7 @@ MAX_TRIES = 5  # rounds of a loop that only sees whether the code runs
 LOADS = ("load_state_dict", "from_pretrained", "load_from_checkpoint", "load", "pipeline")
 
 
-class Step(NamedTuple):
+class Link(NamedTuple):
     """One call on the way to a draw: where it is written."""
 
     node: ast.AST
@@ -53,7 +53,7 @@ class Witness(NamedTuple):
     draws in the order of the run."""
 
     draw: Draw
-    chain: tuple[Step, ...]
+    chain: tuple[Link, ...]
     level: int
     process: Scope | None = None
     sure: bool = True
@@ -73,7 +73,7 @@ class Late(NamedTuple):
 
     witness: Witness
     seeder: Seeder
-    chain: tuple[Step, ...]
+    chain: tuple[Link, ...]
 
 
 class SeedMet(NamedTuple):
@@ -85,7 +85,7 @@ class SeedMet(NamedTuple):
     scope: Scope
     seeder: Seeder | None
     level: int
-    chain: tuple[Step, ...]
+    chain: tuple[Link, ...]
     sure: bool = False
     number: int = 0
     process: Scope | None = None
@@ -111,7 +111,7 @@ class Seeding:
     met: list[SeedMet] = field(default_factory=list)
     drawn: dict[str, Witness] = field(default_factory=dict)  # the first draw of each family, seeded or not
     tests: dict[ast.If, Truth] = field(default_factory=dict)
-    unfollowed: list[Step] = field(default_factory=list)
+    unfollowed: list[Link] = field(default_factory=list)
     bounds: set[str] = field(default_factory=set)  # those that were hit
 
     @property

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Constant, Display, Origin, Result
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import NodeSite
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import FunctionNode, Scope
 from torchrepro_lint.index.parents import children
@@ -181,7 +182,7 @@ def _sets_up(function: Scope, program: Program, depth: int) -> bool:
 def _function_sets_up(function: Scope, depth: int, program: Program) -> bool:
     if not isinstance(function.node, FunctionNode):
         return False
-    pending: list[tuple[ast.AST, Scope]] = [(n, function) for n in function.node.body]
+    pending: list[NodeSite] = [(n, function) for n in function.node.body]
     while pending:
         item, scope = pending.pop()
         if isinstance(item, ast.Call) and not _only_sets_up(item, scope, program, depth):

@@ -26,7 +26,7 @@ from torchrepro_lint.dataflow.use import ESCAPED, STOP, Sink, Step, Steps, Use
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.rng.draws import Draw
 from torchrepro_lint.rng.predicates import training_mode
-from torchrepro_lint.seeding.seeding import Step as Call
+from torchrepro_lint.seeding.seeding import Link
 
 MAX_USES = 150  # of one draw; a model that is written out layer by layer has a hundred
 DESCRIBES = frozenset({"shape", "size", "dtype", "device", "ndim", "numel", "dim", "requires_grad"})
@@ -36,7 +36,7 @@ _RESULT: Steps = (Sink(None),)
 _LEARNS = frozenset({"backward", "step", "register_hook", "share_memory_"})
 
 
-def purpose(draw: Draw, chain: Sequence[Call], frame: Frame | None, options: Options, program: Program) -> str:
+def purpose(draw: Draw, chain: Sequence[Link], frame: Frame | None, options: Options, program: Program) -> str:
     """What a sample is drawn for: "stand-in" where a model is only tried out with it, "training" where nothing else
     reads it, else "sample"."""
     if _is_named_so(draw, chain, program):
@@ -61,7 +61,7 @@ def _fills(call: ast.Call) -> bool:
     return any(k.arg == "out" for k in call.keywords) or (last_name(call.func).endswith("_") and not is_fresh)
 
 
-def _is_named_so(draw: Draw, chain: Sequence[Call], program: Program) -> bool:
+def _is_named_so(draw: Draw, chain: Sequence[Link], program: Program) -> bool:
     """Whether the names around a draw say that a model is measured, traced or tried out with it."""
     statement = draw.scope.facts.statement(draw.node)
     names = [ast.unparse(t) for t in getattr(statement, "targets", ())]

@@ -21,7 +21,7 @@ from torchrepro_lint.rng.draws import draw_of, may_draw
 from torchrepro_lint.seeding.callees import EXITS, Callees, is_parameter, runs_only_what_it_is_given
 from torchrepro_lint.seeding.imports import Imports
 from torchrepro_lint.seeding.run_by import IMPORTS, Run, commands, run_by, wrappers
-from torchrepro_lint.seeding.seeding import LOADS, TRAINS, Step
+from torchrepro_lint.seeding.seeding import LOADS, TRAINS, Link
 from torchrepro_lint.seeding.terms import NOTHING, Term, TermBuilder
 from torchrepro_lint.seeding.transfer import is_besides, kind_of, may_seed, seeds
 from torchrepro_lint.tracking import Memo, Rests
@@ -42,7 +42,7 @@ class Notes(NamedTuple):
     and what it does itself."""
 
     called: frozenset[str] = frozenset()
-    unfollowed: tuple[Step, ...] = ()
+    unfollowed: tuple[Link, ...] = ()
     runs: tuple[Run, ...] = ()
     effect: Effect = Effect()
 
@@ -67,7 +67,7 @@ class _Noting:
     """Takes down what `Notes` say, call by call."""
 
     called: set[str] = field(default_factory=set)
-    unfollowed: list[Step] = field(default_factory=list)
+    unfollowed: list[Link] = field(default_factory=list)
     runs: dict[Run, None] = field(default_factory=dict)
     draws: set[tuple[str, str]] = field(default_factory=set)
     imports: set[str] = field(default_factory=set)
@@ -75,7 +75,7 @@ class _Noting:
     def take(self, call: ast.Call, scope: Scope, found: _OnlyDraws) -> None:
         self.called.add(last_name(call.func))
         if not found.is_followed:
-            self.unfollowed.append(Step(call, scope))
+            self.unfollowed.append(Link(call, scope))
         self.runs.update(dict.fromkeys(found.runs))
         self.draws |= found.draws
 

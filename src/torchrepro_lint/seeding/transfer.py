@@ -23,9 +23,9 @@ from torchrepro_lint.rng.draws import Draw, Seeder, draw_of, is_seeder, seeder_m
 from torchrepro_lint.rng.generators import is_own
 from torchrepro_lint.rng.predicates import training_mode
 from torchrepro_lint.rng.seed_options import SEED_NAME
-from torchrepro_lint.seeding.discarded import is_measured, is_never_read, is_on_meta, is_only_looked_at
+from torchrepro_lint.seeding.discarded import is_measured, is_never_read, is_on_meta, is_only_described
 from torchrepro_lint.seeding.loaded_over import are_loaded_over
-from torchrepro_lint.seeding.seeding import MAYBE, SEEDED, UNSEEDED, Late, Seeding, SeedMet, Step, Witness
+from torchrepro_lint.seeding.seeding import MAYBE, SEEDED, UNSEEDED, Late, Link, Seeding, SeedMet, Witness
 from torchrepro_lint.seeding.stand_ins import purpose
 from torchrepro_lint.seeding.state import Family, State, put_back, seeded, taken, telling
 
@@ -45,7 +45,7 @@ class Effects:
         self.program = program
         self.found = found
         self.options = options
-        self.chain: list[Step] = []
+        self.chain: list[Link] = []
         self.process: Scope | None = None
         self.child: Scope | None = None  # the function of the forked process that the walk is in
         self.in_workers: bool | None = False  # None where it may be
@@ -76,7 +76,7 @@ class Effects:
     @contextmanager
     def at(self, node: ast.AST, scope: Scope) -> Iterator[None]:
         """What a call, import or loop at a place leads to."""
-        self.chain.append(Step(node, scope))
+        self.chain.append(Link(node, scope))
         yield
         self.chain.pop()
 
@@ -152,7 +152,7 @@ class Effects:
             old = families[i]
             is_here = self.process is None and self.child is None
             if level == SEEDED and old.early is not None and name not in self.found.late and is_here:
-                self.found.late[name] = Late(old.early, seeder, (*self.chain, Step(seeder.node, seeder.scope)))
+                self.found.late[name] = Late(old.early, seeder, (*self.chain, Link(seeder.node, seeder.scope)))
             if level == MAYBE:
                 self.found.conditional.setdefault(name, seeder)
             families[i] = old._replace(level=max(old.level, level))
@@ -202,7 +202,7 @@ class Effects:
         if (is_seeded and draw.family in self.found.drawn) or is_besides(draw, self.program):
             return state
         kind = "in workers" if may_be_in_workers else kind_of(draw, self.program)
-        chain = (*self.chain, Step(draw.node, draw.scope))
+        chain = (*self.chain, Link(draw.node, draw.scope))
         if is_measured(chain) or (kind == "init" and self._is_lost(chain)):
             self.depending += 1
             return state
@@ -226,7 +226,7 @@ class Effects:
             return (*state[:i], old._replace(early=witness), *state[i + 1 :])
         return state
 
-    def _purpose(self, draw: Draw, chain: tuple[Step, ...], frame: Frame | None) -> str:
+    def _purpose(self, draw: Draw, chain: tuple[Link, ...], frame: Frame | None) -> str:
         """The kind of a sample, by what becomes of it where the program does not train."""
         if any(known(training_mode, step.node, step.scope) for step in chain):
             return "training"
@@ -273,10 +273,10 @@ class Effects:
         """Whether no draw could be named here in place of this one, since it is in doubt that the program comes by."""
         return self.doubts > 0 and (named.is_telling or self.rare > 0)
 
-    def _is_lost(self, chain: Sequence[Step]) -> bool:
+    def _is_lost(self, chain: Sequence[Link]) -> bool:
         """Whether nothing is computed with the weights that are drawn at the end of these calls, or none are."""
         overwritten = are_loaded_over(chain, self.program)
-        return overwritten or is_only_looked_at(chain, self.program) or is_on_meta(chain, self.program)
+        return overwritten or is_only_described(chain, self.program) or is_on_meta(chain, self.program)
 
 
 def seeds(program: Program, name: str | None, call: ast.Call, scope: Scope) -> bool:

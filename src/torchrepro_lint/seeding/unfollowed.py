@@ -18,7 +18,7 @@ from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.project.contents import called_in, is_test
 from torchrepro_lint.rng.updates import is_on_optimizer
-from torchrepro_lint.seeding.seeding import TRAINS, Seeding, Step
+from torchrepro_lint.seeding.seeding import TRAINS, Link, Seeding
 from torchrepro_lint.seeding.transfer import seeds
 
 MAX_FUNCTIONS = 400  # that something chosen at run time may run, by their names
@@ -59,18 +59,18 @@ def _is_given_seed(call: ast.Call, scope: Scope, program: Program) -> bool:
 
 
 # -- what could not be followed -------------------------------------------------------------------------------------
-def unfollowed(seeding: Seeding, program: Program) -> list[Step]:
+def unfollowed(seeding: Seeding, program: Program) -> list[Link]:
     """The calls of a program that run what is not known, in the order of the run, each once."""
     steps = {id(s.node): s for s in seeding.unfollowed}.values()
     return [s for s in steps if not _is_of_library(s, program)]
 
 
-def opaque(seeding: Seeding, program: Program) -> list[Step]:
+def opaque(seeding: Seeding, program: Program) -> list[Link]:
     """The calls that may build what is trained: of what is chosen at run time, or of a library of which nothing is
     known."""
     known = _transparent()
     sites = [site for facts in seeding.visited for site in sorted(_calls(facts), key=lambda site: start_of(site[0]))]
-    written = [Step(*s) for s in sites if seeding.runs(*s) and _is_opaque(*s, program, known)]
+    written = [Link(*s) for s in sites if seeding.runs(*s) and _is_opaque(*s, program, known)]
     return [*written, *(s for s in unfollowed(seeding, program) if _is_looked_up(s))]
 
 
@@ -92,7 +92,7 @@ def _is_opaque(call: ast.Call, scope: Scope, program: Program, known: Collection
     return chosen or name.partition(".")[0] not in known
 
 
-def _is_looked_up(step: Step) -> bool:
+def _is_looked_up(step: Link) -> bool:
     """`MODELS[name]()`, `find(name)()`."""
     return isinstance(step.node, ast.Call) and isinstance(step.node.func, ast.Subscript | ast.Call)
 
@@ -101,7 +101,7 @@ def _is_written_out(call: ast.Call) -> bool:
     return bool(call.args) and isinstance(call.args[0], ast.Constant)
 
 
-def _is_of_library(step: Step, program: Program) -> bool:
+def _is_of_library(step: Link, program: Program) -> bool:
     """Whether a method is a literal's, or that of something that a library made or is the base of."""
     function = step.node.func if isinstance(step.node, ast.Call) else None
     if not isinstance(function, ast.Attribute):
@@ -188,7 +188,7 @@ def _chooses(seeding: Seeding, program: Program) -> bool:
     return any(program.callee(*site) in chosen and not _is_written_out(site[0]) for site in sites)
 
 
-def _last(step: Step) -> str:
+def _last(step: Link) -> str:
     return last_name(step.node.func if isinstance(step.node, ast.Call) else step.node)
 
 

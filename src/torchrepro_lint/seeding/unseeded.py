@@ -13,7 +13,7 @@ from torchrepro_lint.index import Scope
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.entropy import Entropy
-from torchrepro_lint.seeding.seeding import MAYBE, UNSEEDED, Seeding, Step, Witness
+from torchrepro_lint.seeding.seeding import MAYBE, UNSEEDED, Link, Seeding, Witness
 from torchrepro_lint.seeding.stand_ins import DESCRIBES
 from torchrepro_lint.seeding.unfollowed import may_train, may_use_tensors, never_seeds, opaque, uses_tensors
 
@@ -31,7 +31,7 @@ class Unseeded(NamedTuple):
     first: Witness | None
     draws: dict[str, Witness]
     certain: bool
-    unseen: tuple[Step, ...] = ()
+    unseen: tuple[Link, ...] = ()
 
 
 def unseeded(seeding: Seeding, program: Program) -> Unseeded | None:
