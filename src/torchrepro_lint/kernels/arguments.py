@@ -76,7 +76,7 @@ class Value(NamedTuple):
     scope: Scope | None = None
 
 
-class RelatedPlace(NamedTuple):
+class Related(NamedTuple):
     """A place elsewhere that makes a condition hold, and what happens there."""
 
     node: ast.AST
@@ -93,7 +93,7 @@ class OperationCall:
     tensors: Tensors
     uses: Callable[[], Sequence[CallSite]]
     _values: dict[str, list[Value]] = field(default_factory=dict)
-    _traits: dict[str, list[tuple[Traits, RelatedPlace | None]]] = field(default_factory=dict)
+    _traits: dict[str, list[tuple[Traits, Related | None]]] = field(default_factory=dict)
 
     def argument(self, name: str) -> Site | Opaque | ast.expr | None:
         """What is passed for a parameter, or its default; None when there is no such parameter."""
@@ -215,13 +215,13 @@ class OperationCall:
         return Value(self._read(default, function.parent or function))
 
     # -- tensors, and what a constructed module is called with ------------------------------------------------
-    def traits(self, name: str) -> list[tuple[Traits, RelatedPlace | None]]:
+    def traits(self, name: str) -> list[tuple[Traits, Related | None]]:
         """What is known of a tensor argument; of a module's input, at each call of the module."""
         if name not in self._traits:
             self._traits[name] = list(self._known(name))
         return self._traits[name]
 
-    def _known(self, name: str) -> Iterator[tuple[Traits, RelatedPlace | None]]:
+    def _known(self, name: str) -> Iterator[tuple[Traits, Related | None]]:
         found = self.argument(name)
         if isinstance(found, Site):
             yield self.tensors.traits(found.node, found.scope), None
@@ -230,7 +230,7 @@ class OperationCall:
             if node is not None:
                 yield self.tensors.traits(node, use.scope), use
 
-    def called_with(self, name: str) -> list[tuple[object, RelatedPlace]]:
+    def called_with(self, name: str) -> list[tuple[object, Related]]:
         """The constants that the calls of the constructed module pass for a parameter of theirs."""
         passed = self._passed(name)
         return [(UNREADABLE if node is None else self._read(node, use.scope), use) for node, use in passed]
@@ -239,7 +239,7 @@ class OperationCall:
         value = self.call.program.literal(node, scope)
         return UNREADABLE if value is UNKNOWN else value
 
-    def _passed(self, name: str) -> Iterator[tuple[ast.expr | None, RelatedPlace]]:
+    def _passed(self, name: str) -> Iterator[tuple[ast.expr | None, Related]]:
         if name not in self.signature.called:
             return
         place, default = self.signature.called[name]
@@ -248,7 +248,7 @@ class OperationCall:
                 continue  # more than it takes: the name stands for another object there
             passed = Call(use, scope, self.call.name, self.call.program).argument(name, place)
             node = passed.node if isinstance(passed, Site) else default
-            yield node, RelatedPlace(use, scope, "called here")
+            yield node, Related(use, scope, "called here")
 
 
 def _default(name: str, function: Scope) -> ast.expr | None:

@@ -12,16 +12,7 @@ from enum import IntEnum
 from typing import Any
 
 from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.kernels.arguments import (
-    REFUTED,
-    UNREADABLE,
-    Each,
-    OperationCall,
-    Other,
-    Pattern,
-    RelatedPlace,
-    Value,
-)
+from torchrepro_lint.kernels.arguments import REFUTED, UNREADABLE, Each, OperationCall, Other, Pattern, Related, Value
 from torchrepro_lint.kernels.operations import Condition, is_one_of
 from torchrepro_lint.kernels.traits import Traits
 from torchrepro_lint.project.unknown import UNKNOWN
@@ -50,7 +41,7 @@ class Judged:
     holds: Holds
     decided: list[str] = field(default_factory=list)
     open: list[str] = field(default_factory=list)
-    related: list[RelatedPlace] = field(default_factory=list)
+    related: list[Related] = field(default_factory=list)
 
 
 def judge(conditions: Sequence[Condition], site: OperationCall) -> Judged:
@@ -83,7 +74,7 @@ def in_doubt(exact: Sequence[Condition], site: OperationCall) -> list[str]:
     return [_otherwise(name, test) for name, test in tests if _one(name, test, site)[0] is Holds.MAYBE]
 
 
-def _one(name: str, test: Any, site: OperationCall) -> tuple[Holds, list[RelatedPlace]]:
+def _one(name: str, test: Any, site: OperationCall) -> tuple[Holds, list[Related]]:
     if any(key in test for key in ("rank_min", "rank_in", *TRAITS)):
         return _best([(_traits_hold(traits, test), use) for traits, use in site.traits(name)])
     if name in site.signature.called:
@@ -107,14 +98,14 @@ def _met(name: str, test: Any, site: OperationCall) -> Any:
     return {"in": [value for value in test["in"] if value in passed]}
 
 
-def _elsewhere(name: str, value: Value, site: OperationCall) -> RelatedPlace | None:
+def _elsewhere(name: str, value: Value, site: OperationCall) -> Related | None:
     """The place of a value that comes from another function."""
     if value.node is None or value.scope is None or value.scope.function is site.call.scope.function:
         return None
-    return RelatedPlace(value.node, value.scope, f"`{name}` comes from here")
+    return Related(value.node, value.scope, f"`{name}` comes from here")
 
 
-def _best(found: Sequence[tuple[Holds, RelatedPlace | None]]) -> tuple[Holds, list[RelatedPlace]]:
+def _best(found: Sequence[tuple[Holds, Related | None]]) -> tuple[Holds, list[Related]]:
     """Some call of a module is enough; those for which the condition holds are related to it."""
     holds = max((h for h, _ in found), default=Holds.MAYBE)
     return holds, [w for h, w in found if w is not None and h is Holds.YES]

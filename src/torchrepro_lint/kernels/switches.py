@@ -106,10 +106,8 @@ class Switch:
         """Whether a later setting gives a switch that is set to `here` the other value before it matters: at once, or
         wherever determinism is asked for; in the same function, or after each call of it."""
         calls = list(self._calls(setting)) if further else []
-        after_each = bool(calls) and all(switch.undone(call, here, further - 1) for switch, call in calls)
-        return after_each or self._undone_here(setting, here)
-
-    def _undone_here(self, setting: Setting, here: bool) -> bool:
+        if calls and all(switch.undone(call, here, further - 1) for switch, call in calls):
+            return True
         opposite = self._others(setting.scope.function, not here)
         later = opposite[bisect_right(opposite, setting.place, key=_PLACE) :][: MAX_OTHERS + 1]
         for other in later:
@@ -138,10 +136,8 @@ class Switch:
         if function.kind == "function" and determinism(ast.Name(function.own_name)) is False:
             return True
         calls = list(self._calls(setting)) if further else []
-        after_each = bool(calls) and all(switch.temporary(call, here, further - 1) for switch, call in calls)
-        return after_each or self._temporary_here(setting, here)
-
-    def _temporary_here(self, setting: Setting, here: bool) -> bool:
+        if calls and all(switch.temporary(call, here, further - 1) for switch, call in calls):
+            return True
         return any(
             not are_exclusive((setting.node, setting.scope), (other.node, other.scope))
             and (_set_back(setting, other) or _two_halves(setting.scope, other.scope))
@@ -213,15 +209,13 @@ def _around(setting: Setting) -> tuple[list[ast.stmt], list[ast.stmt]]:
 
 def _is_quiet(statement: ast.AST, scope: Scope, program: Program, depth: int = 2) -> bool:
     """Whether a statement runs no kernel, as far as its calls show."""
-    calls = [n for n in ast.walk(statement) if isinstance(n, ast.Call)]
-    return all(_calls_nothing(c, scope, program, depth) for c in calls)
-
-
-def _calls_nothing(call: ast.Call, scope: Scope, program: Program, depth: int) -> bool:
-    target = program.resolve(call.func, scope)
-    if isinstance(target, Scope):
-        return target.kind == "function" and depth > 0 and _is_quiet(target.node, target, program, depth - 1)
-    return isinstance(target, str) and target.partition(".")[0] in _QUIET
+    for target in (program.resolve(n.func, scope) for n in ast.walk(statement) if isinstance(n, ast.Call)):
+        if isinstance(target, Scope):
+            if target.kind != "function" or depth == 0 or not _is_quiet(target.node, target, program, depth - 1):
+                return False
+        elif not isinstance(target, str) or target.partition(".")[0] not in _QUIET:
+            return False
+    return True
 
 
 def _set_back(setting: Setting, other: Setting) -> bool:

@@ -89,9 +89,8 @@ class Tensors(Domain[Traits]):
                 return replace(NOT_A_TENSOR, gradient=None)
             case ast.AugAssign(target=ast.Name() as target, value=value):
                 before = of(target, scope)  # `x += y` changes nothing else than where a gradient comes from
-                return (
-                    replace(before, gradient=True) if before.gradient is False and of(value, scope).gradient else before
-                )
+                is_new = before.gradient is False and of(value, scope).gradient
+                return replace(before, gradient=True) if is_new else before
             case ast.AugAssign():
                 return _NOTHING
         return UNKNOWN_TRAITS
@@ -191,9 +190,13 @@ class Tensors(Domain[Traits]):
 
     def _without_gradient(self, passed: Sequence[Passed[Traits]], complete: bool) -> bool:
         """Whether no call that may train passes anything but data. Objects made by name may be called unseen."""
-        wanted = [t.gradient for t, call, scope in passed if t.gradient is False or not self._is_idle(call, scope)]
-        is_data = complete and bool(wanted) and all(gradient is False for gradient in wanted)
+        wanted = self._wanted(passed)
+        is_data = complete and bool(wanted) and all(traits.gradient is False for traits in wanted)
         return is_data and not imports_by_name(self.program)
+
+    def _wanted(self, passed: Sequence[Passed[Traits]]) -> list[Traits]:
+        """What is passed that has no gradient, or where something may train."""
+        return [t for t, call, at in passed if t.gradient is False or not context(call, at, self.program).idle]
 
     def given(self, binding: Binding, function: Scope, passed: Sequence[Passed[Traits]]) -> Traits:
         assert isinstance(binding.node, ast.arg)
@@ -204,8 +207,7 @@ class Tensors(Domain[Traits]):
         values = [value for value, _, _ in passed]
         wanted = any(t.gradient for t in values) or joined(values).gradient  # one call that trains is enough
         if wanted is None and any(t.gradient is False for t in values):
-            used = [t for t, call, caller in passed if t.gradient is False or not self._is_idle(call, caller)]
-            wanted = joined(used).gradient
+            wanted = joined(self._wanted(passed)).gradient
         found = replace(joined(values), host=None, gradient=wanted)
         if found.tensor is None and (said is not None or self._is_forward(function)):
             found = replace(found, tensor=True)
@@ -214,10 +216,6 @@ class Tensors(Domain[Traits]):
         if found.gradient is not True and found.whole is None and hints.is_mask(name):
             found = replace(found, whole=True)
         return found if passed else replace(found, gradient=False if hints.is_input(name, function) else None)
-
-    def _is_idle(self, call: ast.Call, scope: Scope) -> bool:
-        """Whether nothing trains where a function is called."""
-        return context(call, scope, self.program).idle
 
     def _is_forward(self, function: Scope) -> bool:
         owner = function.parent

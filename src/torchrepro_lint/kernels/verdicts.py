@@ -22,7 +22,7 @@ from torchrepro_lint.dataflow.sites import Site, start_of
 from torchrepro_lint.dataflow.store import remembered, remembered_last
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.kernels.arguments import OperationCall, RelatedPlace
+from torchrepro_lint.kernels.arguments import OperationCall, Related
 from torchrepro_lint.kernels.conditions import Holds, Judged, in_doubt, judge
 from torchrepro_lint.kernels.context import NAMED_AS_DATA, NOTHING, Context, context, runs_backward
 from torchrepro_lint.kernels.device import goes_to_gpu
@@ -59,7 +59,7 @@ class OperationVerdict:
     exact: bool
     decided: tuple[str, ...]
     depends: tuple[str, ...]
-    related: tuple[RelatedPlace, ...]
+    related: tuple[Related, ...]
     flag: Flag | None
 
     @property
@@ -303,7 +303,7 @@ def _is_module(call: Call) -> bool:
     return call.name.rpartition(".")[2][:1].isupper()
 
 
-def _shown(place: RelatedPlace) -> RelatedPlace:
+def _shown(place: Related) -> Related:
     """An argument is shown with the call that passes it."""
     holder = parent(place.node, place.scope)
     if isinstance(holder, ast.keyword):
