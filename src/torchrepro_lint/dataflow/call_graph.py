@@ -8,7 +8,7 @@ files mention (`forward`, `get`) have callers that nobody can list.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -88,16 +88,6 @@ class Callers:
             return None
         return paths or [own]
 
-    def _loaded(
-        self, paths: Iterable[Path], function: Scope, may: Callable[..., bool], *about: str
-    ) -> Iterator[ModuleFacts]:
-        """The function's own file, and those that may matter."""
-        own = function.facts
-        for path in paths:
-            facts = own if path == own.source.path else self._project.load_if(str(path), may, *about)
-            if facts is not None:
-                yield facts
-
     # -- calls --------------------------------------------------------------------------------------------------
     def _find(self, function: Scope) -> list[CallSite] | None:
         found: list[CallSite] = []
@@ -120,7 +110,8 @@ class Callers:
     def _calls_in(self, paths: Iterable[Path], function: Scope, owner: Scope | None) -> Iterator[CallSite]:
         """The calls in these files of a function, which may be a method of `owner`, or its constructor."""
         name = _called_by(function, owner)
-        for facts in self._loaded(paths, function, may_call, name, owner.kind if owner is not None else ""):
+        kind = owner.kind if owner is not None else ""
+        for facts in self._project.load_those(paths, function.facts, may_call, name, kind):
             for spelled in (name, *sorted(facts.aliases.get(name, ())), ITEM):
                 yield from self._spelled(facts, spelled, function, owner)
 
@@ -183,7 +174,7 @@ class Callers:
         name = function.own_name
         if function.kind != "function" or function.self_name is not None:
             return
-        for facts in self._loaded(self._paths(function, name) or (), function, calls_any, *_RUNNERS):
+        for facts in self._project.load_those(self._paths(function, name) or (), function.facts, calls_any, *_RUNNERS):
             for started in self._starts.get(facts, partial(self._find_starts, facts)).get(function, ()):
                 made = self._amounts_to(started)
                 if made is not None:

@@ -227,12 +227,9 @@ def _handed_to(function: Scope, program: Program) -> set[str]:
     name = function.own_name
     if function.kind != "function":
         return set()
-    own = function.facts
-    paths = (program.project.text.mentioning(name) or [own.source.path])[:MAX_FILES]
-    files = (own if p == own.source.path else program.project.load_if(str(p), may_pass, name) for p in paths)
-    return {
-        spelled for facts in files if facts is not None for spelled in _handed(facts, name, program).get(function, ())
-    }
+    paths = (program.project.text.mentioning(name) or [function.facts.source.path])[:MAX_FILES]
+    files = program.project.load_those(paths, function.facts, may_pass, name)
+    return {spelled for facts in files for spelled in _handed(facts, name, program).get(function, ())}
 
 
 @remembered

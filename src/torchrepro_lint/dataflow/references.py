@@ -171,16 +171,14 @@ def _related(program: Program, one: Scope, other: Scope) -> bool:
 def _files_with(program: Program, word: str, owner: Scope, may: Callable[..., bool]) -> list[ModuleFacts] | None:
     """The files that mention `word`, which is defined in `owner`, and may read it; where those are many, only
     the ones that also mention the class that it belongs to, or import the module."""
-    own = owner.facts
-    here = Path(own.source.path)
+    here = owner.facts.source.path
     paths = program.project.text.mentioning(word)
     if paths is not None and len(paths) > MAX_FILES:
         knowing = _knowing(program, owner, here)
         paths = [path for path in paths if path == here or knowing(path)]
     if paths is None or len(paths) > MAX_FILES:
         return None
-    loaded = [own if p == here else program.project.load_if(str(p), may, word) for p in paths] or [own]
-    return [facts for facts in loaded if facts is not None]
+    return list(program.project.load_those(paths or [here], owner.facts, may, word))
 
 
 def _knowing(program: Program, owner: Scope, here: Path) -> Callable[[Path], bool]:

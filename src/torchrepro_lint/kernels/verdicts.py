@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Parameter
@@ -68,8 +68,7 @@ class OperationVerdict:
         return self.site.call
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Fit:
+class _Fit(NamedTuple):
     """A row whose conditions a call may meet."""
 
     operation: Operation

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Constant, Result
@@ -29,8 +29,7 @@ _COUNTS = "that a loop counts epochs"
 _OTHER_COUNT = re.compile(r"fold|seed|rank|trial|task|split|client|worker|gpu|model|repeat|attack", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class EpochLoop:
+class EpochLoop(NamedTuple):
     """A loop that repeats a pass; `counts` is whether its variable is the number of the epoch, `sure` whether
     its names say that it is about epochs."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.program import Program
@@ -27,8 +27,7 @@ _STATES = frozenset({"seed", "manual_seed", "set_state", "setstate", "get_state"
                      "initial_seed", "spawn", "device"})  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Drawn:
+class Drawn(NamedTuple):
     """A draw in `method` of a data set; `loader` is one whose workers run it, None when none is known."""
 
     node: ast.expr

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Display, Element, Origin, Parameter, Reference, Result, Unknown
@@ -28,8 +27,7 @@ _SEEDERS = {"numpy.random.seed": "numpy", "random.seed": "python"}
 DrawKind = Literal["held", "own", "numpy", "python"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class WorkerDraw:
+class WorkerDraw(NamedTuple):
     """One draw. A `held` generator was made by `made`, and is the attribute `attribute` of `owner`, if of a class."""
 
     kind: DrawKind
@@ -178,7 +176,7 @@ class WorkerCalls:
                         return
 
     def _note_held(self, draw: WorkerDraw) -> None:
-        self.found.append(replace(draw, is_per_item=self.entry != "__iter__"))
+        self.found.append(draw._replace(is_per_item=self.entry != "__iter__"))
 
     # -- transforms --------------------------------------------------------------------------------------------
     def value(self, expr: ast.expr, scope: Scope) -> None:

@@ -6,7 +6,7 @@ Paths choose what is reported, not what is understood: this is all that can be u
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -123,6 +123,15 @@ class Project:
     def load_if(self, path: str, may: Callable[..., bool], *about: str) -> ModuleFacts | None:
         """The facts of a file, if its code says that it may matter."""
         return self.files.load_if(path, may, *about)
+
+    def load_those(
+        self, paths: Iterable[Path], own: ModuleFacts, may: Callable[..., bool], *about: str
+    ) -> Iterator[ModuleFacts]:
+        """The facts of a file that asks, and of others whose code says that they may matter."""
+        for path in paths:
+            facts = own if path == own.source.path else self.load_if(str(path), may, *about)
+            if facts is not None:
+                yield facts
 
     def _is_own(self, module: str, path: str) -> bool:
         """Whether a file would import a module of the project by this name."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import cache
+from typing import NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.binding import argument_place, parameter_at
@@ -26,8 +26,7 @@ _IS_SEED = re.compile(r"(?:seeds?|random_?state)$", re.IGNORECASE)
 _OWN_SEED = ("seed", "random_seed", "manual_seed", "base_seed", "rng_seed")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Seeding:
+class Seeding(NamedTuple):
     """A call that seeds; `seed` is what it is given, and `sources` what makes that new in every run."""
 
     call: ast.Call
@@ -50,7 +49,7 @@ def _parameters() -> Mapping[str, tuple[str, int | None]]:
 def seeds_anew(module: Module, program: Program) -> list[Seeding]:
     """The seedings of a file whose seed is new in every run, in source order."""
     entropy = Entropy(program)
-    found = (replace(s, sources=tuple(entropy.sources(*s.seed))) for s in _seedings(module, program))
+    found = (s._replace(sources=tuple(entropy.sources(*s.seed))) for s in _seedings(module, program))
     return sorted((seeding for seeding in found if seeding.sources), key=lambda seeding: start_of(seeding.call))
 
 

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.domain import Domain, Of, Written
@@ -27,8 +27,7 @@ from torchrepro_lint.rng.texts import salted
 _PLAIN = frozenset({"builtins.len", "builtins.bool", "builtins.type", "builtins.isinstance", "builtins.print"})
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Source:
+class Source(NamedTuple):
     """A call whose value is new in every run; `what` says where it comes from."""
 
     node: ast.Call

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.calls import Call
@@ -19,8 +19,7 @@ from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import Scope
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FreshWeights:
+class FreshWeights(NamedTuple):
     """A call that draws weights; `what` says which."""
 
     node: ast.Call

@@ -69,7 +69,5 @@ def _passed(use: Use[bool], program: Program) -> Steps | None:
         return STOP
     if program.callee(call, use.scope) in _NUMBERS:
         return (use.at(call),)
-    if use.state:
-        name = last_name(call.func)
-        return STOP if name in _SHOWING else (Sink(BUCKET),)
-    return None
+    shown: Steps = STOP if last_name(call.func) in _SHOWING else (Sink(BUCKET),)
+    return shown if use.state else None

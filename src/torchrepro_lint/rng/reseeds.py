@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.binding import argument_for
@@ -23,8 +23,7 @@ from torchrepro_lint.rng.draws import seeder_of
 MAX_HELPERS = 3  # that call one another
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SeedCall:
+class SeedCall(NamedTuple):
     """A call that seeds `families` with `seed`; None where the seed is not to be seen."""
 
     node: ast.Call

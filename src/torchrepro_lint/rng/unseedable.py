@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
@@ -38,8 +37,7 @@ _ELSEWHERE_NAMES = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Decision:
+class Decision(NamedTuple):
     """A call whose value the operating system makes, and in words what it does; `site` is where it does it."""
 
     call: ast.Call

@@ -12,11 +12,10 @@ from typing import NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Constant, Display, Origin, Result
+from torchrepro_lint.dataflow.enclosing import run_with
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import NodeSite
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import FunctionNode, Scope
-from torchrepro_lint.index.parents import children
 from torchrepro_lint.project.names import Variable
 from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.seeding.run_by import commands
@@ -113,13 +112,7 @@ def _started(call: ast.Call, scope: Scope, program: Program) -> Scope | None:
 
 def _calls(node: ast.AST) -> Iterator[ast.Call]:
     """The calls that running a node runs, without those in functions that it defines."""
-    pending = [node]
-    while pending:
-        item = pending.pop()
-        if isinstance(item, ast.Call):
-            yield item
-        if not isinstance(item, (*_DEFINES, ast.Lambda)):
-            pending += children(item)
+    return (part for part in run_with([node]) if isinstance(part, ast.Call))
 
 
 def _only_sets_up(call: ast.Call, scope: Scope, program: Program, depth: int) -> bool:
@@ -182,15 +175,8 @@ def _sets_up(function: Scope, program: Program, depth: int) -> bool:
 def _function_sets_up(function: Scope, depth: int, program: Program) -> bool:
     if not isinstance(function.node, FunctionNode):
         return False
-    pending: list[NodeSite] = [(n, function) for n in function.node.body]
-    while pending:
-        item, scope = pending.pop()
-        if isinstance(item, ast.Call) and not _only_sets_up(item, scope, program, depth):
-            return False
-        if not isinstance(item, (*_DEFINES, ast.Lambda)):
-            inner = scope.children.get(item, scope)
-            pending += [(n, inner) for n in children(item)]
-    return True
+    calls = (call for statement in function.node.body for call in _calls(statement))
+    return all(_only_sets_up(call, function.facts.scope_of(call), program, depth) for call in calls)
 
 
 def _is_quiet(name: str) -> bool:

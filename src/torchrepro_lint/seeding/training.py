@@ -1,6 +1,9 @@
-"""Which programs train: those that are compared run by run, so that what a fix changes is what their authors want."""
+"""Which programs train: those that are compared run by run, so that what a fix changes is what their authors want; and
+whose results are meant to vary, since they answer whoever asks."""
 
 from __future__ import annotations
+
+import ast
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.program import Program
@@ -89,4 +92,16 @@ def only_evaluates(facts: ModuleFacts, program: Program) -> bool:
     found = [s for f in starts[:MAX_PROGRAMS] for s in seedings(f, program)]
     return any(s.loads_weights or "eval" in s.reached for s in found) and not any(
         s.trains or may_train(s, program) for s in found
+    )
+
+
+def is_demonstration(seeding: Seeding) -> bool:
+    """Whether a program trains nothing, and serves requests or reads what a person types again and again: a constant
+    seed would give everyone the same."""
+    if seeding.trains:
+        return False
+    web = catalogue.table("frameworks")["web"]["packages"]
+    typed = (site for site in seeding.calls("input") if isinstance(site[0].func, ast.Name))
+    return any(not facts.packages.isdisjoint(web) for facts in seeding.visited) or any(
+        isinstance(holder, ast.While | ast.For) for call, scope in typed for holder in scope.facts.ancestors(call)
     )
