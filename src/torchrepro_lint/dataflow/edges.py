@@ -147,15 +147,6 @@ def _assigned(use: Use[Any], parent: ast.Assign, edges: Edges) -> Iterator[Step]
         yield from edges.into(target, parent, use)
 
 
-def _annotated(use: Use[Any], parent: ast.AnnAssign, edges: Edges) -> Steps:
-    return edges.into(parent.target, parent, use)
-
-
-def _added(use: Use[Any], parent: ast.AugAssign, edges: Edges) -> Steps:
-    """`items += [x]`"""
-    return edges.into(parent.target, parent, _anywhere(use)) if use.path else (ESCAPED,)
-
-
 def _anywhere(use: Use[Any]) -> Use[Any]:
     """A container whose positions have moved."""
     return replace(use, path=(ANY, *use.path[1:])) if use.path and isinstance(use.path[0], int) else use
@@ -226,18 +217,6 @@ def _entered(use: Use[Any], parent: ast.withitem, edges: Edges) -> Steps:
     if parent.optional_vars is None:
         return STOP
     return edges.into(parent.optional_vars, use.scope.facts.parents[parent], use)
-
-
-def _returned(use: Use[Any], _: ast.Return, edges: Edges) -> Steps:
-    return edges.returned(use)
-
-
-def _yielded(use: Use[Any], _: ast.Yield, edges: Edges) -> Steps:
-    return edges.returned(use.inside(ANY))
-
-
-def _delegated(use: Use[Any], _: ast.YieldFrom, edges: Edges) -> Steps:
-    return edges.returned(_anywhere(use)) if use.path else STOP
 
 
 def _attribute(use: Use[Any], parent: ast.Attribute, _: Edges) -> Iterator[Step]:
@@ -359,12 +338,18 @@ def _ignored(*_: object) -> Steps:
 
 
 _KINDS: dict[type, Callable[[Use[Any], Any, Edges], Steps]] = {
-    ast.Assign: _assigned, ast.AnnAssign: _annotated, ast.AugAssign: _added, ast.NamedExpr: _named,
+    ast.Assign: _assigned, ast.NamedExpr: _named,
+    ast.AnnAssign: lambda use, parent, edges: edges.into(parent.target, parent, use),
+    ast.AugAssign: lambda use, parent, edges: (  # `items += [x]`
+        edges.into(parent.target, parent, _anywhere(use)) if use.path else (ESCAPED,)
+    ),
     ast.IfExp: _same, ast.BoolOp: _same, ast.Await: _same, ast.BinOp: _summed,
     ast.Tuple: _packed, ast.List: _packed, ast.Dict: _entry, ast.Starred: _starred,
     ast.ListComp: _element, ast.SetComp: _element, ast.GeneratorExp: _element, ast.DictComp: _element,
     ast.For: _iterated, ast.AsyncFor: _iterated, ast.comprehension: _generated, ast.withitem: _entered,
-    ast.Return: _returned, ast.Yield: _yielded, ast.YieldFrom: _delegated,
+    ast.Return: lambda use, _, edges: edges.returned(use),
+    ast.Yield: lambda use, _, edges: edges.returned(use.inside(ANY)),
+    ast.YieldFrom: lambda use, _, edges: edges.returned(_anywhere(use)) if use.path else STOP,
     ast.Attribute: _attribute, ast.Subscript: _item, ast.Call: _passed, ast.keyword: _passed,
     # Looking at a value, or computing another one from it, does not let it go.
     ast.Compare: _ignored, ast.Expr: _ignored, ast.Assert: _ignored, ast.If: _ignored, ast.While: _ignored,

@@ -95,14 +95,11 @@ def _times(function: Scope, further: int, program: Program) -> Times:
         return "often" if "often" in worst else "unknown" if together or "unknown" in worst else "once"
     name = function.own_name
     handed_over = not _handed_to(function, program).isdisjoint(_RUNS_IT_ONCE)
-    if _is_whole_run(function, program) or handed_over or _is_command(function):
+    if _is_whole_run(function, program) or handed_over:
         return "once"
+    if any(ast.unparse(d).rpartition(".")[2] in _COMMANDS for d in decorators(function)):
+        return "once"  # a program of its own: `@hydra.main(...)`, `@click.command()`
     return "often" if function.method_class is not None and name != "__init__" else "unknown"
-
-
-def _is_command(function: Scope) -> bool:
-    """Whether a decorator makes a function a program of its own: `@hydra.main(...)`, `@click.command()`."""
-    return any(ast.unparse(d).rpartition(".")[2] in _COMMANDS for d in decorators(function))
 
 
 def runs_often(program: Program, node: ast.AST, scope: Scope) -> bool:

@@ -48,7 +48,8 @@ class Sites(list[Site]):
     def _among(self, node: ast.AST) -> Sequence[Site]:
         if isinstance(node, ast.Module):
             return self
-        begin, end = (bisect_left(self, line, key=lambda s: s.node.lineno) for line in _lines(node))
+        first, last = node.lineno, node.end_lineno  # type: ignore[attr-defined]
+        begin, end = (bisect_left(self, line, key=lambda s: s.node.lineno) for line in (first, last + 1))
         return self[begin:end]
 
 
@@ -399,11 +400,6 @@ def _run_here(function: Scope) -> Iterator[Scope]:
     for child in function.children.values():
         if child.kind == "class":
             yield from _run_here(child)
-
-
-def _lines(node: ast.AST) -> tuple[int, int]:
-    """The first line, and the one after the last."""
-    return node.lineno, node.end_lineno + 1  # type: ignore[attr-defined]
 
 
 def _line(node: ast.AST) -> int:

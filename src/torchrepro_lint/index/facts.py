@@ -246,6 +246,11 @@ class ModuleFacts:
             self._packages = frozenset(binding.target.partition(".")[0] for binding in self.imports)
         return self._packages
 
+    def in_guard(self, node: ast.AST) -> bool:
+        """Whether `node` lies under `if __name__ == "__main__":`, which only the program's own file runs."""
+        guard, line = self.guard, getattr(node, "lineno", 0)
+        return guard is not None and guard.lineno <= line <= (guard.end_lineno or 0)
+
     def in_handler(self, node: ast.AST) -> bool:
         """Whether `node` lies in an `except` clause."""
         if self._in_handlers is None:

@@ -106,6 +106,7 @@ def _tested(node: ast.AST, scope: Scope) -> Role | None:
 
 
 def _is_without_gradient(node: ast.AST, scope: Scope, program: Program) -> bool:
+    without = listed("methods", "integer") | listed("methods", "without_gradient")  # `logits.argmax(1)`, `mask.gt(0.5)`
     for block in ancestors(node, scope):
         match block:
             case ast.With() | ast.AsyncWith():
@@ -115,7 +116,7 @@ def _is_without_gradient(node: ast.AST, scope: Scope, program: Program) -> bool:
                 return True
             case ast.Lambda() if _is_transform(block, scope, program):
                 return True
-            case ast.Attribute(attr=name) if name in _without_gradient() and _is_called(block, scope):
+            case ast.Attribute(attr=name) if name in without and _is_called(block, scope):
                 return True
     return False
 
@@ -132,11 +133,6 @@ def _switches_off(expr: ast.expr, scope: Scope, program: Program) -> bool:
     name = program.qualified(call.func if call is not None else expr, scope)
     first = program.literal(call.args[0], scope) if call is not None and call.args else None
     return (name in _OFF and first is not False) or (name in _SWITCHES and first is False)
-
-
-def _without_gradient() -> frozenset[str]:
-    """Methods of a tensor that pass no gradient on: `logits.argmax(1)`, `mask.gt(0.5)`."""
-    return listed("methods", "integer") | listed("methods", "without_gradient")
 
 
 def _is_called(function: ast.expr, scope: Scope) -> bool:

@@ -35,7 +35,9 @@ def module_calls(owner: Scope, program: Program) -> tuple[CallSite, ...] | None:
     constructor = program.names.method(owner, "__init__")
     made = program.callers_of(constructor) if constructor is not None and constructor.parent is owner else None
     is_derived_from = program.project.text.derives(owner.own_name)
-    if not made or is_derived_from or all(_is_tried(scope) for _, scope in made):
+    if not made or is_derived_from:
+        return None
+    if all(roles.of_file(scope.facts.source.rel, trains=False) is not None for _, scope in made):
         return None  # what only tests make is made for others
     found: list[CallSite] = []
     for call, scope in made:
@@ -59,10 +61,6 @@ def is_outermost(owner: Scope, program: Program) -> bool:
     makers |= {scope.function for maker in makers for _, scope in program.callers_of(maker) or ()}
     classes = {maker.method_class for maker in makers} - {None, owner}
     return not any(layers.is_module(c) and has_parameters(c, program) for c in classes if c is not None)
-
-
-def _is_tried(scope: Scope) -> bool:
-    return roles.of_file(scope.facts.source.rel, trains=False) is not None
 
 
 def _judge(use: Use[None], _: Edges) -> Steps | None:

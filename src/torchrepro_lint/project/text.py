@@ -6,7 +6,7 @@ Knows bytes alone. When many words were asked for, it is read once more for all 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from pathlib import Path
@@ -152,7 +152,7 @@ class ProjectText:
     def derived(self, kind: str, path: Path, work: Callable[[str], tuple[str, ...]]) -> tuple[str, ...]:
         """What `work` takes from the text of one file, which is empty where the project is too large."""
         question = (kind, str(path))
-        known = None if self._is_too_large else self._tracker.recalled(question, _strings)
+        known = None if self._is_too_large else self._tracker.recalled(question, lambda row: tuple(map(str, row)))
         if known is None:
             known = [work((self._contents or {}).get(path, b"").decode(errors="replace"))]
         self._tracker.note(question, known[0])
@@ -258,10 +258,6 @@ def bases(content: bytes) -> set[bytes]:
 def words(content: bytes) -> set[bytes]:
     """The identifiers in a text."""
     return set(content.translate(_ONLY_WORDS).split())
-
-
-def _strings(row: Iterable[object]) -> tuple[str, ...]:
-    return tuple(map(str, row))
 
 
 def _by_word(contents: Mapping[Path, bytes], of: Callable[[bytes], set[bytes]]) -> dict[bytes, list[Path]]:

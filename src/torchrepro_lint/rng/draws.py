@@ -195,7 +195,8 @@ def seeder_of(program: Program, name: str | None, call: ast.Call, scope: Scope) 
     site = Call(call, scope, name or "", program)
     seed = _configured(row, site) or site.argument(row["seed"], row.get("position"))
     known = seed.node if isinstance(seed, Site) else None
-    none = _none(row, absent=seed is None)
+    is_constant = seed is None and row.get("default") == "constant"
+    none = "constant" if is_constant else str(row["none"])
     return Seeder(tuple(row["families"]), call, scope, known, none, tuple(row.get("off", ())))
 
 
@@ -231,8 +232,3 @@ def is_made_by(row: Mapping[str, Any], expr: ast.expr, scope: Scope, program: Pr
     if program.project.text.mentioning(row["made_by"][0].partition(".")[0]) == []:
         return False
     return program.is_made_by(row["made_by"], expr, scope)
-
-
-def _none(row: Mapping[str, Any], *, absent: bool) -> str:
-    """What the call does when its seed is None or absent: "random", "nothing" or "constant"."""
-    return str(row["none"]) if not absent or row.get("default") != "constant" else "constant"

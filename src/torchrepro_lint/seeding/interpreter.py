@@ -33,6 +33,7 @@ MAX_DEPTH = 40  # calls within calls
 MAX_CALLS = 30_000
 MAX_FILES = 3_000  # that are imported
 MAX_LINES = 90_000  # of the files that code is run of
+_MAY_BE_KNOWN = (ast.Constant, ast.Name, ast.Attribute, ast.IfExp)
 _FRESH_STARTS = ("spawn", "forkserver")
 
 
@@ -199,7 +200,7 @@ class _Interpreter:
             given: list[tuple[object, ast.expr]] = [(None, a) for a in call.args]
             given += [(k.arg or call, k.value) for k in call.keywords]  # what `**mapping` holds, each call says itself
             for name, value in given:
-                known = self.options.values(value, frame.function, frame) if _may_be_known(value) else None
+                known = self.options.values(value, frame.function, frame) if isinstance(value, _MAY_BE_KNOWN) else None
                 passed.append((name, repr([(d.value, d.settable) for d in known]) if known else "?"))
         levels = tuple((f.level, f.early is None, f.taken) for f in state)
         now = self.effects
@@ -239,7 +240,8 @@ class _Interpreter:
         truth = self.options.truth(test, item.scope, frame)
         if truth is Truth.NEVER and self.options.of_files > read:
             truth = Truth.RARELY  # with another number in the file it is true: what would be run then is noted
-        if truth is Truth.UNKNOWN and self._asks_for_gpu(test, item.scope):
+        asked = self.program.callee(test, item.scope) if isinstance(test, ast.Call) else None
+        if truth is Truth.UNKNOWN and asked == "torch.cuda.is_available":
             truth = Truth.USUALLY  # what is seeded where there is none alone is not seeded where programs train
         if isinstance(item.node, ast.If):
             self.found.tests[item.node] = truth
@@ -265,9 +267,6 @@ class _Interpreter:
             return either([body, orelse])
         effects.deferred = telling(joined(before, after_body, after_orelse, level_by_default), arm)
         return by_default(body, orelse)
-
-    def _asks_for_gpu(self, test: ast.expr, scope: Scope) -> bool:
-        return isinstance(test, ast.Call) and self.program.callee(test, scope) == "torch.cuda.is_available"
 
     def _loop(self, item: Loop, state: State, frame: Frame) -> State:
         for method, owner in item.iterated:
@@ -475,7 +474,3 @@ def _is_case(test: ast.expr) -> bool:
         isinstance(test.ops[0], ast.In)
         or (isinstance(test.ops[0], ast.Eq) and isinstance(getattr(test.comparators[0], "value", None), str))
     )
-
-
-def _may_be_known(value: ast.expr) -> bool:
-    return isinstance(value, ast.Constant | ast.Name | ast.Attribute | ast.IfExp)

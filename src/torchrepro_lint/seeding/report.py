@@ -144,14 +144,10 @@ def _seeds(seeding: Seeding) -> Iterator[SeedReport]:
         families = met.seeder.families if met.seeder is not None else FAMILIES
         doubts = (*_of_value(met), *_of_tests(met, seeding, (Truth.RARELY, Truth.USUALLY)))
         certainty: Certainty = "none" if met.level == UNSEEDED else "conditional" if doubts else "certain"
-        trusted = (*_of_name(met), *_of_tests(met, seeding, (Truth.UNKNOWN, Truth.UNKNOWN)))
+        by_name = ("believed to seed everything, for its name",) if met.seeder is None else ()
+        trusted = (*by_name, *_of_tests(met, seeding, (Truth.UNKNOWN, Truth.UNKNOWN)))
         place = spot(met.scope.facts, met.node)
         yield SeedReport(place, tuple(families), certainty, (*doubts, *trusted), _chain(met.chain))
-
-
-def _of_name(met: SeedMet) -> Iterator[str]:
-    if met.seeder is None:
-        yield "believed to seed everything, for its name"
 
 
 def _of_value(met: SeedMet) -> Iterator[str]:

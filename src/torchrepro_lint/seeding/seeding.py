@@ -190,8 +190,7 @@ class Seeding:
         function = scope.function
         if function.kind != "module":
             return function in self.entered or function.own_name in self.reached
-        guard, line = scope.facts.guard, getattr(node, "lineno", 0)
-        return scope.facts is self.entry.facts or guard is None or not guard.lineno <= line <= (guard.end_lineno or 0)
+        return scope.facts is self.entry.facts or not scope.facts.in_guard(node)
 
     def calls(self, *names: str) -> Iterator[CallSite]:
         """The calls of these names that may run, name by name."""

@@ -120,7 +120,7 @@ class Summaries:
         frame, noting = Frame(function, owner=owner), _Noting()
 
         def has_effect(call: ast.Call, scope: Scope) -> bool:
-            if _is_guarded(call, scope):
+            if scope.function.kind == "module" and scope.facts.in_guard(call):
                 return True  # it is to be noted only where it runs
             found = self._look_at(call, scope, frame)
             if found is None or found.draws or any(map(self.has_effect, found.runs)):
@@ -323,12 +323,6 @@ class Summaries:
 _NOTES_OF_NOTHING = Notes()
 _FOLLOWED = {is_followed: _OnlyDraws((), frozenset(), is_followed) for is_followed in (False, True)}
 _TELLING = frozenset((*TRAINS, *LOADS))  # calls that tell what a program is for: noted only where they are reached
-
-
-def _is_guarded(call: ast.Call, scope: Scope) -> bool:
-    """Whether a call is made by the guard of a file, which only the program's own file runs."""
-    guard = scope.facts.guard
-    return guard is not None and scope.function.kind == "module" and guard in scope.facts.ancestors(call)
 
 
 def _constructed(callee: str | None) -> str | None:

@@ -144,7 +144,7 @@ class Effects:
         self._meet(seeder.node, seeder.scope, seeder, level)
         if level > UNSEEDED and self.child is None:
             self.found.seeders.append(seeder)
-            if seeder.scope.kind == "module" and not _is_guarded(seeder):
+            if seeder.scope.kind == "module" and not seeder.scope.facts.in_guard(seeder.node):
                 self.seeded_at_import.update(seeder.families)
         families = list(state)
         for name in seeder.families:
@@ -299,7 +299,10 @@ def may_seed(program: Program, name: str | None, written: str) -> bool:
 
 def kind_of(draw: Draw, program: Program) -> str:
     """The kind of a draw by the catalogue; a sample in a function that initialises makes initial weights."""
-    return "init" if draw.kind == "sample" and _initialises(draw.scope, program) else draw.kind
+    name = draw.scope.function.own_name
+    is_named = draw.kind == "sample" and ("init" in name or "reset_param" in name)
+    makes_weights = program.by_name(is_named, "that a function makes weights", draw.scope, name)
+    return "init" if makes_weights else draw.kind
 
 
 def _may_seed(program: Program, name: str | None, call: ast.Call, scope: Scope) -> bool:
@@ -333,18 +336,6 @@ def _is_asserted(seed: ast.expr, seeder: Seeder) -> bool:
     return any(ast.unparse(test) in texts for test in asserted)
 
 
-def _is_guarded(seeder: Seeder) -> bool:
-    """Whether a call at module level stands under `if __name__ == "__main__"`, which a child does not run."""
-    guard = seeder.scope.facts.guard
-    return guard is not None and guard.lineno <= seeder.node.lineno <= (guard.end_lineno or 0)
-
-
-def _initialises(scope: Scope, program: Program) -> bool:
-    """Whether a draw in `scope` makes initial weights, by the function's name."""
-    name = scope.function.own_name
-    return program.by_name("init" in name or "reset_param" in name, "that a function makes weights", scope, name)
-
-
 def is_besides(draw: Draw, program: Program) -> bool:
     """`args.seed = random.randint(...)` picks a seed, it is not drawn after one; a port, an address or the name of a
     run is no result, and runs that share it get into each other's way. Nor is what a kernel is only tried out with."""
@@ -355,14 +346,11 @@ def is_besides(draw: Draw, program: Program) -> bool:
     statement = draw.scope.facts.statement(draw.node)
     targets = statement.targets if isinstance(statement, ast.Assign) else []
     written = [_name_of(t).lower() for t in targets]
-    found = next(filter(_is_label, written), "") or next((n for n in written if _tells_apart(n, draw)), "")
+    is_number = draw.what.rpartition(".")[2] in _NUMBERS  # no name of what is computed with: `run_name = randint(0, 9)`
+    found = next(filter(_is_label, written), "")
+    found = found or next((n for n in written if is_number and n.rpartition("_")[2] == "name"), "")
     found = found or _seed_with_default(draw)
     return program.by_name(bool(found), "that what is drawn is a seed or a label", draw.scope, found)
-
-
-def _tells_apart(name: str, draw: Draw) -> bool:
-    """`run_name = random.randint(0, 9999)`: a number is no name of what the program computes with."""
-    return name.rpartition("_")[2] == "name" and draw.what.rpartition(".")[2] in _NUMBERS
 
 
 def _seed_with_default(draw: Draw) -> str:
