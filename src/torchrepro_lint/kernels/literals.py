@@ -25,12 +25,8 @@ def literals(site: OperationCall, conditions: Sequence[Condition]) -> dict[str, 
     What the conditions speak of is followed to where it comes from; of several possible values it is the one for
     which they hold. Any other argument counts where its value stands in the call itself.
     """
-    tests = {
-        name: test
-        for condition in conditions
-        for name, test in condition.items()
-        if not test.keys().isdisjoint(_ON_VALUES)
-    }
+    every = ((name, test) for condition in conditions for name, test in condition.items())
+    tests = {name: test for name, test in every if not test.keys().isdisjoint(_ON_VALUES)}
     found: dict[str, Property] = {}
     for name, node in _passed(site):
         value = _decisive(site, name, tests[name]) if name in tests else _written(node)

@@ -59,11 +59,8 @@ def stored(target: ast.expr, node: ast.AST, use: Use[Shown], edges: Edges) -> St
     if isinstance(target, ast.Subscript) and use.state == "mapping":
         return STOP  # `results[key][i] = x`: each round may have a dict of its own
     steps = list(islice(edges.into(target, node, use), MAX_READS + 1))
-    return (
-        STOP
-        if len(steps) > MAX_READS or any(is_sorted_at(s.node, s.scope) for s in steps if isinstance(s, Use))
-        else steps
-    )
+    is_sorted = any(is_sorted_at(step.node, step.scope) for step in steps if isinstance(step, Use))
+    return STOP if len(steps) > MAX_READS or is_sorted else steps
 
 
 def saves(call: ast.Call, scope: Scope, program: Program) -> bool:

@@ -34,6 +34,7 @@ MAX_CALLS = 30_000
 MAX_FILES = 3_000  # that are imported
 MAX_LINES = 90_000  # of the files that code is run of
 _MAY_BE_KNOWN = (ast.Constant, ast.Name, ast.Attribute, ast.IfExp)
+_HAS_GPU = "torch.cuda.is_available"
 _FRESH_STARTS = ("spawn", "forkserver")
 
 
@@ -240,8 +241,7 @@ class _Interpreter:
         truth = self.options.truth(test, item.scope, frame)
         if truth is Truth.NEVER and self.options.of_files > read:
             truth = Truth.RARELY  # with another number in the file it is true: what would be run then is noted
-        asked = self.program.callee(test, item.scope) if isinstance(test, ast.Call) else None
-        if truth is Truth.UNKNOWN and asked == "torch.cuda.is_available":
+        if truth is Truth.UNKNOWN and isinstance(test, ast.Call) and self.program.callee(test, item.scope) == _HAS_GPU:
             truth = Truth.USUALLY  # what is seeded where there is none alone is not seeded where programs train
         if isinstance(item.node, ast.If):
             self.found.tests[item.node] = truth
