@@ -140,7 +140,7 @@ def is_worker_init(scope: Scope, program: Program) -> bool:
 @remembered
 def _worker_inits(facts: ModuleFacts, program: Program) -> frozenset[str]:  # noqa: ARG001
     """The names that a file passes as `worker_init_fn`."""
-    keywords = (k for sites in facts.calls.values() for call, _ in sites for k in call.keywords)
+    keywords = (k for call, _ in facts.every_call() for k in call.keywords)
     return frozenset(k.value.id for k in keywords if _is_passed(k) and isinstance(k.value, ast.Name))
 
 

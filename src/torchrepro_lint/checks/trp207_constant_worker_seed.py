@@ -99,8 +99,7 @@ def _calling(function: Scope, program: Program, further: int) -> Iterator[Scope]
 def _starting(facts: ModuleFacts, program: Program) -> dict[Scope, list[Call]]:
     """The calls of a file that start workers, by what they start each with."""
     found: dict[Scope, list[Call]] = {}
-    sites = [site for sites in facts.calls.values() for site in sites] if facts.source.matches("worker_init_fn") else []
-    for node, scope in sites:
+    for node, scope in facts.every_call() if facts.source.matches("worker_init_fn") else ():
         call = Call(node, scope, "", program)
         for function in dict.fromkeys(_started(call)):
             found.setdefault(function, []).append(call)

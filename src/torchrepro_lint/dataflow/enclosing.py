@@ -53,6 +53,11 @@ def run_with(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
             pending.extend(reversed(list(ast.iter_child_nodes(node))))
 
 
+def calls_in(*nodes: ast.AST) -> Iterator[ast.Call]:
+    """The calls that are written in these nodes, also in the functions that they define."""
+    return (part for node in nodes for part in ast.walk(node) if isinstance(part, ast.Call))
+
+
 def decorators(function: Scope) -> list[ast.expr]:
     """What a function or class is decorated with, without the arguments of these."""
     found: list[ast.expr] = getattr(function.node, "decorator_list", [])

@@ -181,6 +181,10 @@ class Program:
         found: tuple[str | Scope, ...] = self.store.table("runs").get((call, scope), lambda: self._runs(call, scope))
         return found
 
+    def functions_run(self, call: ast.Call, scope: Scope) -> list[Scope]:
+        """Those of the project, and its classes."""
+        return [target for target in self.runs(call, scope) if isinstance(target, Scope)]
+
     def _runs(self, call: ast.Call, scope: Scope) -> tuple[str | Scope, ...]:
         target = self.names.resolve(call.func, scope)
         if isinstance(target, str | Scope):

@@ -312,6 +312,10 @@ class ModuleFacts:
             self._passed.pop("", None)
         return self._passed
 
+    def every_call(self) -> Iterator[tuple[ast.Call, Scope]]:
+        """All calls of the file, those with the same last name together."""
+        return (site for sites in self.calls.values() for site in sites)
+
     @property
     def parents(self) -> Parents:
         """Child to parent."""

@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.calls import Call
-from torchrepro_lint.dataflow.enclosing import ancestors, decorators
+from torchrepro_lint.dataflow.enclosing import ancestors, calls_in, decorators
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.reached import reached
 from torchrepro_lint.dataflow.sites import Site, start_of
 from torchrepro_lint.dataflow.store import remembered, remembered_of_texts
 from torchrepro_lint.index import ITEM, ModuleFacts, Scope, last_name
@@ -119,19 +120,17 @@ def _is_kernel(function: Scope, program: Program) -> bool:
 @remembered
 def _atomic_call(kernel: Scope, program: Program) -> tuple[Site, str] | None:
     """The first place in a kernel, or in what it calls, that adds with an atomic; and the full name of that."""
-    pending, seen = [kernel], {kernel}
-    while pending and len(seen) < MAX_HELPERS:
-        function = pending.pop(0)
-        for node in ast.walk(function.node):
-            if not isinstance(node, ast.Call):
-                continue
-            scope = function.facts.scope_of(node)
-            name = program.qualified(node.func, scope)
-            if name is not None and _adds(name, Call(node, scope, name, program)):
-                return Site(node, scope), name
-            helpers = [f for f in program.runs(node, scope) if isinstance(f, Scope) and f not in seen]
-            seen.update(helpers)
-            pending += helpers
+
+    def run_by(function: Scope) -> Iterator[Scope]:
+        sites = ((call, function.facts.scope_of(call)) for call in calls_in(function.node))
+        return (helper for site in sites for helper in program.functions_run(*site))
+
+    for function in reached([kernel], run_by, MAX_HELPERS):
+        for call in calls_in(function.node):
+            scope = function.facts.scope_of(call)
+            name = program.qualified(call.func, scope)
+            if name is not None and _adds(name, Call(call, scope, name, program)):
+                return Site(call, scope), name
     return None
 
 

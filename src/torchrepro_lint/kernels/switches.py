@@ -14,7 +14,7 @@ from typing import TypeAlias
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.conditions import are_exclusive, conditions
-from torchrepro_lint.dataflow.enclosing import block_of
+from torchrepro_lint.dataflow.enclosing import block_of, calls_in
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import start_of
 from torchrepro_lint.dataflow.store import remembered
@@ -77,8 +77,8 @@ class Switch:
                 yield from self._called_by(call, scope, MAX_CALLS)
 
     def _called_by(self, call: ast.Call, scope: Scope, further: int) -> Iterator[Set]:
-        for target in self._program.runs(call, scope):
-            if isinstance(target, Scope) and target.kind == "function" and target is not scope.function:
+        for target in self._program.functions_run(call, scope):
+            if target.kind == "function" and target is not scope.function:
                 switch = self._in(target.facts)
                 for inner, value in switch.in_any_case(target, further):
                     yield _at_call(call, scope, inner), value
@@ -170,7 +170,7 @@ def _is_taken_back(first: Setting, setting: Setting) -> bool:
     """Whether a switch that is set in any case is set anew under a test of what the function is given."""
     before = conditions(first.node, first.scope)
     own = [c for c in conditions(setting.node, setting.scope) if c not in before]
-    calls = any(isinstance(n, ast.Call) for c in own for n in ast.walk(c.test))
+    calls = any(calls_in(*(c.test for c in own)))
     read = {n.id for c in own for n in ast.walk(c.test) if isinstance(n, ast.Name)}
     if first.place >= setting.place or calls or not read:
         return False
@@ -209,7 +209,7 @@ def _around(setting: Setting) -> tuple[list[ast.stmt], list[ast.stmt]]:
 
 def _is_quiet(statement: ast.AST, scope: Scope, program: Program, depth: int = 2) -> bool:
     """Whether a statement runs no kernel, as far as its calls show."""
-    for target in (program.resolve(n.func, scope) for n in ast.walk(statement) if isinstance(n, ast.Call)):
+    for target in (program.resolve(call.func, scope) for call in calls_in(statement)):
         if isinstance(target, Scope):
             if target.kind != "function" or depth == 0 or not _is_quiet(target.node, target, program, depth - 1):
                 return False

@@ -13,6 +13,7 @@ from typing import Any
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.binding import keyword_value
 from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow.enclosing import calls_in
 from torchrepro_lint.dataflow.mappings import entries_of
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
@@ -90,6 +91,6 @@ def _single(call: Call) -> bool:
 def _reduces(kernel: ast.FunctionDef, tuned: Call, names: list[str]) -> bool:
     """Whether a block size can change the result: the kernel adds up over blocks."""
     inner, program = tuned.scope.children.get(kernel, tuned.scope), tuned.program
-    called = (node.func for node in ast.walk(kernel) if isinstance(node, ast.Call))
+    called = (call.func for call in calls_in(kernel))
     holders = [f.value for f in called if isinstance(f, ast.Attribute) and f.attr in names]
     return any(program.qualified(h, inner) == TRITON_LANGUAGE or dotted(h) == "tl" for h in holders)

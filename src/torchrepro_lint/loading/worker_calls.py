@@ -14,6 +14,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Display, Element, Origin, Parameter, Reference, Result, Unknown
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.conditions import conditions
+from torchrepro_lint.dataflow.enclosing import calls_in
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.dataflow.store import remembered
@@ -253,8 +254,7 @@ def _calls_inside(function: Scope, program: Program) -> list[CallSite]:  # noqa:
     """What the body of a function calls, and what is defined there."""
     node = function.node
     body = node.body if isinstance(node, FunctionNode) else [node]
-    calls = (call for statement in body for call in ast.walk(statement) if isinstance(call, ast.Call))
-    return [(call, function.facts.scope_of(call)) for call in calls]
+    return [(call, function.facts.scope_of(call)) for call in calls_in(*body)]
 
 
 # -- augmentation libraries --------------------------------------------------------------------------------------------

@@ -59,13 +59,12 @@ def _catalogued(module: Module) -> Iterator[SeedCall]:
 
 
 def _own(module: Module, program: Program) -> Iterator[SeedCall]:
-    for sites in module.facts.calls.values():
-        for node, scope in sites:
-            helper = program.resolve(node.func, scope)
-            if isinstance(helper, Scope) and is_helper(helper, program):
-                families, seed = _inside(helper, MAX_HELPERS, program)
-                if families:
-                    yield SeedCall(node, scope, _passed(node, scope, helper, seed), families, helper)
+    for node, scope in module.facts.every_call():
+        helper = program.resolve(node.func, scope)
+        if isinstance(helper, Scope) and is_helper(helper, program):
+            families, seed = _inside(helper, MAX_HELPERS, program)
+            if families:
+                yield SeedCall(node, scope, _passed(node, scope, helper, seed), families, helper)
 
 
 def is_helper(function: Scope, program: Program) -> bool:
@@ -113,11 +112,10 @@ def _inside(helper: Scope, further: int, program: Program) -> tuple[frozenset[st
 def _seeding(facts: ModuleFacts, program: Program) -> dict[Scope, list[tuple[str, ast.Call, Scope]]]:
     """The calls of seeders in a file, by the function that runs them."""
     found: dict[Scope, list[tuple[str, ast.Call, Scope]]] = {}
-    for sites in facts.calls.values():
-        for node, scope in sites:
-            name = program.callee(node, scope)
-            if name is not None and name in _seeders():
-                found.setdefault(scope.function, []).append((name, node, scope))
+    for node, scope in facts.every_call():
+        name = program.callee(node, scope)
+        if name is not None and name in _seeders():
+            found.setdefault(scope.function, []).append((name, node, scope))
     return found
 
 

@@ -77,7 +77,7 @@ def _seeding_calls(function: Scope, program: Program) -> list[CallSite]:
 @remembered
 def _calls_by_function(facts: ModuleFacts, program: Program) -> dict[Scope, list[CallSite]]:  # noqa: ARG001
     found: dict[Scope, list[CallSite]] = {}
-    for site in (site for sites in facts.calls.values() for site in sites):
+    for site in facts.every_call():
         found.setdefault(site[1].function, []).append(site)
     return found
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Iterable
 
 from torchrepro_lint.dataflow.binding import argument_place, parameter_at
+from torchrepro_lint.dataflow.enclosing import calls_in
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
@@ -98,8 +99,7 @@ def _is_trained_between(built: ast.AST, load: ast.Call, facts: ModuleFacts) -> b
 
 def _trains(loop: ast.For | ast.While) -> bool:
     """Whether a loop calls something for training, by its name, or saves."""
-    called = (n.func for n in ast.walk(loop) if isinstance(n, ast.Call))
-    return any(re.search(_TRAINS, last_name(f)) for f in called)
+    return any(re.search(_TRAINS, last_name(call.func)) for call in calls_in(loop))
 
 
 def _copies(load: ast.Call) -> bool:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.calls import Module, calls_like
+from torchrepro_lint.dataflow.enclosing import calls_in
 from torchrepro_lint.dataflow.execution_count import is_called_in_a_loop
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import CallSite
@@ -246,5 +247,4 @@ def _is_repeated(node: ast.AST, scope: Scope, program: Program) -> bool:
 
 
 def _trains(loop: ast.For | ast.While) -> bool:
-    called = (n.func for n in ast.walk(loop) if isinstance(n, ast.Call))
-    return any(last_name(f) in (*TRAINS, "step") for f in called)
+    return any(last_name(call.func) in (*TRAINS, "step") for call in calls_in(loop))

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.conditions import conditions
-from torchrepro_lint.dataflow.enclosing import loops_around
+from torchrepro_lint.dataflow.enclosing import calls_in, loops_around
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Scope, last_name
@@ -112,18 +112,14 @@ def _header(loop: Loop, scope: Scope) -> str:
 
 def _unit(loop: Loop, scope: Scope) -> str:
     inner = (n for statement in loop.body for n in ast.walk(statement) if isinstance(n, Loop))
-    is_of_passes = any(last_name(call.func) == "backward" for n in inner for call in _calls(n))
+    is_of_passes = any(last_name(call.func) == "backward" for n in inner for call in calls_in(*n.body))
     return "epoch" if is_of_passes or "epoch" in _header(loop, scope).lower() else "step"
-
-
-def _calls(loop: Loop) -> list[ast.Call]:
-    return [n for statement in loop.body for n in ast.walk(statement) if isinstance(n, ast.Call)]
 
 
 def _trains(loop: Loop, scope: Scope, program: Program) -> bool:
     """Whether the loop goes on training one model: with an optimizer that is there before it. Where each round makes
     one, it starts another run; where none is seen, names say what the rounds are."""
-    calls = _calls(loop)
+    calls = list(calls_in(*loop.body))
     if any(_makes_optimizer(c, scope, program) for c in calls):
         return False
     own = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.outcomes import Truth
+from torchrepro_lint.dataflow.reached import reached
 from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.rng.draws import Draw, Seeder
@@ -138,18 +139,15 @@ class Seeding:
         """Whether a loop computes gradients again and again, or a library does; not a step or two that are shown."""
         if self._is_trained_by_library:
             return True
-        pending = [*TRAINS, *_UPDATES]
-        seen = set(pending)
-        while pending:
-            name = pending.pop()
-            calls = list(self.calls(name))
-            if any(name in _LOOPS or is_in_loop(call, scope.facts) for call, scope in calls):
+
+        def callers(name: str) -> set[str]:
+            return {_called_as(scope.function) for _, scope in self.calls(name)} - {""}
+
+        for name in reached([*TRAINS, *_UPDATES], callers):
+            if any(name in _LOOPS or is_in_loop(call, scope.facts) for call, scope in self.calls(name)):
                 return True
-            callers = {_called_as(scope.function) for _, scope in calls} - {""}
-            if any(not any(self.calls(caller)) for caller in callers):
+            if any(not any(self.calls(caller)) for caller in callers(name)):
                 return True  # something out of sight calls it, as often as it likes
-            pending += sorted(callers - seen)
-            seen |= callers
         return False
 
     @property
@@ -168,7 +166,7 @@ class Seeding:
     @property
     def _is_pretrained(self) -> bool:
         """Whether a model is asked for with its weights: `resnet18(weights="DEFAULT")`."""
-        calls = (call for facts in self.visited for sites in facts.calls.values() for call, _ in sites)
+        calls = (call for facts in self.visited for call, _ in facts.every_call())
         asked = (k.value for call in calls for k in call.keywords if k.arg in ("pretrained", "weights"))
         return any(
             value.value not in (None, False) if isinstance(value, ast.Constant) else "Weights." in ast.unparse(value)

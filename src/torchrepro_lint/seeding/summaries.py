@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeAlias
 from torchrepro_lint.dataflow.dynamic_lookup import picked
 from torchrepro_lint.dataflow.frames import Frame
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.reached import reached
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.project.configured import is_named
@@ -146,19 +147,13 @@ class Summaries:
         return self._effects.get(run, lambda: self._whole_effect(run))
 
     def _whole_effect(self, run: Run) -> Effect:
-        found: list[Effect] = []
-        seen, pending = {run}, [run]
-        while pending:
-            current = pending.pop()
-            if current in self._effects:
-                found.append(self.effect_of(current))
-                continue
-            notes = self.only_draws(current)
-            assert notes is not None
-            found.append(notes.effect)
-            new = [r for r in notes.runs if r not in seen]
-            seen.update(new)
-            pending += new
+        def notes(run: Run) -> Notes:
+            found = self.only_draws(run)
+            assert found is not None
+            return found
+
+        runs = reached([run], lambda run: () if run in self._effects else notes(run).runs)
+        found = [self.effect_of(run) if run in self._effects else notes(run).effect for run in runs]
         draws, imports = zip(*found, strict=True)
         return Effect(frozenset().union(*draws), frozenset().union(*imports))
 

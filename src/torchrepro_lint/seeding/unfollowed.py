@@ -8,12 +8,12 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Constant, Display, Result
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import CallSite, start_of
+from torchrepro_lint.dataflow.sites import start_of
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.project.contents import called_in, is_test
@@ -45,7 +45,7 @@ def never_seeds(program: Program) -> bool:
 def _seeds(facts: ModuleFacts, program: Program) -> bool:
     return any(
         seeds(program, program.callee(call, scope), call, scope) or _is_given_seed(call, scope, program)
-        for call, scope in _calls(facts)
+        for call, scope in facts.every_call()
     )
 
 
@@ -69,18 +69,14 @@ def opaque(seeding: Seeding, program: Program) -> list[Link]:
     """The calls that may build what is trained: of what is chosen at run time, or of a library of which nothing is
     known."""
     known = _transparent()
-    sites = [site for facts in seeding.visited for site in sorted(_calls(facts), key=lambda site: start_of(site[0]))]
-    written = [Link(*s) for s in sites if seeding.runs(*s) and _is_opaque(*s, program, known)]
+    files = [sorted(facts.every_call(), key=lambda site: start_of(site[0])) for facts in seeding.visited]
+    written = [Link(*s) for sites in files for s in sites if seeding.runs(*s) and _is_opaque(*s, program, known)]
     return [*written, *(s for s in unfollowed(seeding, program) if _is_looked_up(s))]
 
 
 def _transparent() -> frozenset[str]:
     """The packages that build nothing which is trained, or whose draws are known."""
     return frozenset(("builtins", *sys.stdlib_module_names, *catalogue.table("callables")["transparent"]["packages"]))
-
-
-def _calls(facts: ModuleFacts) -> Iterator[CallSite]:
-    return (site for sites in facts.calls.values() for site in sites)
 
 
 def _is_opaque(call: ast.Call, scope: Scope, program: Program, known: Collection[str]) -> bool:
