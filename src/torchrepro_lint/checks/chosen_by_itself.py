@@ -10,6 +10,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.checks.configured import is_none, placed
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.nonconstant_seed_fix import first_argument, is_worker_init, seed_or_workers
+from torchrepro_lint.dataflow.binding import keyword_value
 from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
@@ -59,7 +60,7 @@ def drawn_by_default(module: Module, program: Program) -> Iterator[Draft]:
     for node, scope in module.facts.calls.get("add_argument", ()):
         flags = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
         flag = next((f for f in flags if SEED_NAME.fullmatch(attribute_of(f))), None)
-        default = next((k.value for k in node.keywords if k.arg == "default"), None)
+        default = keyword_value(node, "default")
         if flag is None or default is None:
             continue
         from torchrepro_lint.rng.entropy import Entropy  # imported late: few files have such an option

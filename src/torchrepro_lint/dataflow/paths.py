@@ -14,6 +14,7 @@ from itertools import product
 from math import prod
 from typing import TypeAlias
 
+from torchrepro_lint.dataflow.binding import keyword_value
 from torchrepro_lint.dataflow.domain import Domain, Of
 from torchrepro_lint.index import Binding, Scope
 from torchrepro_lint.project.declarations import declared_options
@@ -107,7 +108,7 @@ class Paths(Domain[Patterns]):
     def result(self, callee: str | Scope | None, call: ast.Call, scope: Scope, of: Of[Patterns]) -> Patterns:
         if callee in _HERE:
             return ("",)
-        first = next((k.value for k in call.keywords if k.arg in ("file", "path")), None)
+        first = keyword_value(call, "file", "path")
         parts = call.args or ([first] if first is not None else [])
         if not parts or any(isinstance(part, ast.Starred) for part in parts):
             return _UNKNOWN

@@ -327,6 +327,11 @@ class ModuleFacts:
         """Parent, grandparent, ... up to the module."""
         return self.parents.above(node)
 
+    def call_of(self, function: ast.AST | None) -> ast.Call | None:
+        """The call that `function` is the function of: `f(x)` of `f`."""
+        call = self.parents.get(function) if function is not None else None
+        return call if isinstance(call, ast.Call) and call.func is function else None
+
     def statement(self, node: ast.AST) -> ast.stmt:
         """The innermost statement that `node` is, or is part of."""
         while not isinstance(node, ast.stmt):

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from torchrepro_lint.dataflow.binding import named_parameters
 from torchrepro_lint.dataflow.conditions import Predicate, conditions
-from torchrepro_lint.dataflow.enclosing import ancestors, decorators, parent
+from torchrepro_lint.dataflow.enclosing import ancestors, decorators
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.dataflow.store import remembered
@@ -116,7 +116,7 @@ def _is_without_gradient(node: ast.AST, scope: Scope, program: Program) -> bool:
                 return True
             case ast.Lambda() if _is_transform(block, scope, program):
                 return True
-            case ast.Attribute(attr=name) if name in without and _is_called(block, scope):
+            case ast.Attribute(attr=name) if name in without and scope.facts.call_of(block) is not None:
                 return True
     return False
 
@@ -133,11 +133,6 @@ def _switches_off(expr: ast.expr, scope: Scope, program: Program) -> bool:
     name = program.qualified(call.func if call is not None else expr, scope)
     first = program.literal(call.args[0], scope) if call is not None and call.args else None
     return (name in _OFF and first is not False) or (name in _SWITCHES and first is False)
-
-
-def _is_called(function: ast.expr, scope: Scope) -> bool:
-    holder = parent(function, scope)
-    return isinstance(holder, ast.Call) and holder.func is function
 
 
 # -- functions ----------------------------------------------------------------------------------------------------

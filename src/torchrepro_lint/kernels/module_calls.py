@@ -64,13 +64,13 @@ def is_outermost(owner: Scope, program: Program) -> bool:
 
 
 def _judge(use: Use[None], _: Edges) -> Steps | None:
-    parent = use.parent
-    if isinstance(parent, ast.Call) and parent.func is use.node:
-        return (Sink((parent, use.scope)),)
+    called = use.scope.facts.call_of(use.node)
+    if called is not None:
+        return (Sink((called, use.scope)),)
     if use.method is not None:
         name, call = use.method
         return (use.at(call),) if name in SAME_OBJECT else (Sink((call, use.scope)),) if name == "forward" else STOP
-    return STOP if isinstance(parent, ast.Attribute) else None
+    return STOP if isinstance(use.parent, ast.Attribute) else None
 
 
 def _wrapped(use: Use[None], argument: Argument, callee: str | Scope | None, _: Edges) -> Steps | None:

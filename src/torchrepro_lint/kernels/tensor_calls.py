@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Result
+from torchrepro_lint.dataflow.binding import keyword_value
 from torchrepro_lint.dataflow.domain import Of
 from torchrepro_lint.index import Binding, Scope
 from torchrepro_lint.kernels import hints
@@ -87,8 +88,7 @@ class Calls:
             learned = found.gradient if kernel.gradient is False else True
             found = replace(found, tensor=True, gradient=learned, floating=True)
         if last in ("interpolate", "upsample"):
-            mode = next((literal_text(k.value) for k in call.keywords if k.arg == "mode"), None)
-            rank = _MODES.get(mode or "")
+            rank = _MODES.get(literal_text(keyword_value(call, "mode")) or "")
         else:
             rank = ranks().get(name)
         return found if rank is None else replace(found.ranked(rank), tensor=True)

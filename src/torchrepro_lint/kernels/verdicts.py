@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Parameter
 from torchrepro_lint.dataflow.calls import Call, Module
-from torchrepro_lint.dataflow.enclosing import parent
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site, start_of
 from torchrepro_lint.dataflow.store import remembered, remembered_last
@@ -304,9 +303,9 @@ def _is_module(call: Call) -> bool:
 
 def _shown(place: Related) -> Related:
     """An argument is shown with the call that passes it."""
-    holder = parent(place.node, place.scope)
-    if isinstance(holder, ast.keyword):
-        holder = parent(holder, place.scope)
+    parents = place.scope.facts.parents
+    holder = parents.get(place.node)
+    holder = parents[holder] if isinstance(holder, ast.keyword) else holder
     return place._replace(node=holder) if isinstance(holder, ast.Call) else place
 
 

@@ -86,8 +86,7 @@ def _is_drawn_from(site: Site) -> bool:
         return parent.arg == "generator"
     if not isinstance(parent, ast.Attribute) or parent.attr in _STATES:
         return False
-    outer = site.scope.facts.parents.get(parent)
-    return isinstance(outer, ast.Call) and outer.func is parent
+    return site.scope.facts.call_of(parent) is not None
 
 
 # -- data sets ------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from functools import cache
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.binding import argument_place, parameter_at
+from torchrepro_lint.dataflow.binding import argument_place, keyword_value, parameter_at
 from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site, start_of
@@ -86,7 +86,7 @@ def _by_name(module: Module, program: Program) -> Iterator[Seeding]:
 
 def _given_as_seed(call: ast.Call, function: Scope) -> ast.expr | None:
     """The argument that a function seeds with, by its name: its first, unless it needs several and none is a seed."""
-    named = next((k.value for k in call.keywords if k.arg in _OWN_SEED), None)
+    named = keyword_value(call, *_OWN_SEED)
     assert isinstance(function.node, ast.FunctionDef | ast.AsyncFunctionDef)
     arguments = function.node.args
     required = arguments.args[: len(arguments.args) - len(arguments.defaults)]

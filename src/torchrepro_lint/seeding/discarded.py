@@ -141,8 +141,7 @@ def _is_described(call: ast.Call, scope: Scope, program: Program) -> bool:
 def _is_moved(node: ast.AST, facts: ModuleFacts) -> bool:
     """`Net().to(device)`"""
     parent = facts.parents.get(node)
-    call = facts.parents.get(parent) if isinstance(parent, ast.Attribute) and parent.attr in _MOVE else None
-    return isinstance(call, ast.Call) and call.func is parent
+    return isinstance(parent, ast.Attribute) and parent.attr in _MOVE and facts.call_of(parent) is not None
 
 
 def _describes(func: ast.expr, scope: Scope, program: Program) -> bool:
