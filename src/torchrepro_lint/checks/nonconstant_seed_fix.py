@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from torchrepro_lint.dataflow.enclosing import names_in
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope, last_name
@@ -92,7 +93,7 @@ def tells_apart(node: ast.AST) -> bool:
     """Whether this is the hash of something that varies: one number in its place would seed all alike."""
     match node:
         case ast.Call(func=ast.Name(id="hash"), args=args):
-            return any(isinstance(n, ast.Name) for arg in args for n in ast.walk(arg))
+            return bool(names_in(*args))
     return False
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow.enclosing import names_in
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.index import Scope, last_name
@@ -90,7 +91,7 @@ def _edits(late: Late, seeding: Seeding) -> tuple[Edit, ...]:
         return ()
     seed, scope, facts = own.seed, own.scope, own.scope.facts
     draw = min((move.draw for move in moves if move.seed is seed), key=lambda statement: statement.lineno)
-    if not all(_known_before(n.id, scope, draw) for n in ast.walk(seed) if isinstance(n, ast.Name)):
+    if not all(_known_before(name, scope, draw) for name in names_in(seed)):
         return ()
     from torchrepro_lint.syntax import insert_before, remove
 

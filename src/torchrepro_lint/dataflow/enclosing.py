@@ -46,6 +46,11 @@ def calls_in(*nodes: ast.AST) -> Iterator[ast.Call]:
     return (part for node in nodes for part in ast.walk(node) if isinstance(part, ast.Call))
 
 
+def names_in(*nodes: ast.AST) -> set[str]:
+    """The names that stand in these nodes, read or bound."""
+    return {part.id for node in nodes for part in ast.walk(node) if isinstance(part, ast.Name)}
+
+
 def decorators(function: Scope) -> list[ast.expr]:
     """What a function or class is decorated with, without the arguments of these."""
     found: list[ast.expr] = getattr(function.node, "decorator_list", [])

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.conditions import are_exclusive, conditions
-from torchrepro_lint.dataflow.enclosing import block_of, calls_in
+from torchrepro_lint.dataflow.enclosing import block_of, calls_in, names_in
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import start_of
 from torchrepro_lint.dataflow.store import remembered
@@ -170,9 +170,9 @@ def _is_taken_back(first: Setting, setting: Setting) -> bool:
     """Whether a switch that is set in any case is set anew under a test of what the function is given."""
     before = conditions(first.node, first.scope)
     own = [c for c in conditions(setting.node, setting.scope) if c not in before]
-    calls = any(calls_in(*(c.test for c in own)))
-    read = {n.id for c in own for n in ast.walk(c.test) if isinstance(n, ast.Name)}
-    if first.place >= setting.place or calls or not read:
+    tests = [condition.test for condition in own]
+    read = names_in(*tests)
+    if first.place >= setting.place or any(calls_in(*tests)) or not read:
         return False
     bound = (s.bindings.get(name, ()) for s in setting.scope.function.descend() for name in read)
     return any(isinstance(binding.node, ast.arg) for bindings in bound for binding in bindings)

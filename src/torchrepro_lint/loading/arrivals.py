@@ -16,7 +16,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Constant, Origin, Result
 from torchrepro_lint.dataflow.binding import keyword_value
 from torchrepro_lint.dataflow.calls import Call, Module, calls_like
-from torchrepro_lint.dataflow.enclosing import LOOPS, ancestors, run_with
+from torchrepro_lint.dataflow.enclosing import LOOPS, ancestors, names_in, run_with
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import CallSite, start_of
 from torchrepro_lint.dataflow.store import remembered
@@ -126,7 +126,7 @@ def _is_kept(call: ast.Call, loop: ast.AST, scope: Scope, program: Program) -> b
     kept: set[ast.AST | str] = {call}
     match scope.facts.statement(call):
         case ast.Assign(targets=targets, value=value) if any(call is inner for inner in ast.walk(value)):
-            kept |= {n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)}
+            kept |= names_in(*targets)
     return not _put_into_lists(loop, program).isdisjoint(kept)
 
 

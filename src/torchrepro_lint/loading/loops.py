@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Literal, NamedTuple
 
 from torchrepro_lint.dataflow.conditions import conditions
-from torchrepro_lint.dataflow.enclosing import block_of, run_with
+from torchrepro_lint.dataflow.enclosing import block_of, names_in, run_with
 from torchrepro_lint.dataflow.reaching_definitions import reaching
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.loading.decisions import FIRST
@@ -104,7 +104,7 @@ class _Body:
         }  # fmt: skip
         self.items: set[str] = set()
         if isinstance(owner, Loop):
-            self.items = {n.id for n in ast.walk(owner.target) if isinstance(n, ast.Name)}
+            self.items = names_in(owner.target)
             index = index_name(owner.target, owner.iter)
             self.counters |= {index} if index else set()
         self.walked: set[str] = set()  # the lists of names in `for root, dirs, files in os.walk(...)`

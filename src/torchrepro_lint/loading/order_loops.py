@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.edges import Edges
-from torchrepro_lint.dataflow.enclosing import run_with
+from torchrepro_lint.dataflow.enclosing import names_in, run_with
 from torchrepro_lint.dataflow.follow import Follow, Policy
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reads_of_binding
@@ -38,7 +38,7 @@ def comprehension(generator: ast.comprehension, use: Use[Shown], edges: Edges) -
     if not isinstance(owner, ast.DictComp):
         return (use.become("sequence").at(owner),)
     index = index_name(generator.target, generator.iter)
-    if index and any(isinstance(n, ast.Name) and n.id == index for e in elements for n in ast.walk(e)):
+    if index and index in names_in(*elements):
         return STOP if only_compares(owner, use.at(owner).scope, edges.program) else decided(use, owner, NUMBERED)
     return (use.become("mapping").at(owner),)
 

@@ -13,7 +13,7 @@ from typing import TypeGuard
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Origin, Result
-from torchrepro_lint.dataflow.enclosing import ancestors
+from torchrepro_lint.dataflow.enclosing import ancestors, names_in
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.references import imported_reads, reads_of_target
 from torchrepro_lint.dataflow.sites import Site
@@ -177,7 +177,7 @@ def _is_measured(outer: ast.AST | None, parts: ast.Call, facts: ModuleFacts) -> 
             body = outer
         case _:
             return False
-    names = {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
+    names = names_in(target)
     read = (n for n in ast.walk(body or outer) if isinstance(n, ast.Name) and n.id in names)
     return all(
         isinstance(up := facts.parents.get(n), ast.Attribute) and up.attr in _MEASURES

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.calls import Module, calls_like
-from torchrepro_lint.dataflow.enclosing import calls_in
+from torchrepro_lint.dataflow.enclosing import calls_in, names_in
 from torchrepro_lint.dataflow.execution_count import is_called_in_a_loop
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import CallSite
@@ -203,7 +203,7 @@ def _is_whole_sample(scope: Scope) -> bool:
     if scope.method_class is None or not isinstance(method, ast.FunctionDef) or method.name != "__getitem__":
         return False
     asked = {argument.arg for argument in method.args.args[1:]}
-    return bool(asked) and not any(isinstance(n, ast.Name) and n.id in asked for n in ast.walk(method))
+    return bool(asked) and asked.isdisjoint(names_in(method))
 
 
 def _may_build(call: ast.AST, scope: Scope, program: Program) -> bool:
