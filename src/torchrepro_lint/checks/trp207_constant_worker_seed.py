@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.dataflow.abstract_values import Reference, Result
 from torchrepro_lint.dataflow.calls import Call, Module
-from torchrepro_lint.dataflow.enclosing import names_in
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.run_constant import RunConstant
 from torchrepro_lint.dataflow.sites import Site
@@ -137,9 +136,7 @@ def _starts_anew(call: Call) -> bool:
 def _draft(function: Scope, seedings: Sequence[SeedCall], loader: Call) -> Draft:
     first = seedings[0]
     assert first.seed is not None
-    numbered = bool(names_in(first.seed.node) & set(_parameters(function)[:1])) or not isinstance(
-        first.seed.node, ast.Constant
-    )
+    numbered = not isinstance(first.seed.node, ast.Constant)
     return Draft(
         first.node,
         {"call": first.written, "seed": first.seed.scope.facts.text(first.seed.node)},
