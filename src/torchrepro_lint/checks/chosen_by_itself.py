@@ -19,7 +19,7 @@ from torchrepro_lint.dataflow.reachability import cleans_up, reached_by_default
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import Scope
 from torchrepro_lint.model import Edit
-from torchrepro_lint.project.declarations import attribute_of
+from torchrepro_lint.project.declarations import attribute_of, flags_of
 from torchrepro_lint.project.unknown import UNKNOWN
 from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.seed_options import SEED_NAME
@@ -58,8 +58,7 @@ def without_seed(module: Module, program: Program) -> Iterator[Draft]:
 def drawn_by_default(module: Module, program: Program) -> Iterator[Draft]:
     """Options for the seed whose default is drawn anew in each run."""
     for node, scope in module.facts.calls.get("add_argument", ()):
-        flags = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
-        flag = next((f for f in flags if SEED_NAME.fullmatch(attribute_of(f))), None)
+        flag = next((f for f in flags_of(node) if SEED_NAME.fullmatch(attribute_of(f))), None)
         default = keyword_value(node, "default")
         if flag is None or default is None:
             continue

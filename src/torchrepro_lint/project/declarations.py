@@ -50,7 +50,7 @@ def _find_options(facts: ModuleFacts) -> _Options:
     found = _Options({}, {})
     for spelled in ("add_argument", "option", "add"):
         for call, scope in facts.calls.get(spelled, ()):
-            flags = _flags(call)
+            flags = flags_of(call)
             keywords = {k.arg: k.value for k in call.keywords}
             name = _destination(flags, keywords.get("dest"))
             if name is not None:
@@ -79,7 +79,7 @@ def gives_text(name: str, facts: ModuleFacts) -> bool:
     """Whether what a user gives an option stays a text: nothing makes an integer of it, and the default is no telling
     as it is for click."""
     calls = [call for call, _ in declarations(name, facts)]
-    in_loops = [call for call, _ in facts.calls.get("add_argument", ()) if not _flags(call)]
+    in_loops = [call for call, _ in facts.calls.get("add_argument", ()) if not flags_of(call)]
     typed = [next((k.value for k in call.keywords if k.arg in ("type", None)), None) for call in calls or in_loops]
     is_integer = [t is not None and (not calls or "int" in ast.unparse(t)) for t in typed]
     return "add_argument" in facts.calls and not all(is_integer)
@@ -90,7 +90,8 @@ def attribute_of(flag: str) -> str:
     return flag.lstrip("-").partition("/")[0].replace("-", "_")
 
 
-def _flags(call: ast.Call) -> list[str]:
+def flags_of(call: ast.Call) -> list[str]:
+    """The flags that a call declares, as they are written."""
     return [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
 
 

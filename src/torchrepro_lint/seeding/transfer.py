@@ -16,7 +16,7 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reads
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Scope, last_name
-from torchrepro_lint.project.declarations import attribute_of
+from torchrepro_lint.project.declarations import attribute_of, flags_of
 from torchrepro_lint.project.versions import may_be
 from torchrepro_lint.rng import FAMILIES, states
 from torchrepro_lint.rng.draws import Draw, Seeder, draw_of, is_seeder, seeder_methods, seeder_of
@@ -358,8 +358,7 @@ def _seed_with_default(draw: Draw) -> str:
     match draw.scope.facts.parents.get(draw.node):
         case ast.keyword(arg="default") as default:
             declared = draw.scope.facts.parents[default]
-            flags = [a.value for a in getattr(declared, "args", ()) if isinstance(a, ast.Constant)]
-            texts = (attribute_of(flag) for flag in flags if isinstance(flag, str))
+            texts = map(attribute_of, flags_of(declared)) if isinstance(declared, ast.Call) else ()
             return next((text for text in texts if SEED_NAME.fullmatch(text) or _is_label(text)), "")
     return ""
 
