@@ -165,10 +165,8 @@ def contradict(first: NodeSite, second: NodeSite) -> bool:
     is_settled = _is_settled if one.function is two.function else _is_of_self
     if is_settled is _is_of_self and (one.method_class is None or one.method_class is not two.method_class):
         return False
-    here, there = (
-        {_turned(c.test, c.holds) for c in conditions(node, scope) if is_settled(c.test, scope)}
-        for node, scope in (first, second)
-    )
+    settled = ([c for c in conditions(*site) if is_settled(c.test, site[1])] for site in (first, second))
+    here, there = ({_turned(c.test, c.holds) for c in found} for found in settled)
     return any((test, not holds) in there for test, holds in here)
 
 

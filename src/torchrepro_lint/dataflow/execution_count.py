@@ -198,13 +198,9 @@ def _may_be_called_in_a_loop(method: Scope, program: Program) -> bool:
     paths = program.project.text.mentioning(name) or ()
     files = (program.project.load_if(str(path), calls_any, name) for path in paths[:MAX_FILES])
     calls = (site for facts in files if facts is not None for site in facts.calls.get(name, ()))
-    return any(
-        _fits(call, method)
-        and isinstance(call.func, ast.Attribute)
-        and program.resolve(call.func, scope) is None
-        and _again_and_again(scope.facts, call) is not None
-        for call, scope in calls
-    )
+    called = ((c, scope) for c, scope in calls if _fits(c, method) and isinstance(c.func, ast.Attribute))
+    unknown = ((call, scope) for call, scope in called if program.resolve(call.func, scope) is None)
+    return any(_again_and_again(scope.facts, call) is not None for call, scope in unknown)
 
 
 def _fits(call: ast.Call, method: Scope) -> bool:

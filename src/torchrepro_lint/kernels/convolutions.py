@@ -72,11 +72,8 @@ def imported_kernel(visited: Iterable[ModuleFacts], program: Program) -> NodeSit
 
 
 def _layers(facts: ModuleFacts, program: Program) -> bool:
-    return any(
-        (program.callee(call, scope) or "").startswith("torch.nn.")
-        for name in _OTHER_LAYERS
-        for call, scope in facts.calls.get(name, ())
-    )
+    sites = (site for name in _OTHER_LAYERS for site in facts.calls.get(name, ()))
+    return any((program.callee(*site) or "").startswith("torch.nn.") for site in sites)
 
 
 @remembered

@@ -138,11 +138,10 @@ class Switch:
         calls = list(self._calls(setting)) if further else []
         if calls and all(switch.temporary(call, here, further - 1) for switch, call in calls):
             return True
-        return any(
-            not are_exclusive((setting.node, setting.scope), (other.node, other.scope))
-            and (_set_back(setting, other) or _two_halves(setting.scope, other.scope))
-            for other in islice(self._unlike(setting, here), MAX_OTHERS)
-        )
+        unlike = islice(self._unlike(setting, here), MAX_OTHERS)
+        place = setting.node, setting.scope
+        both = (other for other in unlike if not are_exclusive(place, (other.node, other.scope)))
+        return any(_set_back(setting, other) or _two_halves(setting.scope, other.scope) for other in both)
 
     def _unlike(self, setting: Setting, here: bool) -> Iterator[Setting]:
         """The settings to another value that may belong to this one."""

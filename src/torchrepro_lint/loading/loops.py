@@ -276,20 +276,15 @@ class _Body:
 
     def is_chosen(self, node: ast.AST) -> bool:
         """Whether a test looks for an item of some kind, of which there may be several."""
-        return any(
-            isinstance(part, ast.Call)
-            or (isinstance(part, ast.Compare) and isinstance(part.ops[0], ast.In | ast.NotIn))
-            for part, _ in self._parts(node)
-        )
+        parts = [part for part, _ in self._parts(node)]
+        is_looked_up = any(isinstance(p, ast.Compare) and isinstance(p.ops[0], ast.In | ast.NotIn) for p in parts)
+        return is_looked_up or any(isinstance(part, ast.Call) for part in parts)
 
     def is_first_round(self, node: ast.AST) -> bool:
         """`if i == 0:`"""
-        return any(
-            isinstance(part, ast.Compare)
-            and isinstance(part.ops[0], ast.Eq if holds else ast.NotEq)
-            and _mentions(part.left, self.counters)
-            for part, holds in self._parts(node)
-        )
+        compared = ((part, holds) for part, holds in self._parts(node) if isinstance(part, ast.Compare))
+        equal = (part.left for part, holds in compared if isinstance(part.ops[0], ast.Eq if holds else ast.NotEq))
+        return any(_mentions(number, self.counters) for number in equal)
 
     def stops_by_count(self, node: ast.AST) -> bool:
         """Whether a `break` comes after so many rounds."""

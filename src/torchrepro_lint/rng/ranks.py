@@ -88,10 +88,8 @@ def is_seeded_by_rank(program: Program) -> bool:
 def is_chosen_by_ranks(node: ast.AST, scope: Scope) -> bool:
     """Whether a test around `node` asks how many processes there are, or which one this is."""
     around = set(scope.facts.ancestors(node))
-    return any(
-        condition.owner in around and _OF_PROCESSES.search(ast.unparse(condition.test))
-        for condition in conditions(node, scope)
-    )
+    tests = (condition.test for condition in conditions(node, scope) if condition.owner in around)
+    return any(_OF_PROCESSES.search(ast.unparse(test)) for test in tests)
 
 
 # -- values ---------------------------------------------------------------------------------------------------

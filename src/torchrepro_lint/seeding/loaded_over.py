@@ -63,12 +63,9 @@ def _loading(function: Scope, further: int, program: Program) -> dict[str, list[
 @remembered
 def _loaded(function: Scope, further: int, program: Program) -> frozenset[str]:
     """The names whose weights a function loads in any case, all of them."""
-    found = [
-        (call.func.value.id, call)
-        for call in _calls("load_state_dict", function)
-        if not _copies(call) and not _is_partial(call, ())
-        if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name)
-    ]
+    loads = [call for call in _calls("load_state_dict", function) if not _copies(call) and not _is_partial(call, ())]
+    held = [(call.func.value, call) for call in loads if isinstance(call.func, ast.Attribute)]
+    found = [(holder.id, call) for holder, call in held if isinstance(holder, ast.Name)]
     for name, calls in _loading(function, further, program).items() if further else ():
         found += [(name, call) for call in calls]
     body = getattr(function.node, "body", ())

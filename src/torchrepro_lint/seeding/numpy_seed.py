@@ -31,10 +31,8 @@ def may_be_seeded(facts: ModuleFacts, program: Program) -> bool:
         met = (s for s in programs if s.complete)
         seeds = (FAMILY in s.conditional or any(FAMILY in seeder.families for seeder in s.seeders) for s in met)
         return not all(s.complete for s in programs) or any(seeds)
-    return (
-        program.project.text.any_match(_SEEDS, _SIGNS) is not False
-        or _SEEDS.search(facts.source.text.encode()) is not None
-    )
+    is_in_project = program.project.text.any_match(_SEEDS, _SIGNS) is not False
+    return is_in_project or _SEEDS.search(facts.source.text.encode()) is not None
 
 
 def is_unseeded(scope: Scope, program: Program) -> bool:

@@ -132,10 +132,8 @@ def in_pool(witness: Witness, program: Program) -> bool:
 
 def _draws_apart(seeding: Seeding, program: Program) -> bool:
     """Whether anything is sampled again and again while the program runs: latents, noise, batches that are made up."""
-    return any(
-        _is_repeated(draw.node, draw.scope, program) or _is_whole_sample(draw.scope)
-        for draw in _samples(seeding, program)
-    )
+    draws = _samples(seeding, program)
+    return any(_is_repeated(draw.node, draw.scope, program) or _is_whole_sample(draw.scope) for draw in draws)
 
 
 def _shuffles_apart(seeding: Seeding, program: Program) -> bool:
@@ -143,10 +141,8 @@ def _shuffles_apart(seeding: Seeding, program: Program) -> bool:
     if not any(seeding.calls("init_process_group")):
         return False
     loaders = (call for facts in seeding.visited for call in loader_calls(Module(facts, program)))
-    return any(
-        shuffling(call) is not None and differs_by_rank(call) and seeding.runs(call.node, call.scope)
-        for call in loaders
-    )
+    apart = (call for call in loaders if shuffling(call) is not None and differs_by_rank(call))
+    return any(seeding.runs(call.node, call.scope) for call in apart)
 
 
 def _agrees(seeding: Seeding, program: Program) -> bool:
@@ -164,10 +160,8 @@ def _agrees(seeding: Seeding, program: Program) -> bool:
 def _augments(seeding: Seeding, program: Program) -> bool:
     """Whether anything is drawn for each sample: by a transform, or in a method that a loader's workers may call."""
     sites = (site for name in _sampling() for facts in seeding.visited for site in facts.calls.get(name, ()))
-    return any(
-        draw.deferred or _is_for_each_sample(draw.scope, program) or _is_of_data(draw.scope)
-        for draw in _drawn(sites, program)
-    )
+    draws = _drawn(sites, program)
+    return any(draw.deferred or _is_for_each_sample(draw.scope, program) or _is_of_data(draw.scope) for draw in draws)
 
 
 def _is_undecided(seeding: Seeding, missing: Collection[Witness], program: Program) -> bool:

@@ -90,11 +90,8 @@ def _by_method(function: Scope, program: Program) -> str | None:
 
 def _by_callers(function: Scope, program: Program, further: int) -> str | None:
     """A function whose every call is repeated; outside of a loop that trains, where no test decides about it."""
-    calls = program.callers_of(function) if function.kind == "function" else None
-    units = [
-        _by_loop(*call, program) if any(conditions(*call)) else repeated_by(*call, program, further)
-        for call in calls or ()
-    ]
+    calls = (program.callers_of(function) or []) if function.kind == "function" else []
+    units = [_by_loop(*c, program) if any(conditions(*c)) else repeated_by(*c, program, further) for c in calls]
     return units[0] if units and None not in units else None
 
 

@@ -209,9 +209,7 @@ def _is_switched_off(test: ast.expr) -> bool:
 def _acts(term: Term) -> bool:
     """Whether anything in a term can have an effect; a function that only branches and leaves has none."""
     return any(
-        isinstance(item, Invoke | Import)
-        or (isinstance(item, Loop) and bool(item.iterated))
-        or any(map(_acts, _parts(item)))
+        isinstance(item, Invoke | Import) or (isinstance(item, Loop) and item.iterated) or any(map(_acts, _parts(item)))
         for item in term
     )
 

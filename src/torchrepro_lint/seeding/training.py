@@ -45,12 +45,8 @@ def _is_tried_once(seeding: Seeding, program: Program) -> bool:
 def is_named_otherwise(facts: ModuleFacts, program: Program) -> bool:
     """Whether a file without a step of training says by its name that it does something else."""
     trains = any(name in facts.calls for name in (*TRAINS, "step", "train"))
-    return program.by_name(
-        not trains and roles.is_no_training(facts.source.rel),
-        "that a program trains nothing",
-        facts.scope,
-        facts.source.rel,
-    )
+    says = not trains and roles.is_no_training(facts.source.rel)
+    return program.by_name(says, "that a program trains nothing", facts.scope, facts.source.rel)
 
 
 def is_called_otherwise(facts: ModuleFacts, program: Program) -> bool:
