@@ -105,15 +105,14 @@ def _filled(facts: ModuleFacts, program: Program) -> _Filled:  # noqa: ARG001
     """What a file puts into what names hold: key by key, of which the last counts, and by `update`."""
     items: dict[_Named, Entries] = {}
     calls: dict[_Named, list[CallSite]] = {}
-    for key, sets in facts.subscript_sets.items():
-        for item in sets if key != ITEM else ():
-            if isinstance(holder := item.target.value, ast.Name):
-                name = item.scope.binding_scope(holder.id), holder.id
-                held = items.setdefault(name, {})
-                if item.value is None:
-                    items[name] = None
-                elif held is not None:
-                    held[key] = Site(item.value, item.scope)
+    for key, item in ((key, item) for key, sets in facts.subscript_sets.items() if key != ITEM for item in sets):
+        if isinstance(holder := item.target.value, ast.Name):
+            name = item.scope.binding_scope(holder.id), holder.id
+            held = items.setdefault(name, {})
+            if item.value is None:
+                items[name] = None
+            elif held is not None:
+                held[key] = Site(item.value, item.scope)
     for call, where in facts.calls.get("update", ()):
         if isinstance(call.func, ast.Attribute) and isinstance(holder := call.func.value, ast.Name):
             calls.setdefault((where.binding_scope(holder.id), holder.id), []).append((call, where))

@@ -164,11 +164,10 @@ def _run_by(name: str | None, call: ast.Call, scope: Scope, program: Program) ->
     elif name is None and last in seeder_methods():
         yield from _experiments(call, scope, program)
     elif last in _TRAINED_BY:
-        for value in (*call.args, *(k.value for k in call.keywords)):
-            for owner in _classes(value, scope, program):
-                if any(b.rpartition(".")[2] in _LIGHTNING for b in program.external_bases(owner)):
-                    made = ("__init__",) if name in interfaces() else ()
-                    yield from _methods(owner, (*made, *_HOOKS), program)
+        hooks = ("__init__", *_HOOKS) if name in interfaces() else _HOOKS
+        for owner in (o for v in (*call.args, *(k.value for k in call.keywords)) for o in _classes(v, scope, program)):
+            if any(base.rpartition(".")[2] in _LIGHTNING for base in program.external_bases(owner)):
+                yield from _methods(owner, hooks, program)
     elif name == _LOADER or name in catalogue.names("frameworks", "hf_trainers"):
         run = _OF_LOADER if name == _LOADER else _OF_TRAINER
         for value, method in ((k.value, run[k.arg]) for k in call.keywords if k.arg is not None and k.arg in run):
