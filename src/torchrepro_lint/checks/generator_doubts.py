@@ -1,6 +1,6 @@
-"""Where the fix of TRP201 and TRP203, a generator with a constant seed, is not safe: what makes it doubtful that the
-program's author wants an order of its own for these samples, with this number. Such a fix is offered, and a person
-decides.
+"""Where a fix that gives one object a seed of its own is not safe: what makes it doubtful that the program's author
+wants an order of its own for these samples (TRP201, TRP203), with this number (TRP112 as well). Such a fix is offered,
+and a person decides.
 """
 
 from __future__ import annotations
@@ -49,21 +49,28 @@ _BEFORE_0_5 = re.compile(rb"\bvolatile=True\b|\b\w{0,80}loss\w{0,80}\.data\[0\]"
 def is_unclear(call: Call, seed: str, program: Program) -> bool:
     """Whether a generator that is seeded with `seed` may not be what an author would give the loader or sampler."""
     return (
-        _cuda_by_default(program)
+        is_seed_unclear(call, seed, program)
+        or _cuda_by_default(program)
         or _is_for_old_torch(program)
         or differs_by_rank(call)
         or is_made_side_by_side(call)
-        or _is_tried_out(call)
-        or is_run_to_evaluate(call.facts, program)
         or is_for_evaluation(call)
+        or _augments_alike(call)
+        or is_only_looked_at(call)
+        or _is_made_again(call)
+    )
+
+
+def is_seed_unclear(call: Call, seed: str, program: Program) -> bool:
+    """Whether it is for a person to say if what `call` makes is to be seeded at all, or with another number."""
+    return (
+        _is_tried_out(call)
+        or is_run_to_evaluate(call.facts, program)
         or is_test(call.facts)
         or is_called_otherwise(call.facts, program)
         or (call.name != _SPLITS and _is_seeded_anew(call.facts, program))
-        or _augments_alike(call)
-        or is_only_looked_at(call)
         or _STANDS_IN.search(seed) is not None
         or _is_seeded_otherwise(call, seed)
-        or _is_made_again(call)
         or (seed.isdecimal() and (_is_given_a_seed(call.scope.function) or _misses_seed(call)))
     )
 

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from torchrepro_lint.seeding.seeding import Seeding, Witness
     from torchrepro_lint.seeding.unseeded import Unseeded
 
-_MESSAGES = {"by option": "conditional", "in process": "spawned", "unseen": "unseen", "shown": "shown", "kept": "kept"}
+_MESSAGES = {
+    "by option": "conditional", "in process": "spawned", "unseen": "unseen", "shown": "shown", "kept": "kept",
+    "left to an option": "left",
+}  # fmt: skip
 _CALLS = {"torch": "torch.manual_seed(seed)", "numpy": "numpy.random.seed(seed)", "python": "random.seed(seed)"}
 
 
@@ -37,7 +40,7 @@ def _draft(program: Program, seeding: Seeding, found: Unseeded) -> Draft:
     from torchrepro_lint.seeding.training import is_demonstration, is_for_training
 
     answers = is_demonstration(seeding)
-    fix = seed_fix(program, seeding, found) if not answers else None
+    fix = seed_fix(program, seeding, found) if not answers and found.kind != "left to an option" else None
     families = [f for f in FAMILIES if f in found.draws or f in found.named]
     return Draft(
         _start(seeding, found.first),
@@ -84,7 +87,9 @@ def _written(found: Unseeded) -> str:
 
 def _related(seeding: Seeding, found: Unseeded) -> Iterator[Place]:
     for step in found.unseen:
-        yield Place(step.scope.facts, step.node, "what this runs is not known")
+        is_seed = found.kind == "left to an option"
+        told = "seeded only if its seed is given" if is_seed else "what this runs is not known"
+        yield Place(step.scope.facts, step.node, told)
     for family, witness in found.draws.items():
         conditional = seeding.conditional.get(family)
         if conditional is not None:

@@ -60,6 +60,13 @@ class Parameter(NamedTuple):
     scope: Scope
 
 
+def annotation(parameter: Parameter) -> ast.expr | None:
+    """What a parameter is annotated with."""
+    bindings = parameter.scope.bindings.get(parameter.name, ())
+    node = bindings[0].node if len(bindings) == 1 else None
+    return node.annotation if isinstance(node, ast.arg) else None
+
+
 class Unknown(NamedTuple):
     """Anything else; `node` is where the trail was lost."""
 

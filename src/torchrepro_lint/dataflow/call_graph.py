@@ -52,7 +52,7 @@ class Callers:
         self._handed: Memo[list[CallSite]] = Memo(project.tracker)
         self._named: Memo[_Called] = Memo(project.tracker)
         self._of_objects: Memo[_Called] = Memo(project.tracker)
-        self._starts: Memo[dict[Scope, list[_Start]]] = Memo(project.tracker)
+        self._starts: Memo[dict[Scope, dict[ast.Call, _Start]]] = Memo(project.tracker)
 
     def forget(self) -> None:
         """Files have changed or were dropped."""
@@ -175,14 +175,22 @@ class Callers:
         if function.kind != "function" or function.self_name is not None:
             return
         for facts in self._project.load_those(self._paths(function, name) or (), function.facts, calls_any, *_RUNNERS):
-            for started in self._starts.get(facts, partial(self._find_starts, facts)).get(function, ()):
+            for started in self._starts_in(facts, function).values():
                 made = self._amounts_to(started)
                 if made is not None:
                     yield made, started.scope
 
-    def _find_starts(self, facts: ModuleFacts) -> dict[Scope, list[_Start]]:
+    def as_called(self, function: Scope, start: ast.Call, scope: Scope) -> ast.Call | None:
+        """The call that one of them amounts to."""
+        started = self._starts_in(scope.facts, function).get(start)
+        return self._amounts_to(started) if started is not None else None
+
+    def _starts_in(self, facts: ModuleFacts, function: Scope) -> dict[ast.Call, _Start]:
+        return self._starts.get(facts, partial(self._find_starts, facts)).get(function, {})
+
+    def _find_starts(self, facts: ModuleFacts) -> dict[Scope, dict[ast.Call, _Start]]:
         """The calls in a file that have a function run, by that function."""
-        found: dict[Scope, list[_Start]] = {}
+        found: dict[Scope, dict[ast.Call, _Start]] = {}
         for runner in _RUNNERS:
             for call, scope in facts.calls.get(runner, ()):
                 named = {k.arg: k.value for k in call.keywords if k.arg}
@@ -192,7 +200,7 @@ class Callers:
                     target = rest.pop(0)
                 function = self._project.names.resolve(target, scope) if target is not None else None
                 if target is not None and isinstance(function, Scope):
-                    found.setdefault(function, []).append(_Start(call, runner, scope, target, rest, named))
+                    found.setdefault(function, {})[call] = _Start(call, runner, scope, target, rest, named)
         return found
 
     def _amounts_to(self, start: _Start) -> ast.Call | None:

@@ -21,9 +21,11 @@ from torchrepro_lint.dataflow.abstract_values import (
     AbstractValues,
     Display,
     Origin,
+    Parameter,
     Reference,
     Result,
     Unknown,
+    annotation,
     display_item,
     display_items,
     is_configured,
@@ -355,6 +357,8 @@ class Evaluation(Generic[V]):
                 member = self._names.members(module, (expr.attr,))
                 if isinstance(member, str | Scope):
                     return self._domain.reference(member, expr, scope)
+            case Parameter() as parameter if (method := self.method_of(parameter, expr.attr)) is not None:
+                return self._domain.reference(method, expr, scope)
         return self._domain.attribute(expr, scope, self)
 
     def _member(self, owner: Scope, expr: ast.Attribute, scope: Scope) -> V:
@@ -461,6 +465,11 @@ class Evaluation(Generic[V]):
         return None
 
     # -- what the engine itself needs to know ---------------------------------------------------------------------
+    def method_of(self, parameter: Parameter, name: str) -> Scope | None:
+        """The method of a parameter that nobody is seen to pass, by the class that it is annotated with."""
+        assert self._values is not None
+        return self._values.method_of(parameter, name)
+
     def _origins(self, expr: ast.expr, scope: Scope) -> list[Origin]:
         assert self._values is not None
         return self._values.value(expr, scope)
@@ -544,6 +553,15 @@ class Values(Evaluation["list[Origin]"]):
     @property
     def _configured(self) -> ConfiguredValues:
         return self.configured
+
+    def method_of(self, parameter: Parameter, name: str) -> Scope | None:
+        owner, said = parameter.scope, annotation(parameter)
+        if said is None:
+            return None
+        declared = self._names.resolve(said, owner.parent or owner)
+        method = self._names.method(declared, name) if isinstance(declared, Scope) else None
+        is_only_one = method is not None and self._project.text.defining(name) == [method.facts.source.path]
+        return method if is_only_one else None  # else a class that is derived from this one may have another
 
     def _origins(self, expr: ast.expr, scope: Scope) -> list[Origin]:
         return self(expr, scope)

@@ -187,8 +187,10 @@ def _taken_from_sorted(place: ast.Call, scope: Scope) -> ast.Subscript | None:
 def _shown_by(name: str, use: Use[Shown], call: ast.Call) -> Steps:
     """A function that shows the order at once."""
     scope = use.scope
-    if name == "builtins.next" and (_is_shared(call, scope.facts) or _is_single(_unwrapped(call.args[0]), scope)):
-        return STOP
+    if name == "builtins.next":
+        is_let_go = isinstance(scope.facts.parents[call], ast.Expr) and not scope.facts.source.cells
+        if is_let_go or _is_shared(call, scope.facts) or _is_single(_unwrapped(call.args[0]), scope):
+            return STOP
     return decided(use, call, _table()["decides"][name])
 
 

@@ -400,10 +400,10 @@ class _Interpreter:
         with self.effects.at(call, scope):
             if function.kind == "function" and self._starts_afresh(name, call, scope):
                 with self.effects.process_of(function) as fresh:
-                    self._function(function, None, frame, fresh)
+                    self._function(function, self.program.callers.as_called(function, call, scope), frame, fresh)
             elif self._callees.starts_process(name, call):
                 with self.effects.forked(function):
-                    self._function(function, None, frame, state)
+                    self._function(function, self.program.callers.as_called(function, call, scope), frame, state)
             elif function.kind == "class":
                 return self._construct(function, call, state, scope, frame)
             else:

@@ -20,7 +20,7 @@ from torchrepro_lint.project.entries import Entry
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.seeding.seeding import MAYBE, SEEDED, UNSEEDED, Link, Seeding, SeedMet, Witness
 from torchrepro_lint.seeding.unfollowed import unfollowed
-from torchrepro_lint.seeding.unseeded import BY_OPTION, IN_PROCESS, NEVER, Unseeded, kind_of, unseeded
+from torchrepro_lint.seeding.unseeded import BY_OPTION, IN_PROCESS, LEFT, NEVER, Unseeded, kind_of, unseeded
 
 MAX_UNFOLLOWED = 10
 Certainty = Literal["certain", "conditional", "none"]
@@ -186,7 +186,9 @@ def _family(seeding: Seeding, family: str, verdict: Unseeded | None) -> FamilyRe
         first = verdict.draws.get(family)
         is_sure = missing[1] if missing is not None else first is not None and first.sure
         rule = "TRP101"
-        if first is None or is_sure:
+        if verdict.kind == LEFT:
+            state = _UNSURE[BY_OPTION]
+        elif first is None or is_sure:
             state = "unseen" if first is None else "unseeded"
         else:
             state = _UNSURE[kind_of(seeding, first, False)]

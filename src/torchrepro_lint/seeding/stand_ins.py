@@ -30,7 +30,10 @@ from torchrepro_lint.seeding.seeding import Link
 
 MAX_USES = 150  # of one draw; a model that is written out layer by layer has a hundred
 DESCRIBES = frozenset({"shape", "size", "dtype", "device", "ndim", "numel", "dim", "requires_grad"})
-_NAMES = r"dummy|dump_?input|example_?input|fake_?input|flops|macs|complexity|profil|onnx|latency|warm_?up"
+_NAMES = (
+    r"dummy|dump_?input|example_?input|fake_?(?:[a-z]+_)?(?:input|image|img|batch)"
+    r"|flops|macs|complexity|profil|onnx|latency|warm_?up"
+)
 _MODEL = re.compile(r"(?:^|_)(?:model|module|net|network|backbone|encoder|extractor)$")
 _RESULT: Steps = (Sink(None),)
 _LEARNS = frozenset({"backward", "step", "register_hook", "share_memory_"})

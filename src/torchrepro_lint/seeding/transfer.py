@@ -299,10 +299,8 @@ def may_seed(program: Program, name: str | None, written: str) -> bool:
 
 def kind_of(draw: Draw, program: Program) -> str:
     """The kind of a draw by the catalogue; a sample in a function that initialises makes initial weights."""
-    name = draw.scope.function.own_name
-    is_named = draw.kind == "sample" and ("init" in name or "reset_param" in name)
-    makes_weights = program.by_name(is_named, "that a function makes weights", draw.scope, name)
-    return "init" if makes_weights else draw.kind
+    is_init = draw.kind == "sample" and (_initialises(draw.scope, program) or _fills_weights(draw))
+    return "init" if is_init else draw.kind
 
 
 def _may_seed(program: Program, name: str | None, call: ast.Call, scope: Scope) -> bool:
@@ -336,16 +334,38 @@ def _is_asserted(seed: ast.expr, seeder: Seeder) -> bool:
     return any(ast.unparse(test) in texts for test in asserted)
 
 
+def _initialises(scope: Scope, program: Program) -> bool:
+    """Whether a draw in `scope` makes initial weights, by the name of the function, or of one around it."""
+    names = scope.function.name.split(".")
+    name = next((n for n in reversed(names) if "init" in n or "reset_param" in n), "")
+    return program.by_name(bool(name), "that a function makes weights", scope, name)
+
+
+def _fills_weights(draw: Draw) -> bool:
+    """Whether a draw fills a layer's weights, `m.weight.data.normal_()`, or what a function is given that is called as
+    those of PyTorch that do so, `trunc_normal_(tensor)`."""
+    function, filled = draw.scope.function, getattr(draw.node.func, "value", None)
+    if not last_name(draw.node.func).endswith("_"):
+        return False
+    if function.own_name.endswith("_") and isinstance(filled, ast.Name):
+        return [b.kind for b in function.bindings.get(filled.id, ())][:1] == ["parameter"]
+    if isinstance(filled, ast.Attribute) and filled.attr == "data":
+        filled = filled.value
+    return isinstance(filled, ast.Attribute) and filled.attr in ("weight", "bias")
+
+
 def is_besides(draw: Draw, program: Program) -> bool:
     """`args.seed = random.randint(...)` picks a seed, it is not drawn after one; a port, an address or the name of a
-    run is no result, and runs that share it get into each other's way. Nor is what a kernel is only tried out with."""
+    run is no result, and runs that share it get into each other's way. Nor are the colours of a plot, or what a kernel
+    is only tried out with."""
     if _is_in_address(draw, program) or _is_given_as_seed(draw) or _is_tried_out(draw, program):
         return True
     if is_never_read(draw, program):
         return True
     statement = draw.scope.facts.statement(draw.node)
     targets = statement.targets if isinstance(statement, ast.Assign) else []
-    written = [_name_of(t).lower() for t in targets]
+    ordered = draw.node.args[:1] if draw.kind == "order" and not targets else []  # `random.shuffle(colors)`
+    written = [_name_of(t).lower() for t in (*targets, *ordered)]
     is_number = draw.what.rpartition(".")[2] in _NUMBERS  # no name of what is computed with: `run_name = randint(0, 9)`
     found = next(filter(_is_label, written), "")
     found = found or next((n for n in written if is_number and n.rpartition("_")[2] == "name"), "")
@@ -366,7 +386,8 @@ def _seed_with_default(draw: Draw) -> str:
 def _is_label(name: str) -> bool:
     labels = catalogue.table("generators")["labels"]
     is_of_run = name.endswith(tuple(labels["of_runs"]))
-    return is_of_run or "seed" in name or name.rpartition("_")[2] in labels["never_data"]
+    last = name.rpartition("_")[2]
+    return is_of_run or "seed" in name or last in labels["never_data"] or last in labels["of_plots"]
 
 
 def _name_of(target: ast.expr) -> str:

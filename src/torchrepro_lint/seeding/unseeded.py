@@ -13,11 +13,12 @@ from torchrepro_lint.index import Scope
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.entropy import Entropy
-from torchrepro_lint.seeding.seeding import MAYBE, UNSEEDED, Link, Seeding, Witness
+from torchrepro_lint.seeding.seeding import MAYBE, SEEDED, UNSEEDED, Link, Seeding, Witness
 from torchrepro_lint.seeding.stand_ins import DESCRIBES
 from torchrepro_lint.seeding.unfollowed import may_train, may_use_tensors, never_seeds, opaque, uses_tensors
 
 NEVER, BY_OPTION, IN_PROCESS, UNSEEN, SHOWN, KEPT = "never", "by option", "in process", "unseen", "shown", "kept"
+LEFT = "left to an option"
 MAX_SHOWN = 3
 
 
@@ -42,8 +43,10 @@ def unseeded(seeding: Seeding, program: Program) -> Unseeded | None:
         return None
     if found:
         return _known(seeding, found)
-    if seeding.met or seeding.late or seeding.is_trial or seeding.is_launcher:
+    if seeding.late or seeding.is_trial or seeding.is_launcher:
         return None
+    if seeding.met:
+        return _left_to_option(seeding)
     kind = _put_out(seeding, program) if seeding.sampled else None
     if kind is not None:
         return _known(seeding, {f: (w, True) for f, w in seeding.sampled.items()})._replace(kind=kind)
@@ -127,6 +130,16 @@ def _cut_short(seeding: Seeding, program: Program) -> Unseeded | None:
     if not found or not never_seeds(program):
         return None
     return _known(seeding, {family: (witness, False) for family, (witness, _) in found.items()})
+
+
+def _left_to_option(seeding: Seeding) -> Unseeded | None:
+    """A program that trains what is built out of sight, and seeds only if an option is given."""
+    met = [m for m in seeding.met if m.seeder is not None and "torch" in m.seeder.families]
+    is_left = seeding.complete and "torch" in seeding.conditional and all(m.level < SEEDED for m in met)
+    if not is_left or not seeding.trains or "torch" in seeding.drawn:
+        return None
+    seeders = {m.node: Link(m.node, m.scope) for m in met}
+    return Unseeded(LEFT, ("torch",), None, {}, certain=False, unseen=tuple(seeders.values())[:1])
 
 
 def _unseen(seeding: Seeding, program: Program) -> Unseeded | None:

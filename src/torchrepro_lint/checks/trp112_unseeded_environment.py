@@ -1,0 +1,87 @@
+"""TRP112: an environment of reinforcement learning is never given a seed."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from torchrepro_lint.checks.draft import Draft, Place
+from torchrepro_lint.checks.generator_doubts import is_seed_unclear
+from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.elements import Certainty, Level
+from torchrepro_lint.loading.same_order import is_made_side_by_side
+from torchrepro_lint.model import Edit
+from torchrepro_lint.project.contents import is_test
+from torchrepro_lint.rng.environments import (
+    Unseeded,
+    made,
+    may_be_the_projects_own,
+    returns_info,
+    returns_more,
+    surely_draws,
+    unseeded,
+)
+from torchrepro_lint.rng.own_seed import generator_seed
+from torchrepro_lint.rng.ranks import has_ranks
+from torchrepro_lint.seeding.training import only_evaluates, trains_nothing
+from torchrepro_lint.syntax import insert_after
+
+
+def check(module: Module, program: Program) -> Iterator[Draft]:
+    """Report each environment once, where it is made; in two branches, in the first."""
+    if is_test(module.facts):
+        return
+    known = set[ast.AST]()
+    calls = list(made(module))
+    for number, call in enumerate(calls):
+        found = unseeded(call, program)
+        if found is None or (found.reset is not None and may_be_the_projects_own(call, program)):
+            continue
+        draws = [site for site in (found.reset, found.sampled) if site is not None]
+        if draws[0].node in known:
+            continue
+        known.add(draws[0].node)
+        is_used = only_evaluates(call.facts, program) or trains_nothing(call.facts, program)
+        beside = sum(other.scope is call.scope for other in calls[:number])
+        edits, unsafe = _seeded(call, found, beside, program)
+        yield Draft(
+            call.node,
+            {"call": call.written},
+            None if found.sampled is None else "sampled" if found.reset is not None else "space",
+            level=Level.NOTE if is_used else None,
+            certainty=Certainty.CERTAIN if found.reset is None or surely_draws(call) else Certainty.LIKELY,
+            related=tuple(Place(site.scope.facts, site.node, "drawn here") for site in draws),
+            edits=edits,
+            unsafe=unsafe or is_used,
+        )
+
+
+def _seeded(call: Call, found: Unseeded, beside: int, program: Program) -> tuple[tuple[Edit, ...], bool]:
+    """Give it a seed below where it is made, and whether a person should look at that."""
+    statement = call.facts.parents[call.node]
+    match statement:
+        case ast.Assign(targets=[ast.Name() | ast.Attribute() as target]):
+            name = call.facts.text(target)
+        case _:
+            return (), False
+    if runs_often(program, call.node, call.scope) or is_made_side_by_side(call):
+        return (), False  # each would go through the same states
+    seed = generator_seed(call.scope, call.node, program, beside)
+    way, is_known = _way(call, found.reset)
+    seeds = [f"{name}.{way.format(seed)}"] if found.reset is not None else []
+    if found.sampled is not None:
+        assert isinstance(found.sampled.node, ast.Attribute)
+        seeds.append(f"{name}.{found.sampled.node.attr}.seed({seed})")
+    is_clear = is_known and runs_once(program, call.node, call.scope) and not has_ranks(call.facts, program)
+    unsafe = not is_clear or is_seed_unclear(call, seed, program)
+    return (insert_after(call.facts, statement, *seeds),), unsafe
+
+
+def _way(call: Call, reset: Site | None) -> tuple[str, bool]:
+    """How an environment is seeded, and whether that is known: before gym 0.26, by a method of its own."""
+    if call.name.startswith("gymnasium.") or reset is None or returns_info(reset):
+        return "reset(seed={})", True
+    return "reset(seed={})" if returns_more(reset) else "seed({})", False

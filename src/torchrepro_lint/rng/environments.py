@@ -1,0 +1,176 @@
+"""Environments of reinforcement learning, each with a generator of its own: whether one that is made here, and the
+space that its actions are sampled from, are ever given a seed.
+
+Follows an environment through wrappers, attributes and functions of the project. Knows nothing of rules.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow.edges import Edges
+from torchrepro_lint.dataflow.follow import Follow, Policy
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow.use import ESCAPED, STOP, Argument, Sink, Steps, Use
+from torchrepro_lint.index import Scope
+
+_SEEDS = re.compile(r"seed|np_random", re.IGNORECASE)
+_REGISTERS = re.compile(rb"\bregistration\s+import\b|\b(?:gym|gymnasium)\.(?:envs\.)?register\(")
+_SPACES = ("action_space", "single_action_space")
+_LOOKED_AT = frozenset({"builtins.isinstance", "builtins.print", "builtins.type", "builtins.len", "builtins.hasattr"})
+
+
+@dataclass(frozen=True, slots=True)
+class Unseeded:
+    """The first place that draws from a generator which is never given a seed: a reset of the environment, the
+    sampling of actions, or both."""
+
+    reset: Site | None
+    sampled: Site | None
+
+
+def made(module: Module) -> Iterator[Call]:
+    """The calls that make an environment, where what they are told of it does not say that it draws nothing."""
+    makers, vectors = catalogue.names("environments", "makers"), catalogue.names("environments", "vectors")
+    for call in module.calls({*makers, *vectors}):
+        is_seeded = call.name in vectors and _may_seed(call, vectors[call.name]["functions"])
+        if call.subclass is None and not is_seeded and not _is_steady(call):
+            yield call
+
+
+def surely_draws(call: Call) -> bool:
+    """Whether it is known by its name that this environment draws when it is reset."""
+    return _name(call).startswith(tuple(catalogue.table("environments")["worlds"]["drawing"]))
+
+
+def may_be_the_projects_own(call: Call, program: Program) -> bool:
+    """Whether an environment may be one that the project registers, which may draw from a global generator."""
+    registers = program.project.text.any_match(_REGISTERS, (b"register",))
+    return registers is not False and not surely_draws(call)
+
+
+def returns_more(reset: Site) -> bool:
+    """Whether a reset gives more than the first observation, as it does since gym 0.26."""
+    parent = reset.scope.facts.parents[reset.node]
+    is_unpacked = isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Tuple)
+    return is_unpacked or (isinstance(parent, ast.Subscript) and parent.value is reset.node)
+
+
+def returns_info(reset: Site) -> bool:
+    """Whether what a reset gives is unpacked into an observation and what is said of it: `state, _ = env.reset()`."""
+    match reset.scope.facts.parents[reset.node]:
+        case ast.Assign(targets=[ast.Tuple(elts=[_, ast.Name(id=name)])]):
+            return name.startswith(("_", "info"))
+    return False
+
+
+def unseeded(call: Call, program: Program) -> Unseeded | None:
+    """Where an environment draws though all that is done with it can be seen, and nothing of it gives it a seed."""
+    search = Follow(_POLICY, program)
+    found: dict[str, list[Site]] = {}
+    for use, site in search.found([Use(call.node, call.scope, None)]):
+        found.setdefault(use, []).append(site)
+    if search.escaped or "unclear" in found:
+        return None
+    spaces = {_method(site): site for site in reversed(found.get("space", ()))}
+    are_known = spaces.keys().isdisjoint(("seed", ""))
+    reset = found.get("reset", [None])[0] if "seeded" not in found else None
+    sampled = spaces.get("sample") if are_known else None
+    return Unseeded(reset, sampled) if reset or sampled else None
+
+
+def _judge(use: Use[None], _: Edges) -> Steps | None:
+    parent, method = use.parent, use.method
+    if not isinstance(parent, ast.Attribute):
+        return None
+    if parent.attr in ("unwrapped", "env"):
+        return (use.at(parent),)
+    if parent.attr in _SPACES:
+        return (_found("space", parent, use),)
+    if parent.attr == "reset" and method is None:
+        return (ESCAPED,)
+    if parent.attr == "reset" and method is not None:
+        return (_found("seeded" if _gives_seed(method[1]) else "reset", method[1], use),)
+    if parent.attr == "seed" and method is not None:
+        return (_found("seeded", method[1], use),)
+    written = method[1] if method is not None else parent  # `envs.call("seed", 1)`
+    return (_found("unclear", use.node, use),) if _speaks_of_seeds(written, use.scope) else STOP
+
+
+def _found(use: str, node: ast.expr, at: Use[None]) -> Sink[tuple[str, Site]]:
+    return Sink((use, Site(node, at.scope)))
+
+
+def _gives_seed(call: ast.Call) -> bool:
+    """Whether a call of `reset` gives a seed, or may."""
+    given = [k.value for k in call.keywords if k.arg in ("seed", None)] + call.args
+    return any(not (isinstance(value, ast.Constant) and value.value is None) for value in given)
+
+
+def _passed(use: Use[None], argument: Argument, callee: str | Scope | None, edges: Edges) -> Steps | None:
+    """A wrapper stands for what it is given."""
+    match callee:
+        case str() if callee.startswith(_wrappers()):
+            return STOP if callee.endswith(".__init__") else (use.at(argument.call),)
+        case str() if callee in _LOOKED_AT:
+            return STOP
+        case Scope(kind="class") if _wraps(callee, edges):
+            return (ESCAPED,) if _speaks_of_seeds(callee.node, callee) else (use.at(argument.call),)
+    return None
+
+
+@cache
+def _wrappers() -> tuple[str, ...]:
+    return tuple(catalogue.table("environments")["wrappers"]["names"])
+
+
+def _wraps(owner: Scope, edges: Edges) -> bool:
+    bases = edges.program.names.bases(owner)
+    return any(isinstance(base, str) and base.startswith(_wrappers()) for base in bases)
+
+
+def _method(space: Site) -> str:
+    """What of a space is read or called; nothing where it goes elsewhere as a whole."""
+    parent = space.scope.facts.parents[space.node]
+    return parent.attr if isinstance(parent, ast.Attribute) else ""
+
+
+def _name(call: Call) -> str:
+    """The name of the environment, where it is written out."""
+    found = call.literal("id", 0)
+    return found.rpartition("/")[2] if isinstance(found, str) else ""
+
+
+def _is_steady(call: Call) -> bool:
+    """Whether it begins in one state, and draws nothing."""
+    worlds = catalogue.table("environments")["worlds"]
+    given = (call.literal(name) is value for name, value in worlds["steady_with"].items())
+    return any(given) or _name(call).startswith(tuple(worlds["steady"]))
+
+
+def _may_seed(call: Call, argument: str) -> bool:
+    """Whether the functions that make the parts of an environment may seed them, or cannot be seen."""
+    functions = call.argument(argument, 0)
+    if not isinstance(functions, Site) or _speaks_of_seeds(functions.node, functions.scope):
+        return True
+    nodes, program = list(ast.walk(functions.node)), call.program
+    named = [program.resolve(n, functions.scope) for n in nodes if isinstance(n, ast.Name | ast.Attribute)]
+    called = [program.resolve(n.func, functions.scope) for n in nodes if isinstance(n, ast.Call)]
+    parts = [target for target in named if isinstance(target, Scope)]
+    known = (*catalogue.names("environments", "makers"), *_wrappers(), "builtins.")
+    are_known = all(t.startswith(known) if isinstance(t, str) else t is not None for t in called)
+    return not are_known or not (parts or called) or any(_speaks_of_seeds(part.node, part) for part in parts)
+
+
+def _speaks_of_seeds(node: ast.AST, scope: Scope) -> bool:
+    return _SEEDS.search(scope.facts.text(node)) is not None
+
+
+_POLICY: Policy[None, tuple[str, Site]] = Policy("uses of an environment", _judge, passed=_passed, is_complete=True)
