@@ -139,8 +139,8 @@ def test_the_object_of_one_arm_is_not_the_one_that_the_other_uses(tmp_path: Path
         """
     project = SmallProject(tmp_path, {"train.py": textwrap.dedent(text)})
     (in_arm, scope), (after, _) = project.call("op"), project.call("use")
-    assert project.program.instance_of(in_arm.args[0], scope) == {"sklearn.linear_model.LogisticRegression"}
-    assert len(project.program.instance_of(after.args[0], scope) or ()) == 2
+    assert project.program.makers(in_arm.args[0], scope) == {"sklearn.linear_model.LogisticRegression"}
+    assert len(project.program.makers(after.args[0], scope) or ()) == 2
 
 
 def test_a_name_that_another_function_rebinds_may_be_any_of_its_values(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_a_value_on_its_own_way_round_is_what_it_was_before(tmp_path: Path) -> N
     text = "import torch\nmodel = torch.nn.Linear(2, 2)\nfor _ in range(3):\n    model = model.cuda()\n    op(model)\n"
     project = SmallProject(tmp_path, {"train.py": text})
     node, scope = project.call("op")
-    assert project.program.instance_of(node.args[0], scope) == {"torch.nn.Linear"}
+    assert project.program.makers(node.args[0], scope) == {"torch.nn.Linear"}
     assert len(project.program.origins(node.args[0], scope)) == 1
 
 

@@ -9,7 +9,7 @@ import pytest
 from small_project import SmallProject
 
 from torchrepro_lint import check
-from torchrepro_lint.kernels.verdicts import Verdict, verdicts
+from torchrepro_lint.kernels.verdicts import OperationVerdict, verdicts
 
 HEAD = """
 import numpy as np
@@ -19,14 +19,14 @@ from torch import nn
 """
 
 
-def judged(folder: Path, text: str, torch: str | None = None, **files: str) -> list[Verdict]:
+def judged(folder: Path, text: str, torch: str | None = None, **files: str) -> list[OperationVerdict]:
     others = {f"{name}.py": HEAD + textwrap.dedent(body) for name, body in files.items()}
     project = SmallProject(folder, {"train.py": HEAD + textwrap.dedent(text), **others})
     project.program.project.torch_version = torch
     return list(verdicts(project.module(), project.program))
 
 
-def outcome(found: list[Verdict]) -> list[tuple[str, str]]:
+def outcome(found: list[OperationVerdict]) -> list[tuple[str, str]]:
     return [(v.operation.id, v.behaviour.flag) for v in found]
 
 
@@ -181,7 +181,7 @@ def test_callers_decide_and_are_shown(tmp_path: Path) -> None:
     assert [(v.operation.id, v.depends) for v in found] == [
         ("interpolate-bilinear", ("the program runs on CUDA", '`mode` is "bilinear"'))
     ]
-    witness = found[0].witnesses[0]
+    witness = found[0].related[0]
     assert witness.scope.facts.text(witness.node) == 'resize(resize(x), mode="bilinear")'
 
 

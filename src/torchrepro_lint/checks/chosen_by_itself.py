@@ -10,7 +10,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.checks.configured import is_none, placed
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.nonconstant_seed_fix import first_argument, is_worker_init, seed_or_workers
-from torchrepro_lint.dataflow.abstract_values import Result
+from torchrepro_lint.dataflow.binding import keyword_value
 from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
@@ -19,7 +19,7 @@ from torchrepro_lint.dataflow.reachability import cleans_up, reached_by_default
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import Scope
 from torchrepro_lint.model import Edit
-from torchrepro_lint.project.declarations import attribute_of
+from torchrepro_lint.project.declarations import attribute_of, flags_of
 from torchrepro_lint.project.unknown import UNKNOWN
 from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.seed_options import SEED_NAME
@@ -58,9 +58,8 @@ def without_seed(module: Module, program: Program) -> Iterator[Draft]:
 def drawn_by_default(module: Module, program: Program) -> Iterator[Draft]:
     """Options for the seed whose default is drawn anew in each run."""
     for node, scope in module.facts.calls.get("add_argument", ()):
-        flags = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
-        flag = next((f for f in flags if SEED_NAME.fullmatch(attribute_of(f))), None)
-        default = next((k.value for k in node.keywords if k.arg == "default"), None)
+        flag = next((f for f in flags_of(node) if SEED_NAME.fullmatch(attribute_of(f))), None)
+        default = keyword_value(node, "default")
         if flag is None or default is None:
             continue
         from torchrepro_lint.rng.entropy import Entropy  # imported late: few files have such an option
@@ -103,7 +102,7 @@ def reseeded(module: Module, program: Program) -> Iterator[Draft]:
 
 def _forwards(call: Call) -> bool:
     """Whether `seed()` is what a function of the same name is: an interface over several back ends calls nothing."""
-    name = call.scope.function.name.rpartition(".")[2]
+    name = call.scope.function.own_name
     return isinstance(call.facts.parents[call.node], ast.Return) and name == call.written.rpartition(".")[2]
 
 
@@ -113,8 +112,7 @@ def _is_on_generator(call: ast.Call, scope: Scope, program: Program) -> bool:
     match call.func.value:
         case ast.Subscript(value=several) if program.qualified(several, scope) == "torch.cuda.default_generators":
             return True
-    made = program.origins(call.func.value, scope)
-    return any(isinstance(o, Result) and o.callee == "torch.Generator" for o in made)
+    return "torch.Generator" in program.makers(call.func.value, scope)
 
 
 def _reseed(call: Call, row: Mapping[str, Any] | None, program: Program) -> Draft:

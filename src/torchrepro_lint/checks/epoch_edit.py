@@ -6,7 +6,7 @@ import ast
 from itertools import islice
 
 from torchrepro_lint.dataflow.calls import Call
-from torchrepro_lint.dataflow.conditions import Condition, conditions, is_dead, written
+from torchrepro_lint.dataflow.conditions import PathCondition, conditions, is_dead, written
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.loading.epochs import EpochLoop
@@ -75,7 +75,7 @@ def _conditional(program: Program, call: Call, holder: Holder, loop: EpochLoop) 
     return False
 
 
-def _conditions(call: Call, loop: EpochLoop) -> list[Condition]:
+def _conditions(call: Call, loop: EpochLoop) -> list[PathCondition]:
     """One for each test that decides whether the sampler is made, but not whether the loop is reached."""
     common = {c.owner for c in conditions(loop.node, loop.scope)}
     found = {c.owner: c for c in conditions(call.node, call.scope) if not isinstance(c.test, ast.Constant)}
@@ -85,7 +85,7 @@ def _conditions(call: Call, loop: EpochLoop) -> list[Condition]:
 def _guard(call: Call, loop: EpochLoop, expression: str) -> tuple[str, tuple[Edit, ...]]:
     """The program's own condition where it means the same in the loop, else a question about the type."""
     match _conditions(call, loop):
-        case [Condition(owner=ast.If(test=test) | ast.IfExp(test=test), taken=taken) as condition]:
+        case [PathCondition(owner=ast.If(test=test) | ast.IfExp(test=test), taken=taken) as condition]:
             if call.scope.function is loop.scope.function and _is_repeatable(test):
                 return written(condition._replace(test=test, holds=taken), call.facts), ()
     imported = _class_name(call, loop)

@@ -120,7 +120,7 @@ def _augments_alike(call: Call) -> bool:
     if call.name not in loaders() or workers(call) is False or not has_ranks(call.facts, call.program):
         return False
     programs = seedings(call.facts, call.program)
-    is_alone = bool(programs) and not any(True for s in programs for _ in s.calls("init_process_group"))
+    is_alone = bool(programs) and not any(any(s.calls("init_process_group")) for s in programs)
     return not is_alone and bool(worker_draws(call).found)
 
 

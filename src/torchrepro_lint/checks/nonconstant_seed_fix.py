@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 
+from torchrepro_lint.dataflow.enclosing import names_in
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope, last_name
 from torchrepro_lint.model import Edit, Range
-from torchrepro_lint.rng.chosen_seeds import Seeding, Source
+from torchrepro_lint.rng.chosen_seeds import Seeding
+from torchrepro_lint.rng.entropy import Source
 from torchrepro_lint.rng.own_seed import seed_text
 from torchrepro_lint.rng.usual_seed import usual_seed
 from torchrepro_lint.syntax import import_name, replace
@@ -59,7 +61,7 @@ def seed_edits(program: Program, value: ast.expr, source: Source, seedings: list
     facts = source.scope.facts
     if tells_apart(source.node):
         return _stable_hash(source)
-    if source.scope.function.name.rpartition(".")[2] in _PER_SAMPLE:
+    if source.scope.function.own_name in _PER_SAMPLE:
         return ()
     for seeding in seedings:
         if _inside(facts, value, seeding.call):
@@ -91,7 +93,7 @@ def tells_apart(node: ast.AST) -> bool:
     """Whether this is the hash of something that varies: one number in its place would seed all alike."""
     match node:
         case ast.Call(func=ast.Name(id="hash"), args=args):
-            return any(isinstance(n, ast.Name) for arg in args for n in ast.walk(arg))
+            return bool(names_in(*args))
     return False
 
 
@@ -130,7 +132,7 @@ def is_worker_init(scope: Scope, program: Program) -> bool:
     if scope.kind == "lambda":
         return _is_passed(scope.facts.parents[scope.node])
     function = scope.function
-    name = function.name.rpartition(".")[2]
+    name = function.own_name
     if function.kind != "function" or ("worker" in name and ("init" in name or "seed" in name)):
         return function.kind == "function"
     return name in _worker_inits(scope.facts, program)
@@ -139,7 +141,7 @@ def is_worker_init(scope: Scope, program: Program) -> bool:
 @remembered
 def _worker_inits(facts: ModuleFacts, program: Program) -> frozenset[str]:  # noqa: ARG001
     """The names that a file passes as `worker_init_fn`."""
-    keywords = (k for sites in facts.calls.values() for call, _ in sites for k in call.keywords)
+    keywords = (k for call, _ in facts.every_call() for k in call.keywords)
     return frozenset(k.value.id for k in keywords if _is_passed(k) and isinstance(k.value, ast.Name))
 
 

@@ -11,10 +11,10 @@ from torchrepro_lint.elements import Certainty
 from torchrepro_lint.evidence import DTYPE
 
 if TYPE_CHECKING:
-    from torchrepro_lint.kernels.verdicts import Verdict
+    from torchrepro_lint.kernels.verdicts import OperationVerdict
 
 
-def draft_of(verdict: Verdict, program: Program, message: str | None, *, raises: bool = False) -> Draft:
+def draft_of(verdict: OperationVerdict, program: Program, message: str | None, *, raises: bool = False) -> Draft:
     """The finding at the call. A measurement on CUDA makes it more certain; one of the user's own that showed nothing
     makes it a note, except for a call that `raises` under the program's flag."""
     from torchrepro_lint.kernels.measured import weighed  # imported late: large

@@ -10,10 +10,10 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.kernels.triggers import any_called
 
 if TYPE_CHECKING:
-    from torchrepro_lint.kernels.verdicts import Verdict
+    from torchrepro_lint.kernels.verdicts import OperationVerdict
 
 
-def verdicts_of(module: Module, program: Program, *, own: bool = True) -> Iterator[Verdict]:
+def verdicts_of(module: Module, program: Program, *, own: bool = True) -> Iterator[OperationVerdict]:
     """Those on PyTorch's own operations, or on those of other packages."""
     if any_called(module.facts):
         from torchrepro_lint.kernels.verdicts import verdicts

@@ -13,7 +13,7 @@ from torchrepro_lint.kernels.triggers import GETTER
 if TYPE_CHECKING:
     from torchrepro_lint.elements import Property
     from torchrepro_lint.kernels.arguments import OperationCall
-    from torchrepro_lint.kernels.verdicts import Verdict
+    from torchrepro_lint.kernels.verdicts import OperationVerdict
 
 MAX_PLACES = 5
 
@@ -29,7 +29,7 @@ _PASS = {
 }
 
 
-def values_of(verdict: Verdict) -> Mapping[str, str]:
+def values_of(verdict: OperationVerdict) -> Mapping[str, str]:
     """The placeholders of the cards' messages."""
     operation = verdict.operation
     given = operation.condition or listed(verdict.decided)
@@ -46,20 +46,20 @@ def values_of(verdict: Verdict) -> Mapping[str, str]:
     }
 
 
-def _written(verdict: Verdict) -> str:
+def _written(verdict: OperationVerdict) -> str:
     """What is called; of `super().__init__`, the class whose constructor that is, and of an operation that is got by
     its name, that name."""
     written = verdict.call.written
     return verdict.call.name.rpartition(".")[2] if written.endswith((".__init__", GETTER)) else written
 
 
-def _release(verdict: Verdict) -> str:
+def _release(verdict: OperationVerdict) -> str:
     """From which release of its package on, for another package's operation."""
     operator, number = verdict.behaviour.package[:2], verdict.behaviour.package[2:]
     return f" ({verdict.operation.package} >= {number})" if operator == ">=" else ""
 
 
-def properties_of(verdict: Verdict) -> Mapping[str, Property]:
+def properties_of(verdict: OperationVerdict) -> Mapping[str, Property]:
     """What it takes to run the operation as it runs at this place."""
     from torchrepro_lint.kernels.literals import literals  # imported late: large
 
@@ -92,6 +92,6 @@ def _passes(site: OperationCall, name: str) -> bool:
     return not isinstance(site.argument(name), ast.expr)
 
 
-def places_of(verdict: Verdict) -> tuple[Place, ...]:
+def places_of(verdict: OperationVerdict) -> tuple[Place, ...]:
     """The places that a verdict rests on: calls of a module, arguments that a function passes on."""
-    return tuple(Place(w.scope.facts, w.node, w.message) for w in verdict.witnesses[:MAX_PLACES])
+    return tuple(Place(w.scope.facts, w.node, w.message) for w in verdict.related[:MAX_PLACES])

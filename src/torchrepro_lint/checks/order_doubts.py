@@ -82,7 +82,7 @@ def _is_left_to_chance(facts: ModuleFacts, program: Program) -> bool:
 
 def _is_called_by_nobody(function: Scope, program: Program) -> bool:
     """Whether programs run the file of a function whose name is written nowhere but where it is defined."""
-    facts, name, node = function.facts, function.name.rpartition(".")[2], function.node
+    facts, name, node = function.facts, function.own_name, function.node
     if not isinstance(node, ast.FunctionDef) or function.method_class is not None or node.decorator_list:
         return False
     files = program.project.text.mentioning(name)

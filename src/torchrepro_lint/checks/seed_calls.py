@@ -13,6 +13,7 @@ from torchrepro_lint.checks.own_seeder_call import own_seeder
 from torchrepro_lint.checks.seed_families import SEED_CALLS
 from torchrepro_lint.checks.worker_seeding import homes
 from torchrepro_lint.dataflow.abstract_values import Constant, is_configured
+from torchrepro_lint.dataflow.enclosing import calls_in
 from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.seed_options import SEED_NAME, is_seed
 from torchrepro_lint.rng.usual_seed import usual_seed
@@ -115,7 +116,7 @@ def is_for_own_draws(program: Program, seeding: Seeding, found: Unseeded, functi
         return False
     if leads(function, found):
         return False
-    calls = ((n, function.facts.scope_of(n)) for n in ast.walk(function.node) if isinstance(n, ast.Call))
+    calls = ((call, function.facts.scope_of(call)) for call in calls_in(function.node))
     return any(draw_of(program, program.callee(call, scope), call, scope) is not None for call, scope in calls)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.conditions import conditions
+from torchrepro_lint.dataflow.enclosing import calls_in
 from torchrepro_lint.index import last_name
 from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.predicates import about_seed
@@ -47,8 +48,7 @@ def is_unclear(
 def warns(met: SeedMet) -> bool:
     """Whether who gives a seed is warned: whether all should be is not ours to say."""
     tests = (c.owner for c in conditions(met.node, met.scope) if about_seed(c.test))
-    calls = (n for test in tests for n in ast.walk(test) if isinstance(n, ast.Call))
-    return any(last_name(call.func) in catalogue.names("callables", "warns") for call in calls)
+    return any(last_name(call.func) in catalogue.names("callables", "warns") for call in calls_in(*tests))
 
 
 def _may_be_another_number(seeding: Seeding, place: Place, program: Program) -> bool:
@@ -108,8 +108,7 @@ def is_for_something_else(met: SeedMet, program: Program) -> bool:
     below = body[body.index(statement) + 1] if statement in body[:-1] else None
     if below is None or below.lineno > (statement.end_lineno or 0) + 1 or not isinstance(below, ast.Expr | ast.Assign):
         return False
-    calls = (n for n in ast.walk(below) if isinstance(n, ast.Call))
-    draws = (draw_of(program, program.callee(call, met.scope), call, met.scope) for call in calls)
+    draws = (draw_of(program, program.callee(call, met.scope), call, met.scope) for call in calls_in(below))
     return any(draw is not None and draw.kind == "order" for draw in draws)
 
 

@@ -6,6 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from torchrepro_lint.dataflow.binding import keyword_value
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.index import last_name
 from torchrepro_lint.project.declarations import constant, declarations, declared_options, takes_integers
@@ -62,7 +63,7 @@ def with_default(option: Declaration, value: str, program: Program) -> tuple[Edi
     """Give an option another default, which its help may tell."""
     call, facts = option
     edits = [with_argument(facts, call, "default", value, program.project.style)]
-    told = next((k.value for k in call.keywords if k.arg == "help"), None)
+    told = keyword_value(call, "help")
     if isinstance(told, ast.Constant):
         text = facts.text(told)
         new = _TOLD.sub(rf"\g<1>{value}", text)

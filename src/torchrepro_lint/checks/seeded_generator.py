@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.generator_doubts import is_unclear
+from torchrepro_lint.dataflow.binding import keyword_value
 from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.enclosing import outermost_loop
 from torchrepro_lint.dataflow.execution_count import times
@@ -74,7 +75,7 @@ def seeded_generator(call: Call, program: Program) -> GeneratorFix:
 
 def _replaceable(call: Call, passed: object) -> bool:
     """Only `None` and PyTorch's own global generator, written at this call, can be replaced."""
-    keyword = next((k.value for k in call.node.keywords if k.arg == "generator"), None)
+    keyword = keyword_value(call.node, "generator")
     if keyword is None or not isinstance(passed, Site) or passed.node is not keyword:
         return False
     return isinstance(keyword, ast.Constant) or call.program.qualified(keyword, call.scope) is not None

@@ -37,8 +37,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
 
 def _draft(program: Program, seeding: Seeding, found: Unseeded) -> Draft:
     from torchrepro_lint.checks.seed_edit import seed_fix
-    from torchrepro_lint.seeding.demonstrations import is_demonstration
-    from torchrepro_lint.seeding.training import is_for_training
+    from torchrepro_lint.seeding.training import is_demonstration, is_for_training
 
     answers = is_demonstration(seeding)
     fix = seed_fix(program, seeding, found) if not answers and found.kind != "left to an option" else None

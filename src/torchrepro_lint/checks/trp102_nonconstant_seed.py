@@ -16,7 +16,8 @@ from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts
-from torchrepro_lint.rng.chosen_seeds import Seeding, Source, seeds_anew
+from torchrepro_lint.rng.chosen_seeds import Seeding, seeds_anew
+from torchrepro_lint.rng.entropy import Source
 from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.ranks import has_ranks
 from torchrepro_lint.rng.reseeds import is_helper

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow.enclosing import names_in
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.index import Scope, last_name
@@ -17,7 +18,7 @@ from torchrepro_lint.seeding.seedings import seedings
 if TYPE_CHECKING:
     from torchrepro_lint.model import Edit
     from torchrepro_lint.rng.draws import Seeder
-    from torchrepro_lint.seeding.seeding import Late, Seeding, Step
+    from torchrepro_lint.seeding.seeding import Late, Link, Seeding
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
@@ -40,7 +41,7 @@ def _is_only_shown(seeding: Seeding, late: Late, program: Program) -> bool:
     return isinstance(top, ast.stmt) and not is_for_training(top, facts, program)
 
 
-def _step_of_entry(seeding: Seeding, late: Late) -> Step:
+def _step_of_entry(seeding: Seeding, late: Late) -> Link:
     """The last call on the way to the draw that stands in the file that starts the program."""
     steps = late.witness.chain
     return next((s for s in reversed(steps) if s.scope.facts is seeding.entry.facts), steps[0])
@@ -90,7 +91,7 @@ def _edits(late: Late, seeding: Seeding) -> tuple[Edit, ...]:
         return ()
     seed, scope, facts = own.seed, own.scope, own.scope.facts
     draw = min((move.draw for move in moves if move.seed is seed), key=lambda statement: statement.lineno)
-    if not all(_known_before(n.id, scope, draw) for n in ast.walk(seed) if isinstance(n, ast.Name)):
+    if not all(_known_before(name, scope, draw) for name in names_in(seed)):
         return ()
     from torchrepro_lint.syntax import insert_before, remove
 

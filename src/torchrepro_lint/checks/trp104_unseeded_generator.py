@@ -110,7 +110,7 @@ def _places(facts: ModuleFacts, name: str, program: Program) -> list[tuple[int, 
 def _draws_alike(call: Call, program: Program) -> bool:
     """Whether a function without parameters returns what it draws: seeded, it would always return the same value."""
     function = call.scope.function
-    if not isinstance(function.node, ast.FunctionDef) or function.name.rpartition(".")[2] == "main":
+    if not isinstance(function.node, ast.FunctionDef) or function.own_name == "main":
         return False
     if any(isinstance(a, ast.arg) for a in ast.walk(function.node.args)):
         return False

@@ -75,8 +75,9 @@ def _by_function(facts: ModuleFacts, program: Program) -> dict[Scope, list[SeedC
 @remembered
 def _drawing(facts: ModuleFacts, program: Program) -> frozenset[tuple[str, Guard | None]]:
     """The families that the file draws from, each with the branch of one process that the draw is in."""
-    sites = [site for listed in facts.calls.values() for site in listed]
-    draws = ((draw_of(program, program.callee(node, scope), node, scope), node, scope) for node, scope in sites)
+    draws = (
+        (draw_of(program, program.callee(node, scope), node, scope), node, scope) for node, scope in facts.every_call()
+    )
     return frozenset((draw.family, first_only(node, scope, program)) for draw, node, scope in draws if draw is not None)
 
 

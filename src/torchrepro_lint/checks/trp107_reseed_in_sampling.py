@@ -7,9 +7,8 @@ import re
 from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft
-from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.calls import Module
-from torchrepro_lint.dataflow.conditions import Condition, conditions
+from torchrepro_lint.dataflow.conditions import PathCondition, conditions
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.run_constant import RunConstant
 from torchrepro_lint.index import Scope, last_name
@@ -50,7 +49,7 @@ def _is_passed_constants(seeding: SeedCall, lasting: RunConstant) -> bool:
 
 def _is_judged_at_calls(function: Scope, program: Program) -> bool:
     """A helper is reported where it is called."""
-    name = function.name.rpartition(".")[2]
+    name = function.own_name
     says = function.kind == "function" and _SEED.search(name) is not None
     return program.by_name(says, "that a function seeds", function, name) or is_helper(function, program)
 
@@ -62,7 +61,7 @@ def _is_always_reached(node: ast.AST, scope: Scope, program: Program) -> bool:
     return all(any(map(_TESTED.search, names)) for names in words)
 
 
-def _leaves_evaluation_out(condition: Condition) -> bool:
+def _leaves_evaluation_out(condition: PathCondition) -> bool:
     """`if self.is_test: return`"""
     found = flag(condition.test)
     return found is not None and found.on is (not condition.holds) and _EVALUATES.search(found.name) is not None
@@ -73,7 +72,7 @@ def _words(test: ast.expr, scope: Scope, program: Program) -> Iterator[str]:
     for node in ast.walk(test):
         yield last_name(node)
         if isinstance(node, ast.Name):
-            yield from (str(o.callee) for o in program.origins(node, scope) if isinstance(o, Result))
+            yield from (str(made.callee) for made in program.results(node, scope))
 
 
 def _is_once_per_worker(node: ast.AST, scope: Scope) -> bool:

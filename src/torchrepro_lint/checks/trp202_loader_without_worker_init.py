@@ -11,6 +11,7 @@ from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.listed import listed
 from torchrepro_lint.checks.seeded_generator import GeneratorFix, seeded_generator
 from torchrepro_lint.checks.worker_seeding import is_for_several, is_out_of_reach, renewed_generator, seeded_workers
+from torchrepro_lint.dataflow.binding import keyword_value
 from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.conditions import is_dead
 from torchrepro_lint.dataflow.program import Program
@@ -142,7 +143,7 @@ def _seeded_by_lightning(program: Program) -> bool:
     for path in program.project.text.mentioning("seed_everything") or ():
         facts = program.load(str(path))
         for call, scope in facts.calls.get("seed_everything", ()) if facts is not None else ():
-            passed = next((k.value for k in call.keywords if k.arg == "workers"), None)
+            passed = keyword_value(call, "workers")
             if passed is not None and program.literal(passed, scope) is True:
                 return True
     return False

@@ -9,7 +9,7 @@ from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.rng.chosen_seeds import seeds_anew
 from torchrepro_lint.rng.hash_uses import decided_by
-from torchrepro_lint.rng.salted_hashes import HASH, salted
+from torchrepro_lint.rng.texts import HASH, salted
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:

@@ -75,7 +75,7 @@ def _loaders(function: Scope, program: Program) -> Iterator[Call]:
     files = [function.facts]
     if function.kind == "function":
         starting = program.project.text.mentioning("worker_init_fn") or ()
-        named = program.project.text.mentioning(function.name.rpartition(".")[2]) or ()
+        named = program.project.text.mentioning(function.own_name) or ()
         others = [p for p in named if p in starting and p != function.facts.source.path]
         files += [f for p in others if (f := program.load(str(p))) is not None]
     for facts in files:
@@ -99,8 +99,7 @@ def _calling(function: Scope, program: Program, further: int) -> Iterator[Scope]
 def _starting(facts: ModuleFacts, program: Program) -> dict[Scope, list[Call]]:
     """The calls of a file that start workers, by what they start each with."""
     found: dict[Scope, list[Call]] = {}
-    sites = [site for sites in facts.calls.values() for site in sites] if facts.source.matches("worker_init_fn") else []
-    for node, scope in sites:
+    for node, scope in facts.every_call() if facts.source.matches("worker_init_fn") else ():
         call = Call(node, scope, "", program)
         for function in dict.fromkeys(_started(call)):
             found.setdefault(function, []).append(call)
@@ -137,8 +136,7 @@ def _starts_anew(call: Call) -> bool:
 def _draft(function: Scope, seedings: Sequence[SeedCall], loader: Call) -> Draft:
     first = seedings[0]
     assert first.seed is not None
-    read = {n.id for n in ast.walk(first.seed.node) if isinstance(n, ast.Name)}
-    numbered = bool(read & set(_parameters(function)[:1])) or not isinstance(first.seed.node, ast.Constant)
+    numbered = not isinstance(first.seed.node, ast.Constant)
     return Draft(
         first.node,
         {"call": first.written, "seed": first.seed.scope.facts.text(first.seed.node)},

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.epoch_edit import set_epoch
+from torchrepro_lint.dataflow.binding import keyword_value
 from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
@@ -34,8 +35,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
 
 
 def _number(site: ast.Call) -> ast.expr | None:
-    keyword = next((k.value for k in site.keywords if k.arg == "epoch"), None)
-    return site.args[0] if site.args else keyword
+    return site.args[0] if site.args else keyword_value(site, "epoch")
 
 
 @remembered

@@ -82,8 +82,7 @@ def _requests(facts: ModuleFacts, _: Program) -> bool:
         return True
     return facts.source.matches("deterministic") and any(
         keyword.arg == "deterministic" and _may_be_on(keyword.value)
-        for sites in facts.calls.values()
-        for call, _ in sites
+        for call, _ in facts.every_call()
         for keyword in call.keywords
     )
 

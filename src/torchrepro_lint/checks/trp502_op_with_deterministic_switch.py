@@ -42,7 +42,7 @@ def _assignments(module: Module, program: Program) -> Iterator[Draft]:
 
     facts = module.facts
     for item in index_assignments(facts, program):
-        if requested(module, program) != "strict":
+        if requested(module.facts, program) != "strict":
             values = {"call": f"{facts.text(item.target)} = ..."}
             repeats = f"`{facts.text(item.repeating)}` names a place twice"
             yield Draft(item.node, values, "assignment", depends=(repeats,), properties=_PROPERTIES)

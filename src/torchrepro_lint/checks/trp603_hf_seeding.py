@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft, Place
-from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.execution_count import runs_once
 from torchrepro_lint.dataflow.program import Program
@@ -100,11 +99,10 @@ def _calls_of(function: Scope, program: Program) -> Sequence[CallSite]:
 def _arguments(trainer: Call) -> Call | None:
     """The call that made the Trainer's TrainingArguments."""
     passed = trainer.argument("args", 1)
-    origins = trainer.program.origins(passed.node, passed.scope) if isinstance(passed, Site) else []
     known = catalogue.names("frameworks", "hf_arguments")
-    for origin in origins:
-        if isinstance(origin, Result) and origin.callee in known:
-            return Call(origin.node, origin.scope, str(origin.callee), trainer.program)
+    for made in trainer.program.results(*passed) if isinstance(passed, Site) else ():
+        if made.callee in known:
+            return Call(made.node, made.scope, str(made.callee), trainer.program)
     return None
 
 

@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterator
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.argument_edit import switched_on
 from torchrepro_lint.checks.draft import Draft, Place
-from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
@@ -46,8 +45,8 @@ def _made(value: Site, names: Collection[str], program: Program) -> list[Call]:
     """The calls of these names that the value may come from."""
     return [
         Call(o.node, o.scope, o.callee, program)
-        for o in program.origins(value.node, value.scope)
-        if isinstance(o, Result) and isinstance(o.callee, str) and o.callee in names
+        for o in program.results(*value)
+        if isinstance(o.callee, str) and o.callee in names
     ]
 
 

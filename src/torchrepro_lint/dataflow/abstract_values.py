@@ -89,32 +89,26 @@ class AbstractValues(Domain["list[Origin]"]):
     def constant(self, value: object, node: ast.expr, scope: Scope) -> list[Origin]:
         return [Constant(value, node, scope)]
 
-    def reference(self, target: str | Scope, node: ast.AST, scope: Scope) -> list[Origin]:  # noqa: ARG002
+    def reference(self, target: str | Scope, node: ast.AST, scope: Scope) -> list[Origin]:
         return [Reference(target)]
 
-    def result(
-        self,
-        callee: str | Scope | None,
-        call: ast.Call,
-        scope: Scope,
-        of: Of[list[Origin]],  # noqa: ARG002
-    ) -> list[Origin]:
+    def result(self, callee: str | Scope | None, call: ast.Call, scope: Scope, of: Of[list[Origin]]) -> list[Origin]:
         return [Result(callee, call, scope)]
 
-    def display(self, node: Written, scope: Scope, of: Of[list[Origin]]) -> list[Origin]:  # noqa: ARG002
+    def display(self, node: Written, scope: Scope, of: Of[list[Origin]]) -> list[Origin]:
         return [Display(node, scope)]
 
-    def operator(self, node: ast.AST, scope: Scope, of: Of[list[Origin]]) -> list[Origin]:  # noqa: ARG002
+    def operator(self, node: ast.AST, scope: Scope, of: Of[list[Origin]]) -> list[Origin]:
         match node:
             case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
                 return [Constant(-number, node, scope)]
         return [Unknown(node, scope)]
 
-    def element(self, loop: Binding, scope: Scope, of: Of[list[Origin]]) -> list[Origin]:  # noqa: ARG002
+    def element(self, loop: Binding, scope: Scope, of: Of[list[Origin]]) -> list[Origin]:
         whole = loop.value if not loop.path else None
         return [Element(whole, scope) if whole is not None else Unknown(loop.node, scope)]
 
-    def parameter(self, binding: Binding, function: Scope, of: Of[list[Origin]]) -> list[Origin]:  # noqa: ARG002
+    def parameter(self, binding: Binding, function: Scope, of: Of[list[Origin]]) -> list[Origin]:
         assert isinstance(binding.node, ast.arg)
         return [Parameter(binding.node.arg, function)]
 

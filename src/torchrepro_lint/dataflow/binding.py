@@ -19,9 +19,9 @@ def positional_parameters(function: Scope) -> list[str]:
 
 def argument_for(call: ast.Call, function: Scope, name: str) -> ast.expr | Unknown | None:
     """The expression that `call` passes for the parameter `name`; None when it is left out."""
-    for keyword in call.keywords:
-        if keyword.arg == name:
-            return keyword.value
+    value = keyword_value(call, name)
+    if value is not None:
+        return value
     if not isinstance(function.node, FunctionNode):
         return Unknown(call)
     positional = positional_parameters(function)
@@ -34,9 +34,14 @@ def argument_for(call: ast.Call, function: Scope, name: str) -> ast.expr | Unkno
     return Unknown(call) if any(k.arg is None for k in call.keywords) else None
 
 
-def keyword_value(call: ast.Call, name: str) -> ast.expr | None:
-    """What `call` passes by the keyword `name`, as it is written."""
-    return next((keyword.value for keyword in call.keywords if keyword.arg == name), None)
+def keyword_value(call: ast.Call, *names: str) -> ast.expr | None:
+    """What `call` passes by the first keyword that has one of these names, as it is written."""
+    return next((keyword.value for keyword in call.keywords if keyword.arg in names), None)
+
+
+def passed_by_name(call: ast.Call, *positional: str) -> dict[str | None, ast.expr]:
+    """What a call passes, by keywords; and by these names what it passes by position."""
+    return {k.arg: k.value for k in call.keywords} | dict(zip(positional, call.args, strict=False))
 
 
 def argument_place(call: ast.Call, passed: ast.AST) -> int | None:

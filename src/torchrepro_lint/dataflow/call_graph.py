@@ -8,7 +8,7 @@ files mention (`forward`, `get`) have callers that nobody can list.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -57,11 +57,8 @@ class Callers:
     def forget(self) -> None:
         """Files have changed or were dropped."""
         self._in_sight.forget()
-        self._known.clear()
-        self._handed.clear()
-        self._named.clear()
-        self._of_objects.clear()
-        self._starts.clear()
+        for known in (self._known, self._handed, self._named, self._of_objects, self._starts):
+            known.clear()
 
     def of(self, function: Scope) -> list[CallSite] | None:
         """Every call of a function that can be seen; None when there may be others."""
@@ -85,21 +82,11 @@ class Callers:
         paths = self._project.text.mentioning(name)
         if paths is not None and len(paths) > MAX_FILES and function.self_name is None and name != "main":
             near = paths if len(paths) <= MAX_IMPORTERS else []
-            users = importers([own], near, self._project.text, self._project.finder)
+            users = importers(own, near, self._project.text, self._project.finder)
             paths = [p for p in near if p in users or p == own] or None
         if paths is None or len(paths) > MAX_FILES:
             return None
         return paths or [own]
-
-    def _loaded(
-        self, paths: Iterable[Path], function: Scope, may: Callable[..., bool], *about: str
-    ) -> Iterator[ModuleFacts]:
-        """The function's own file, and those that may matter."""
-        own = function.facts
-        for path in paths:
-            facts = own if path == own.source.path else self._project.load_if(str(path), may, *about)
-            if facts is not None:
-                yield facts
 
     # -- calls --------------------------------------------------------------------------------------------------
     def _find(self, function: Scope) -> list[CallSite] | None:
@@ -123,7 +110,8 @@ class Callers:
     def _calls_in(self, paths: Iterable[Path], function: Scope, owner: Scope | None) -> Iterator[CallSite]:
         """The calls in these files of a function, which may be a method of `owner`, or its constructor."""
         name = _called_by(function, owner)
-        for facts in self._loaded(paths, function, may_call, name, owner.kind if owner is not None else ""):
+        kind = owner.kind if owner is not None else ""
+        for facts in self._project.load_those(paths, function.facts, may_call, name, kind):
             for spelled in (name, *sorted(facts.aliases.get(name, ())), ITEM):
                 yield from self._spelled(facts, spelled, function, owner)
 
@@ -172,13 +160,13 @@ class Callers:
         """The class of `self`, or of an object that is made in sight."""
         if not isinstance(receiver, ast.Name):
             return
-        owner = scope.binding_scope(receiver.id)
-        if owner is not None and owner.self_name == receiver.id:
+        if scope.is_self(receiver):
             yield from (scope.method_class,) if scope.method_class is not None else ()
             return
         for origin in self._in_sight.value(receiver, scope):
-            if isinstance(origin, Result) and isinstance(origin.callee, Scope) and origin.callee.kind == "class":
-                yield origin.callee
+            match origin:
+                case Result(callee=Scope(kind="class") as owner):
+                    yield owner
 
     # -- processes ------------------------------------------------------------------------------------------------
     def _handed_to(self, function: Scope) -> Iterator[CallSite]:
@@ -186,7 +174,7 @@ class Callers:
         name = function.own_name
         if function.kind != "function" or function.self_name is not None:
             return
-        for facts in self._loaded(self._paths(function, name) or (), function, calls_any, *_RUNNERS):
+        for facts in self._project.load_those(self._paths(function, name) or (), function.facts, calls_any, *_RUNNERS):
             for started in self._starts_in(facts, function).values():
                 made = self._amounts_to(started)
                 if made is not None:
@@ -228,8 +216,7 @@ class Callers:
     def _items(self, arguments: ast.expr | None, scope: Scope) -> list[ast.expr] | None:
         if arguments is None:
             return []
-        found = self._in_sight.value(arguments, scope)
-        match found:
+        match self._in_sight.value(arguments, scope):
             case [Display(node=ast.Tuple(elts=items) | ast.List(elts=items), scope=where)] if where is scope:
                 return items
         return None

@@ -181,7 +181,7 @@ def calls_like(names: Iterable[str], facts: ModuleFacts) -> Iterator[CallSite]:
 @remembered
 def chosen(facts: ModuleFacts, program: Program) -> list[CallSite]:
     """Calls of what is no name of anything: `make(data)` after `make = A if test else B`, `{"a": A}[key](data)`."""
-    return [site for sites in facts.calls.values() for site in sites if _is_chosen(*site, program)]
+    return [site for site in facts.every_call() if _is_chosen(*site, program)]
 
 
 def _is_chosen(call: ast.Call, scope: Scope, program: Program) -> bool:

@@ -18,6 +18,7 @@ from torchrepro_lint.dataflow.enclosing import BLOCKS, ancestors
 from torchrepro_lint.dataflow.exits import breaks, is_exhaustive, is_irrefutable, leaves
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reaching
+from torchrepro_lint.dataflow.sites import NodeSite
 from torchrepro_lint.index import Binding, ModuleFacts, Scope
 
 MAX_CALLERS = 2  # how far up the calls a test is looked for
@@ -30,7 +31,7 @@ _UNBROKEN = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.Constant, ast
 Node = TypeVar("Node", bound=ast.AST)
 
 
-class Condition(NamedTuple):
+class PathCondition(NamedTuple):
     """`test` came out as `holds`. It is all or a part of what `owner` tests, which itself came out as `taken`."""
 
     test: ast.expr
@@ -39,15 +40,14 @@ class Condition(NamedTuple):
     taken: bool
 
 
-Place: TypeAlias = "tuple[ast.AST, Scope]"
 Predicate: TypeAlias = "Callable[[ast.expr], bool | None]"
 """What a test being true says of one matter: yes, no, or nothing."""
 
 
-def conditions(node: ast.AST, scope: Scope) -> tuple[Condition, ...]:
+def conditions(node: ast.AST, scope: Scope) -> tuple[PathCondition, ...]:
     """The tests that are known where `node` runs in its function, innermost first, split into parts that each came out
     for certain."""
-    known: dict[ast.AST, tuple[Condition, ...]] = scope.facts.conditions
+    known: dict[ast.AST, tuple[PathCondition, ...]] = scope.facts.conditions
     if node not in known:
         known[node] = tuple(_conditions(node, scope))
     return known[node]
@@ -60,7 +60,7 @@ def known(says: Predicate, node: ast.AST, scope: Scope) -> bool | None:
 
 
 def everywhere(
-    holds: Callable[[Condition], bool], node: ast.AST, scope: Scope, program: Program, depth: int = 0
+    holds: Callable[[PathCondition], bool], node: ast.AST, scope: Scope, program: Program, depth: int = 0
 ) -> bool:
     """Whether some condition of a place is as wanted, or one at every call of its function, if all calls are known."""
     if any(map(holds, conditions(node, scope))):
@@ -75,7 +75,7 @@ def everywhere(
     return bool(calls) and all(everywhere(holds, *call, program, depth + 1) for call in calls or ())
 
 
-def are_exclusive(first: Place, second: Place) -> bool:
+def are_exclusive(first: NodeSite, second: NodeSite) -> bool:
     """Whether one run of a function reaches only one of the two: they lie in different arms of one test."""
     taken = {condition.owner: condition.taken for condition in conditions(*first)}
     return any(taken.get(c.owner, c.taken) is not c.taken for c in conditions(*second))
@@ -89,7 +89,7 @@ def is_dead(node: ast.AST, scope: Scope) -> bool:
     return function.parent is not None and is_dead(function.node, function.parent)
 
 
-def written(condition: Condition, facts: ModuleFacts) -> str:
+def written(condition: PathCondition, facts: ModuleFacts) -> str:
     """How the program would write what is known: `not args.fast`."""
     test, holds = condition.test, condition.holds
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) and not holds:
@@ -112,10 +112,8 @@ def written(condition: Condition, facts: ModuleFacts) -> str:
 def equal_to(node: ast.expr, place: ast.AST, scope: Scope) -> object | None:
     """The constant that `node` is known to equal at `place`."""
     for test, holds in _comparisons(node, place, scope):
-        right = test.comparators[0]
-        if isinstance(test.ops[0], ast.Eq | ast.Is if holds else ast.NotEq | ast.IsNot) and isinstance(
-            right, ast.Constant
-        ):
+        is_equal = isinstance(test.ops[0], ast.Eq | ast.Is if holds else ast.NotEq | ast.IsNot)
+        if is_equal and isinstance(right := test.comparators[0], ast.Constant):
             return right.value
     return None
 
@@ -154,27 +152,21 @@ def _is_kept(before: ast.expr, after: ast.expr, scope: Scope) -> bool:
 def _bindings(read: ast.expr, scope: Scope) -> list[Binding]:
     """The bindings whose value a read of a name may see."""
     owner = scope.binding_scope(read.id) if isinstance(read, ast.Name) else None
-    if owner is None or not isinstance(read, ast.Name):
+    if owner is None:
         return []
-    found = reaching(owner.bindings[read.id], read, owner, scope)
+    found = reaching(scope.bindings_of(read), read, owner, scope)
     return [b for b in found if not are_exclusive((b.node, owner), (read, scope))]
 
 
-def contradict(first: Place, second: Place) -> bool:
+def contradict(first: NodeSite, second: NodeSite) -> bool:
     """Whether two places run under opposite values of an attribute of their class, in the arms of `if self.causal:`, or
     of names that their function binds once."""
     one, two = first[1], second[1]
-    is_settled: Callable[[ast.expr, Scope], bool] | None = None
-    if one.function is two.function:
-        is_settled = _is_settled
-    elif one.method_class is not None and one.method_class is two.method_class:
-        is_settled = _is_of_self
-    if is_settled is None:
+    is_settled = _is_settled if one.function is two.function else _is_of_self
+    if is_settled is _is_of_self and (one.method_class is None or one.method_class is not two.method_class):
         return False
-    here, there = (
-        {_turned(c.test, c.holds) for c in conditions(node, scope) if is_settled(c.test, scope)}
-        for node, scope in (first, second)
-    )
+    settled = ([c for c in conditions(*site) if is_settled(c.test, site[1])] for site in (first, second))
+    here, there = ({_turned(c.test, c.holds) for c in found} for found in settled)
     return any((test, not holds) in there for test, holds in here)
 
 
@@ -208,7 +200,7 @@ def _is_of_self(test: ast.expr, scope: Scope) -> bool:
 
 
 # -- around a place -----------------------------------------------------------------------------------------------
-def _conditions(node: ast.AST, scope: Scope) -> Iterator[Condition]:
+def _conditions(node: ast.AST, scope: Scope) -> Iterator[PathCondition]:
     function, child = scope.function.node, node
     for holder in ancestors(node, scope):
         if not isinstance(holder, _UNTESTED):
@@ -220,7 +212,7 @@ def _conditions(node: ast.AST, scope: Scope) -> Iterator[Condition]:
         child = holder
 
 
-def _of_arm(holder: ast.AST, child: ast.AST, scope: Scope) -> Iterator[Condition]:
+def _of_arm(holder: ast.AST, child: ast.AST, scope: Scope) -> Iterator[PathCondition]:
     """The tests of `holder` that decide whether its part `child` runs."""
     match holder:
         case ast.If(test=test) | ast.While(test=test) if child is not test and holder is not scope.facts.guard:
@@ -241,7 +233,7 @@ def _of_arm(holder: ast.AST, child: ast.AST, scope: Scope) -> Iterator[Condition
             yield from _after_block(holder.body)
 
 
-def _of_case(cases: ast.Match, chosen: ast.match_case, *, inside_guard: bool) -> Iterator[Condition]:
+def _of_case(cases: ast.Match, chosen: ast.match_case, *, inside_guard: bool) -> Iterator[PathCondition]:
     """The pattern matches and its guard holds, and no earlier case was taken."""
     if not inside_guard:
         yield from _tested(cases.subject, chosen, True)
@@ -251,18 +243,18 @@ def _of_case(cases: ast.Match, chosen: ast.match_case, *, inside_guard: bool) ->
         yield from _tested(cases.subject, case, False)
 
 
-def _of_block(holder: ast.AST, child: ast.AST, facts: ModuleFacts) -> tuple[str | None, tuple[Condition, ...]]:
+def _of_block(holder: ast.AST, child: ast.AST, facts: ModuleFacts) -> tuple[str | None, tuple[PathCondition, ...]]:
     """The arm of `holder` that `child` stands in, and what is known because the statements before it did not leave."""
-    known: dict[ast.AST, dict[ast.AST, tuple[str, tuple[Condition, ...]]]] = facts.blocks
+    known: dict[ast.AST, dict[ast.AST, tuple[str, tuple[PathCondition, ...]]]] = facts.blocks
     if holder not in known:
         known[holder] = dict(_blocks_of(holder))
     return known[holder].get(child, (None, ()))
 
 
-def _blocks_of(holder: ast.AST) -> Iterator[tuple[ast.AST, tuple[str, tuple[Condition, ...]]]]:
+def _blocks_of(holder: ast.AST) -> Iterator[tuple[ast.AST, tuple[str, tuple[PathCondition, ...]]]]:
     for name in BLOCKS:
         block = getattr(holder, name, None)
-        before: tuple[Condition, ...] = ()
+        before: tuple[PathCondition, ...] = ()
         for statement in block if isinstance(block, list) else ():
             yield statement, (name, before)
             if isinstance(statement, ast.stmt):
@@ -273,31 +265,31 @@ def _before(items: Iterable[Node], child: ast.AST) -> list[Node]:
     return list(takewhile(lambda item: item is not child, items))
 
 
-def _came_out(owner: ast.AST, test: ast.expr, taken: bool) -> Condition:
-    return Condition(test, taken, owner, taken)
+def _came_out(owner: ast.AST, test: ast.expr, taken: bool) -> PathCondition:
+    return PathCondition(test, taken, owner, taken)
 
 
-def _split(found: Iterable[Condition]) -> Iterator[Condition]:
+def _split(found: Iterable[PathCondition]) -> Iterator[PathCondition]:
     """The parts of each test that came out for certain when the whole did."""
     for condition in found:
         match condition:
-            case Condition(ast.UnaryOp(op=ast.Not(), operand=inner), holds):
+            case PathCondition(ast.UnaryOp(op=ast.Not(), operand=inner), holds):
                 yield from _split([condition._replace(test=inner, holds=not holds)])
-            case Condition(ast.BoolOp(op=op, values=values), holds) if isinstance(op, ast.And) is holds:
+            case PathCondition(ast.BoolOp(op=op, values=values), holds) if isinstance(op, ast.And) is holds:
                 yield from _split(condition._replace(test=value) for value in values)
             case _:
                 yield condition
 
 
 # -- after a statement that may leave -----------------------------------------------------------------------------
-def _after_block(block: Sequence[ast.stmt], caught: bool = False) -> Iterator[Condition]:
+def _after_block(block: Sequence[ast.stmt], caught: bool = False) -> Iterator[PathCondition]:
     """What is known when all of these statements have run to their end, the last of them first. `caught` when
     something around them may go on after an exception."""
     for statement in reversed(block):
         yield from _after(statement, caught)
 
 
-def _after(statement: ast.stmt, caught: bool) -> Iterator[Condition]:
+def _after(statement: ast.stmt, caught: bool) -> Iterator[PathCondition]:
     match statement:
         case ast.Assert(test=test) if not caught:
             yield _came_out(statement, test, True)
@@ -315,7 +307,7 @@ def _after(statement: ast.stmt, caught: bool) -> Iterator[Condition]:
 
 def _after_choice(
     owner: ast.AST, test: ast.expr, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt], caught: bool
-) -> Iterator[Condition]:
+) -> Iterator[PathCondition]:
     if leaves(body, caught):
         yield _came_out(owner, test, False)
         yield from _after_block(orelse, caught)
@@ -324,7 +316,7 @@ def _after_choice(
         yield from _after_block(body, caught)
 
 
-def _after_cases(subject: ast.expr, cases: Sequence[ast.match_case], caught: bool) -> Iterator[Condition]:
+def _after_cases(subject: ast.expr, cases: Sequence[ast.match_case], caught: bool) -> Iterator[PathCondition]:
     """The first cases leave, or all but the first that does not."""
     for number, case in enumerate(cases):
         if not leaves(case.body, caught):
@@ -335,7 +327,7 @@ def _after_cases(subject: ast.expr, cases: Sequence[ast.match_case], caught: boo
 
 
 # -- match --------------------------------------------------------------------------------------------------------
-def _tested(subject: ast.expr, case: ast.match_case, taken: bool) -> Iterator[Condition]:
+def _tested(subject: ast.expr, case: ast.match_case, taken: bool) -> Iterator[PathCondition]:
     """Whether a case is taken, as a test of its pattern and its guard."""
     tests = [test for test in (_pattern(subject, case.pattern), case.guard) if test is not None]
     if tests:

@@ -86,11 +86,10 @@ class ConfiguredValues:
             return True
         own = [re.escape(name) for name in _names_of(holder)]
         names = "|".join(dict.fromkeys([_USUAL, *own]))
-        return self._project.text.any_match(
-            _set_to(names, "|".join(own), key), (key.lower().encode(),)
-        ) is not False or (
-            self._project.text.any_match(_filled(names), (b"update", b"merge", b"setattr", b"override")) is not False
-        )
+        text, assigned = self._project.text, _set_to(names, "|".join(own), key)
+        if text.any_match(assigned, (key.lower().encode(),)) is not False:
+            return True
+        return text.any_match(_filled(names), (b"update", b"merge", b"setattr", b"override")) is not False
 
 
 @cache

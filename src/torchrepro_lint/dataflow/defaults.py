@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Display, Origin, is_configured
+from torchrepro_lint.dataflow.binding import keyword_value, passed_by_name
 from torchrepro_lint.dataflow.configured_values import ConfiguredValues, rows
 from torchrepro_lint.dataflow.evaluate import CallersOf, Evaluation, Values
 from torchrepro_lint.dataflow.grafts import Graft, Tree, built, merge, written_entries
@@ -85,12 +86,8 @@ class Defaults(Values):
 
     # -- calls ---------------------------------------------------------------------------------------------------
     def _called(self, callee: str | Scope | None, call: ast.Call, scope: Scope) -> list[Origin]:
-        if isinstance(callee, str) and callee in rows("merges"):
-            site = self._merged(call, scope)
-            if site is not None:
-                return self(*site)
-        if isinstance(callee, str) and callee in rows("compositions"):
-            site = self._of_composition(call, scope)
+        for kind, find in (("merges", self._merged), ("compositions", self._of_composition)):
+            site = find(call, scope) if isinstance(callee, str) and callee in rows(kind) else None
             if site is not None:
                 return self(*site)
         return super()._called(callee, call, scope)
@@ -102,11 +99,12 @@ class Defaults(Values):
             origins = [] if isinstance(value, ast.Starred) else self(value, scope)
             if self._is_of_command_line(value, scope):
                 continue
-            if len(origins) != 1 or not isinstance(origins[0], Display) or not isinstance(origins[0].node, ast.Dict):
-                return None
-            origin = origins[0]
-            merge(tree, Site(origin.node, origin.scope))
-            facts = origin.scope.facts if is_configured(origin) else facts
+            match origins:
+                case [Display(node=ast.Dict() as node, scope=where) as origin]:
+                    merge(tree, Site(node, where))
+                    facts = where.facts if is_configured(origin) else facts
+                case _:
+                    return None
         return built(tree, facts) if facts is not None else None
 
     def _is_of_command_line(self, value: ast.expr, scope: Scope) -> bool:
@@ -126,12 +124,10 @@ class Defaults(Values):
         outer = function.parent or function
         calls = [d for d in node.decorator_list if isinstance(d, ast.Call)]
         composing = (d for d in calls if self._names.resolve(d.func, outer) in rows("composers"))
-        return next((self._of_decorator(d, function) for d in composing), None)
+        return next((self._of_decorator(d, outer) for d in composing), None)
 
-    def _of_decorator(self, decorator: ast.Call, function: Scope) -> Site | None:
-        given = {k.arg: k.value for k in decorator.keywords}
-        given |= dict(zip(("config_path", "config_name"), decorator.args, strict=False))
-        outer = function.parent or function
+    def _of_decorator(self, decorator: ast.Call, outer: Scope) -> Site | None:
+        given = passed_by_name(decorator, "config_path", "config_name")
         folder, name = (self._text(given.get(key), outer) for key in ("config_path", "config_name"))
         if folder is None:
             return None
@@ -141,27 +137,25 @@ class Defaults(Values):
 
     def _of_composition(self, call: ast.Call, scope: Scope) -> Site | None:
         """What `compose("config")` gives, where the file initialises Hydra once, and nothing is overridden."""
-        given = {k.arg: k.value for k in call.keywords}
-        given |= dict(zip(("config_name", "overrides"), call.args, strict=False))
+        given = passed_by_name(call, "config_name", "overrides")
         overrides = given.get("overrides")
         if overrides is not None and not (isinstance(overrides, ast.List) and not overrides.elts):
             return None
         known = rows("initializers")
-        sites = [(c, where) for name in catalogue.last_parts(known) for c, where in scope.facts.calls.get(name, ())]
+        sites = [site for name in catalogue.last_parts(known) for site in scope.facts.calls.get(name, ())]
         found = [(c, where, self._names.resolve(c.func, where)) for c, where in sites]
-        initial = [
-            (c, where, known[name]["argument"]) for c, where, name in found if isinstance(name, str) and name in known
-        ]
+        initial = [(c, where, name) for c, where, name in found if isinstance(name, str) and name in known]
         if len(initial) != 1:
             return None
-        first, where, argument = initial[0]
-        passed = next((k.value for k in first.keywords if k.arg == argument), first.args[0] if first.args else None)
+        first, where, initializer = initial[0]
+        passed = keyword_value(first, known[initializer]["argument"]) or (first.args[0] if first.args else None)
         folder, name = self._text(passed, where), self._text(given.get("config_name"), scope)
         return self._composed_from(folder, name, scope) if folder and name else None
 
     def _composed_from(self, folder: str, name: str, scope: Scope) -> Site | None:
         base = Path(folder) if Path(folder).is_absolute() else scope.facts.source.path.parent / folder
-        return composed(_without_suffix(name), lambda of: self._configuration(base, of))
+        without_suffix = name.rsplit(".", 1)[0] if name.endswith(SUFFIXES) else name
+        return composed(without_suffix, lambda of: self._configuration(base, of))
 
     def _text(self, value: ast.expr | None, scope: Scope) -> str | None:
         """A text argument; empty where it is left out or None."""
@@ -182,7 +176,3 @@ def _is_constant(site: Site | None, value: object) -> bool:
 def _outside_tests(calls: list[CallSite] | None) -> list[CallSite] | None:
     """The calls that are not in tests, if there are any."""
     return [site for site in calls or () if not is_test(site[1].facts)] or calls
-
-
-def _without_suffix(name: str) -> str:
-    return name.rsplit(".", 1)[0] if name.endswith(SUFFIXES) else name

@@ -78,14 +78,13 @@ class Edges:
 
     def _reads(self, target: ast.Name, node: ast.AST, owner: Scope, use: Use[Any]) -> Iterator[Step]:
         """Where a variable is read. A container may be filled after other names were bound to it."""
-        is_filled = isinstance(target.ctx, ast.Load)
-        if not self._is_complete:
-            found = reads_following(target, node, use.scope) if is_filled else reads_of_binding(target.id, owner, node)
-            yield from map(use.site, found)
-            return
-        found = reads_of_object(target, use.scope) if is_filled else reads_of_binding(target.id, owner, node)
-        yield from map(use.site, found)
-        if owner.kind == "module":
+        if not isinstance(target.ctx, ast.Load):
+            yield from map(use.site, reads_of_binding(target.id, owner, node))
+        elif self._is_complete:
+            yield from map(use.site, reads_of_object(target, use.scope))
+        else:
+            yield from map(use.site, reads_following(target, node, use.scope))
+        if self._is_complete and owner.kind == "module":
             yield from self._all(imported_reads(target.id, owner, self.program), use)
 
     def _all(self, sites: Sequence[Site] | None, use: Use[Any]) -> Iterator[Step]:
@@ -146,15 +145,6 @@ def _is_property(node: ast.AST) -> bool:
 def _assigned(use: Use[Any], parent: ast.Assign, edges: Edges) -> Iterator[Step]:
     for target in parent.targets:
         yield from edges.into(target, parent, use)
-
-
-def _annotated(use: Use[Any], parent: ast.AnnAssign, edges: Edges) -> Steps:
-    return edges.into(parent.target, parent, use)
-
-
-def _added(use: Use[Any], parent: ast.AugAssign, edges: Edges) -> Steps:
-    """`items += [x]`"""
-    return edges.into(parent.target, parent, _anywhere(use)) if use.path else (ESCAPED,)
 
 
 def _anywhere(use: Use[Any]) -> Use[Any]:
@@ -229,18 +219,6 @@ def _entered(use: Use[Any], parent: ast.withitem, edges: Edges) -> Steps:
     return edges.into(parent.optional_vars, use.scope.facts.parents[parent], use)
 
 
-def _returned(use: Use[Any], _: ast.Return, edges: Edges) -> Steps:
-    return edges.returned(use)
-
-
-def _yielded(use: Use[Any], _: ast.Yield, edges: Edges) -> Steps:
-    return edges.returned(use.inside(ANY))
-
-
-def _delegated(use: Use[Any], _: ast.YieldFrom, edges: Edges) -> Steps:
-    return edges.returned(_anywhere(use)) if use.path else STOP
-
-
 def _attribute(use: Use[Any], parent: ast.Attribute, _: Edges) -> Iterator[Step]:
     """What a container gives; of the value itself, an attribute is something else."""
     if use.path[:1] == (f".{parent.attr}",):
@@ -294,13 +272,10 @@ def _given(use: Use[Any], argument: Argument, callee: str | Scope | None, edges:
     judged = edges.passed(use, argument, callee, edges)
     if judged is not None:
         return judged
-    if isinstance(callee, Scope):
-        return (
-            _constructed(use, argument, callee, edges)
-            if callee.kind == "class"
-            else edges.parameter(argument, callee, use)
-        )
-    return _outside(use, argument, callee, edges)
+    if not isinstance(callee, Scope):
+        return _outside(use, argument, callee, edges)
+    is_class = callee.kind == "class"
+    return _constructed(use, argument, callee, edges) if is_class else edges.parameter(argument, callee, use)
 
 
 def _constructed(use: Use[Any], argument: Argument, owner: Scope, edges: Edges) -> Iterator[Step]:
@@ -363,12 +338,18 @@ def _ignored(*_: object) -> Steps:
 
 
 _KINDS: dict[type, Callable[[Use[Any], Any, Edges], Steps]] = {
-    ast.Assign: _assigned, ast.AnnAssign: _annotated, ast.AugAssign: _added, ast.NamedExpr: _named,
+    ast.Assign: _assigned, ast.NamedExpr: _named,
+    ast.AnnAssign: lambda use, parent, edges: edges.into(parent.target, parent, use),
+    ast.AugAssign: lambda use, parent, edges: (  # `items += [x]`
+        edges.into(parent.target, parent, _anywhere(use)) if use.path else (ESCAPED,)
+    ),
     ast.IfExp: _same, ast.BoolOp: _same, ast.Await: _same, ast.BinOp: _summed,
     ast.Tuple: _packed, ast.List: _packed, ast.Dict: _entry, ast.Starred: _starred,
     ast.ListComp: _element, ast.SetComp: _element, ast.GeneratorExp: _element, ast.DictComp: _element,
     ast.For: _iterated, ast.AsyncFor: _iterated, ast.comprehension: _generated, ast.withitem: _entered,
-    ast.Return: _returned, ast.Yield: _yielded, ast.YieldFrom: _delegated,
+    ast.Return: lambda use, _, edges: edges.returned(use),
+    ast.Yield: lambda use, _, edges: edges.returned(use.inside(ANY)),
+    ast.YieldFrom: lambda use, _, edges: edges.returned(_anywhere(use)) if use.path else STOP,
     ast.Attribute: _attribute, ast.Subscript: _item, ast.Call: _passed, ast.keyword: _passed,
     # Looking at a value, or computing another one from it, does not let it go.
     ast.Compare: _ignored, ast.Expr: _ignored, ast.Assert: _ignored, ast.If: _ignored, ast.While: _ignored,

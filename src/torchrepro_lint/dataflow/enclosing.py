@@ -26,18 +26,6 @@ def ancestors(node: ast.AST, scope: Scope) -> Iterator[ast.AST]:
             return
 
 
-def statement(node: ast.AST, scope: Scope) -> ast.stmt:
-    """The innermost statement that `node` is, or is part of."""
-    if isinstance(node, ast.stmt):
-        return node
-    return next(a for a in ancestors(node, scope) if isinstance(a, ast.stmt))
-
-
-def parent(node: ast.AST, scope: Scope) -> ast.AST | None:
-    """What holds `node`."""
-    return scope.facts.parents.get(node)
-
-
 def inside(scope: Scope) -> Iterator[ast.AST]:
     """All nodes of the function (or the module) that `scope` lies in, in no particular order."""
     return descendants(scope.function.node)
@@ -51,6 +39,16 @@ def run_with(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
         yield node
         if not isinstance(node, DEFINITIONS):
             pending.extend(reversed(list(ast.iter_child_nodes(node))))
+
+
+def calls_in(*nodes: ast.AST) -> Iterator[ast.Call]:
+    """The calls that are written in these nodes, also in the functions that they define."""
+    return (part for node in nodes for part in ast.walk(node) if isinstance(part, ast.Call))
+
+
+def names_in(*nodes: ast.AST) -> set[str]:
+    """The names that stand in these nodes, read or bound."""
+    return {part.id for node in nodes for part in ast.walk(node) if isinstance(part, ast.Name)}
 
 
 def decorators(function: Scope) -> list[ast.expr]:
@@ -84,8 +82,8 @@ def cleans_up(node: ast.AST, scope: Scope) -> bool:
         return True
     if not any(last_name(d) in _TWO_PARTS for d in decorators(function)):
         return False
-    here = statement(node, scope)
-    return any(isinstance(n, ast.Yield) and start_of(n) < start_of(here) for n in inside(scope))
+    here = start_of(scope.facts.statement(node))
+    return any(isinstance(n, ast.Yield) and start_of(n) < here for n in inside(scope))
 
 
 def is_in_body(part: ast.AST, block: ast.For | ast.AsyncFor | ast.While | ast.If) -> bool:

@@ -84,35 +84,22 @@ def _times(function: Scope, further: int, program: Program) -> Times:
     if function.yields or _function_runs_often(function, program):
         return "often"
     callers = program.callers.in_sight(function) if further else ()
-    if not _is_method_or_main(function) and program.callers_of(function) is None and _is_imported(function, program):
+    own = function.facts.source.path
+    is_called_by_name = function.method_class is None and function.own_name != "main"
+    if is_called_by_name and program.callers_of(function) is None and program.project.users([own]):
         return "unknown"
-    if callers:
+    if callers:  # of which several may be in one program
         worst = {_times(where.function, further - 1, program) for _, where in callers}
-        together = len({where.facts for _, where in callers}) < len(callers) and not _is_one_of(callers)
+        is_one_of_two = len(callers) == 2 and are_exclusive(*callers)
+        together = len({where.facts for _, where in callers}) < len(callers) and not is_one_of_two
         return "often" if "often" in worst else "unknown" if together or "unknown" in worst else "once"
     name = function.own_name
     handed_over = not _handed_to(function, program).isdisjoint(_RUNS_IT_ONCE)
-    if _is_whole_run(function, program) or handed_over or _is_command(function):
+    if _is_whole_run(function, program) or handed_over:
         return "once"
+    if any(ast.unparse(d).rpartition(".")[2] in _COMMANDS for d in decorators(function)):
+        return "once"  # a program of its own: `@hydra.main(...)`, `@click.command()`
     return "often" if function.method_class is not None and name != "__init__" else "unknown"
-
-
-def _is_one_of(calls: Sequence[CallSite]) -> bool:
-    """Whether a run makes one of two calls, in different arms of one test."""
-    return len(calls) == 2 and are_exclusive(calls[0], calls[1])
-
-
-def _is_method_or_main(function: Scope) -> bool:
-    return function.method_class is not None or function.own_name == "main"
-
-
-def _is_imported(function: Scope, program: Program) -> bool:
-    return bool(program.project.users([function.facts.source.path]))
-
-
-def _is_command(function: Scope) -> bool:
-    """Whether a decorator makes a function a program of its own: `@hydra.main(...)`, `@click.command()`."""
-    return any(ast.unparse(d).rpartition(".")[2] in _COMMANDS for d in decorators(function))
 
 
 def runs_often(program: Program, node: ast.AST, scope: Scope) -> bool:
@@ -211,13 +198,9 @@ def _may_be_called_in_a_loop(method: Scope, program: Program) -> bool:
     paths = program.project.text.mentioning(name) or ()
     files = (program.project.load_if(str(path), calls_any, name) for path in paths[:MAX_FILES])
     calls = (site for facts in files if facts is not None for site in facts.calls.get(name, ()))
-    return any(
-        _fits(call, method)
-        and isinstance(call.func, ast.Attribute)
-        and program.resolve(call.func, scope) is None
-        and _again_and_again(scope.facts, call) is not None
-        for call, scope in calls
-    )
+    called = ((c, scope) for c, scope in calls if _fits(c, method) and isinstance(c.func, ast.Attribute))
+    unknown = ((call, scope) for call, scope in called if program.resolve(call.func, scope) is None)
+    return any(_again_and_again(scope.facts, call) is not None for call, scope in unknown)
 
 
 def _fits(call: ast.Call, method: Scope) -> bool:
@@ -237,13 +220,9 @@ def _handed_to(function: Scope, program: Program) -> set[str]:
     name = function.own_name
     if function.kind != "function":
         return set()
-    found: set[str] = set()
-    own = function.facts
-    paths = program.project.text.mentioning(name) or (own.source.path,)
-    for path in paths[:MAX_FILES]:
-        facts = own if path == own.source.path else program.project.load_if(str(path), may_pass, name)
-        found |= _handed(facts, name, program).get(function, set()) if facts is not None else set()
-    return found
+    paths = (program.project.text.mentioning(name) or [function.facts.source.path])[:MAX_FILES]
+    files = program.project.load_those(paths, function.facts, may_pass, name)
+    return {spelled for facts in files for spelled in _handed(facts, name, program).get(function, ())}
 
 
 @remembered

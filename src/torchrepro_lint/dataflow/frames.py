@@ -40,18 +40,13 @@ def constructions(frame: Frame, program: Program) -> list[Frame] | None:
 
 
 def _of_self(frame: Frame, program: Program, depth: int) -> list[Frame] | None:
-    if frame.owner is None or frame.caller is None:
+    receiver = frame.receiver or (_held(frame.call) if frame.call is not None else None)
+    if frame.owner is None or frame.caller is None or receiver is None:
         return None
-    if frame.receiver is not None:
-        receiver: ast.expr = frame.receiver
-    elif frame.call is None:
-        return None
-    elif is_constructor(frame.function) and not is_super(_held(frame.call)):
-        return [frame]
-    else:
-        receiver = _held(frame.call)
     if is_super(receiver):
         return _of_self(frame.caller, program, depth + 1)
+    if frame.receiver is None and is_constructor(frame.function):
+        return [frame]
     made = _made(receiver, frame.caller.function, frame.caller, program, depth + 1)
     return [m for m in made if m.owner is frame.owner] if made is not None else None
 

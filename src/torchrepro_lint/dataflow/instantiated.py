@@ -96,11 +96,8 @@ def _files(call: Call) -> Iterator[ModuleFacts]:
     """The files that the code gives; else all of the project that have the form of its configurations."""
     row = interfaces()[call.name]
     read = call.program.project.configurations
-    given = _given(call, row)
-    if given is not None:
-        found = [facts for path in given for facts in read.meant(path, call.facts.source.path)]
-    else:
-        found = read.every_yaml()
+    given, own = _given(call, row), call.facts.source.path
+    found = read.every_yaml() if given is None else [facts for path in given for facts in read.meant(path, own)]
     for facts in found:
         top = contents(facts)
         keys = {key for key, _ in written_entries(*top)} if isinstance(top.node, ast.Dict) else set()

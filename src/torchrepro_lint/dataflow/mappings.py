@@ -13,7 +13,7 @@ from torchrepro_lint.dataflow.domain import Domain, Of, Written
 from torchrepro_lint.dataflow.grafts import graft, written_entries
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reads
-from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ITEM, Binding, FunctionNode, ModuleFacts, Scope, last_name
 
@@ -39,9 +39,6 @@ class Mappings(Domain[Entries]):
                 return None
             merged |= entries
         return merged
-
-    def unknown(self, node: ast.AST, scope: Scope) -> Entries:  # noqa: ARG002
-        return None
 
     def display(self, node: Written, scope: Scope, of: Of[Entries]) -> Entries:
         if not isinstance(node, ast.Dict):
@@ -100,23 +97,22 @@ class Mappings(Domain[Entries]):
 
 
 _Named: TypeAlias = "tuple[Scope | None, str]"
-_Filled: TypeAlias = "tuple[dict[_Named, Entries], dict[_Named, list[tuple[ast.Call, Scope]]]]"
+_Filled: TypeAlias = "tuple[dict[_Named, Entries], dict[_Named, list[CallSite]]]"
 
 
 @remembered
 def _filled(facts: ModuleFacts, program: Program) -> _Filled:  # noqa: ARG001
     """What a file puts into what names hold: key by key, of which the last counts, and by `update`."""
     items: dict[_Named, Entries] = {}
-    calls: dict[_Named, list[tuple[ast.Call, Scope]]] = {}
-    for key, sets in facts.subscript_sets.items():
-        for item in sets if key != ITEM else ():
-            if isinstance(holder := item.target.value, ast.Name):
-                name = item.scope.binding_scope(holder.id), holder.id
-                held = items.setdefault(name, {})
-                if item.value is None:
-                    items[name] = None
-                elif held is not None:
-                    held[key] = Site(item.value, item.scope)
+    calls: dict[_Named, list[CallSite]] = {}
+    for key, item in ((key, item) for key, sets in facts.subscript_sets.items() if key != ITEM for item in sets):
+        if isinstance(holder := item.target.value, ast.Name):
+            name = item.scope.binding_scope(holder.id), holder.id
+            held = items.setdefault(name, {})
+            if item.value is None:
+                items[name] = None
+            elif held is not None:
+                held[key] = Site(item.value, item.scope)
     for call, where in facts.calls.get("update", ()):
         if isinstance(call.func, ast.Attribute) and isinstance(holder := call.func.value, ast.Name):
             calls.setdefault((where.binding_scope(holder.id), holder.id), []).append((call, where))

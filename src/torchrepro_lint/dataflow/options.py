@@ -79,12 +79,11 @@ class Options:
         written = self._written(expr, scope)
         if written is not None:
             return written
-        if isinstance(expr, ast.Attribute):
-            return self._configured(expr.attr, scope)
-        if isinstance(expr, ast.Subscript) and isinstance(expr.slice, ast.Constant):
-            return self._configured(str(expr.slice.value), scope)
-        if isinstance(expr, ast.Name):
-            return self._assigned(expr, scope, frame, depth) or self._named(expr, scope)
+        match expr:
+            case ast.Attribute(attr=name) | ast.Subscript(slice=ast.Constant(value=name)):
+                return self._configured(str(name), scope)
+            case ast.Name():
+                return self._assigned(expr, scope, frame, depth) or self._named(expr, scope)
         return None
 
     def _written(self, expr: ast.expr, scope: Scope) -> list[Default] | None:
@@ -204,10 +203,9 @@ class Options:
 
     def _assigned(self, expr: ast.Name, scope: Scope, frame: Frame | None, depth: int) -> list[Default] | None:
         """A name with one binding, which assigns it."""
-        owner = scope.binding_scope(expr.id)
-        bindings = owner.bindings[expr.id] if owner is not None else []
-        binding = bindings[0] if len(bindings) == 1 or (bindings and self._first) else None
-        return self._bound(binding, owner, frame, depth + 1) if owner is not None and binding is not None else None
+        owner, bindings = scope.binding_scope(expr.id), scope.bindings_of(expr)
+        is_told = len(bindings) == 1 or (bindings and self._first)
+        return self._bound(bindings[0], owner, frame, depth + 1) if owner is not None and is_told else None
 
     def _named(self, expr: ast.Name, scope: Scope) -> list[Default] | None:
         """A parameter that click or hydra fills in."""
@@ -264,17 +262,12 @@ class Options:
         return body if chosen else orelse
 
     def _compared(self, left: ast.expr, op: ast.cmpop, right: ast.expr, scope: Scope, frame: Frame | None) -> Truth:
-        other = constant(right)
-        compare = COMPARE.get(type(op))
+        other, compare = constant(right), COMPARE.get(type(op))
         if other is UNKNOWN or compare is None:
             return Truth.UNKNOWN
-
-        def holds(value: object) -> bool:
-            return bool(compare(value, other))
-
         try:
             found = self._held(left, scope, frame, 0) if other is None else self.values(left, scope, frame)
-            return truth_of(found, holds)
+            return truth_of(found, lambda value: bool(compare(value, other)))
         except TypeError:
             return Truth.UNKNOWN
 
@@ -307,10 +300,9 @@ def _set_on_others(facts: ModuleFacts, program: Program) -> frozenset[str]:  # n
 
 
 def _is_made(origin: Origin) -> bool:
-    return isinstance(origin, Display) or (isinstance(origin, Result) and _is_class(origin.callee))
-
-
-def _is_class(callee: str | Scope | None) -> bool:
-    if isinstance(callee, Scope):
-        return callee.kind == "class"
-    return callee is not None and callee.rpartition(".")[2][:1].isupper()
+    match origin:
+        case Display() | Result(callee=Scope(kind="class")):
+            return True
+        case Result(callee=str() as name):
+            return name.rpartition(".")[2][:1].isupper()
+    return False

@@ -63,10 +63,8 @@ def truth_of(values: Collection[Default] | None, holds: Callable[[object], bool]
     outcomes = {holds(v.value) for v in values}
     if len(outcomes) > 1:
         return Truth.UNKNOWN
-    settable = any(v.settable for v in values)
-    if outcomes == {True}:
-        return Truth.USUALLY if settable else Truth.ALWAYS
-    return Truth.RARELY if settable else Truth.NEVER
+    found = Truth.USUALLY if any(v.settable for v in values) else Truth.ALWAYS
+    return found if outcomes == {True} else found.inverted()
 
 
 def joined(truths: list[Truth], *, any_of: bool) -> Truth:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import ast
 import os.path
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 from typing import TypeAlias
 
+from torchrepro_lint.dataflow.binding import keyword_value
 from torchrepro_lint.dataflow.domain import Domain, Of
 from torchrepro_lint.index import Binding, Scope
 from torchrepro_lint.project.declarations import declared_options
@@ -46,22 +48,21 @@ class Paths(Domain[Patterns]):
         is_own = isinstance(node, ast.Name) and node.id == "__file__"
         return (str(scope.facts.source.path),) if is_own else _UNKNOWN
 
-    def again(self, found: Patterns) -> Patterns:  # noqa: ARG002
+    def again(self, found: Patterns) -> Patterns:
         return _UNKNOWN
 
-    def constant(self, value: object, node: ast.expr, scope: Scope) -> Patterns:  # noqa: ARG002
+    def constant(self, value: object, node: ast.expr, scope: Scope) -> Patterns:
         return (value,) if isinstance(value, str) else (str(value),) if isinstance(value, int) else _UNKNOWN
 
     def operator(self, node: ast.AST, scope: Scope, of: Of[Patterns]) -> Patterns:
         match node:
-            case ast.BinOp(left=left, op=ast.Div(), right=right):
-                return self._combined([of(left, scope), of(right, scope)], _joined)
-            case ast.BinOp(left=left, op=ast.Add(), right=right):
-                return self._combined([of(left, scope), of(right, scope)], _glued)
+            case ast.BinOp(left=left, op=ast.Div() | ast.Add() as op, right=right):
+                into = _joined if isinstance(op, ast.Div) else "".join
+                return self._combined([of(left, scope), of(right, scope)], into)
             case ast.BinOp(left=ast.Constant(value=str(text)), op=ast.Mod()):
                 return (text.replace("%s", ANY).replace("%d", ANY),)
             case ast.JoinedStr(values=parts):
-                return self._combined([of(part, scope) for part in parts], _glued)
+                return self._combined([of(part, scope) for part in parts], "".join)
             case ast.FormattedValue(value=value, format_spec=None):
                 return of(value, scope)
         return _UNKNOWN
@@ -78,7 +79,7 @@ class Paths(Domain[Patterns]):
                 return found
         return _UNKNOWN
 
-    def attribute(self, node: ast.Attribute, scope: Scope, of: Of[Patterns]) -> Patterns:  # noqa: ARG002
+    def attribute(self, node: ast.Attribute, scope: Scope, of: Of[Patterns]) -> Patterns:
         return self._option(node.attr, scope)
 
     def parameter(self, binding: Binding, function: Scope, of: Of[Patterns]) -> Patterns:
@@ -91,9 +92,6 @@ class Paths(Domain[Patterns]):
     def _option(self, name: str, scope: Scope) -> Patterns:
         option = declared_options(scope.facts).get(name) if self.defaults else None
         return (option.value,) if option is not None and isinstance(option.value, str) else _UNKNOWN
-
-    def element(self, loop: Binding, scope: Scope, of: Of[Patterns]) -> Patterns:  # noqa: ARG002
-        return _UNKNOWN
 
     def known_call(self, call: ast.Call, scope: Scope, of: Of[Patterns]) -> Patterns | None:
         """Methods of a path, of a text and of a file."""
@@ -110,7 +108,7 @@ class Paths(Domain[Patterns]):
     def result(self, callee: str | Scope | None, call: ast.Call, scope: Scope, of: Of[Patterns]) -> Patterns:
         if callee in _HERE:
             return ("",)
-        first = next((k.value for k in call.keywords if k.arg in ("file", "path")), None)
+        first = keyword_value(call, "file", "path")
         parts = call.args or ([first] if first is not None else [])
         if not parts or any(isinstance(part, ast.Starred) for part in parts):
             return _UNKNOWN
@@ -122,26 +120,17 @@ class Paths(Domain[Patterns]):
             return tuple(map(os.path.dirname, of(parts[0], scope)))
         return _UNKNOWN
 
-    def _combined(self, parts: Sequence[Patterns], into: object) -> Patterns:
-        count = 1
-        for part in parts:
-            count *= len(part)
-        if count > MAX_PATHS:
+    def _combined(self, parts: Sequence[Patterns], into: Callable[[Sequence[str]], str]) -> Patterns:
+        if prod(map(len, parts)) > MAX_PATHS:
             return _UNKNOWN
-        return tuple(dict.fromkeys(into(one) for one in product(*parts)))  # type: ignore[operator]
+        return tuple(dict.fromkeys(map(into, product(*parts))))
 
 
 def _joined(parts: Sequence[str]) -> str:
     return os.path.join(*parts)  # noqa: PTH118
 
 
-def _glued(parts: Sequence[str]) -> str:
-    return "".join(parts)
-
-
 def _formatted(text: str) -> str:
     """`"configs/{}.yaml"`, with the parts that are filled in unknown."""
-    kept = []
-    for number, part in enumerate(text.split("{")):
-        kept.append(part if number == 0 else ANY + part.partition("}")[2])
-    return "".join(kept)
+    first, *others = text.split("{")
+    return first + "".join(ANY + part.partition("}")[2] for part in others)

@@ -5,7 +5,7 @@ files begins here, and everything that is worked out is kept in `store` until a 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -63,18 +63,19 @@ class Program:
     def release(self) -> None:
         """Free files when too many are held. Call it between files only: a rule may still look at them."""
         if self.project.release():
-            self.values.forget()
-            self._defaults = None
-            self.callers.forget()
+            self._forget()
             self.store.free()
 
     def change(self, path: Path, text: str | None) -> None:
         """The file now holds `text`, or again what is on disk."""
         self.project.change(path, text)
+        self._forget()
+        self.store.forget()
+
+    def _forget(self) -> None:
         self.values.forget()
         self._defaults = None
         self.callers.forget()
-        self.store.forget()
 
     def counted(self) -> dict[str, int]:
         """How often a bound kept a question from being answered, by what was given up, and how often a name alone
@@ -149,10 +150,23 @@ class Program:
             return UNKNOWN
         return values[0]
 
-    def instance_of(self, expr: ast.expr, scope: Scope) -> set[str | Scope] | None:
-        """The classes (or functions) that made the value of `expr`, or None when one is unknown."""
-        made = {o.callee for o in self.origins(expr, scope) if isinstance(o, Result) and o.callee is not None}
-        return made or None
+    def results(self, expr: ast.expr, scope: Scope) -> list[Result]:
+        """The calls that may have made the value of `expr`."""
+        return [origin for origin in self.origins(expr, scope) if isinstance(origin, Result)]
+
+    def makers(self, expr: ast.expr, scope: Scope) -> set[str | Scope]:
+        """The functions and classes that may have made the value of `expr`, as far as they are known."""
+        return {made.callee for made in self.results(expr, scope) if made.callee is not None}
+
+    def is_made_by(self, names: Collection[str], expr: ast.expr, scope: Scope) -> bool:
+        """Whether the value of `expr` was made by these external functions and classes, whatever way it came."""
+        found = self.origins(expr, scope)
+        return bool(found) and all(isinstance(o, Result) and o.callee in names for o in found)
+
+    def classes_of(self, expr: ast.expr, scope: Scope) -> list[Scope]:
+        """The project's classes that the value of `expr` may be an instance of."""
+        made = (result.callee for result in self.results(expr, scope))
+        return [callee for callee in made if isinstance(callee, Scope) and callee.kind == "class"]
 
     def external_bases(self, owner: Scope) -> list[str]:
         """The external classes that a project class derives from, and those of a library that the project contains."""
@@ -166,6 +180,10 @@ class Program:
         an object, its `__call__`, or the `forward` of an nn.Module."""
         found: tuple[str | Scope, ...] = self.store.table("runs").get((call, scope), lambda: self._runs(call, scope))
         return found
+
+    def functions_run(self, call: ast.Call, scope: Scope) -> list[Scope]:
+        """Those of the project, and its classes."""
+        return [target for target in self.runs(call, scope) if isinstance(target, Scope)]
 
     def _runs(self, call: ast.Call, scope: Scope) -> tuple[str | Scope, ...]:
         target = self.names.resolve(call.func, scope)
@@ -223,15 +241,12 @@ class Program:
         found = self.names.resolve(name, scope)
         if not isinstance(found, Variable) or not self._may_be_wrapped(found):
             return None
-        made = (o for o in self.origins(name, scope) if isinstance(o, Result))
-        return next((f for o in made if (f := self._wrapped(o.node, o.scope)) is not None), None)
+        return next((f for o in self.results(name, scope) if (f := self._wrapped(o.node, o.scope)) is not None), None)
 
     def _may_be_wrapped(self, variable: Variable) -> bool:
-        known = self.store.table("may be wrapped")
-        may_be: bool = known.get(
-            (variable.name, variable.scope), lambda: any(_may_wrap(b.value) for b in variable.bindings)
-        )
-        return may_be
+        key = variable.name, variable.scope
+        may_be = self.store.table("may be wrapped").get(key, lambda: any(_may_wrap(b.value) for b in variable.bindings))
+        return bool(may_be)
 
     def _wrapped(self, call: ast.Call, scope: Scope) -> Scope | None:
         """The function of `partial(f, 0.1)` and the like."""
@@ -239,10 +254,9 @@ class Program:
         return self.definition(call.args[0], scope) if is_wrapper else None
 
     def _calls_of_object(self, call: ast.Call, scope: Scope) -> Iterator[Scope]:
-        for origin in self.origins(call.func, scope):
-            if isinstance(origin, Result) and isinstance(origin.callee, Scope) and origin.callee.kind == "class":
-                methods = (self.names.method(origin.callee, name) for name in ("__call__", "forward"))
-                yield from [m for m in methods if m is not None][:1]
+        for owner in self.classes_of(call.func, scope):
+            methods = (self.names.method(owner, name) for name in ("__call__", "forward"))
+            yield from [m for m in methods if m is not None][:1]
 
     def callers_of(self, function: Scope) -> list[CallSite] | None:
         """Every call of a project function that the program can see; None when there may be others.

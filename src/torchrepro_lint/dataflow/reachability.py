@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable
 
 from torchrepro_lint.dataflow import enclosing
-from torchrepro_lint.dataflow.conditions import Condition, conditions
+from torchrepro_lint.dataflow.conditions import PathCondition, conditions
 from torchrepro_lint.dataflow.frames import Frame
 from torchrepro_lint.dataflow.options import Options
 from torchrepro_lint.dataflow.outcomes import Truth
@@ -34,7 +34,7 @@ def cleans_up(node: ast.AST, scope: Scope, program: Program, further: int = MAX_
     return bool(calls) and all(cleans_up(*call, program, further - 1) for call in calls or ())
 
 
-def comes_out(condition: Condition, scope: Scope, program: Program) -> bool:
+def comes_out(condition: PathCondition, scope: Scope, program: Program) -> bool:
     """Whether a test comes out so by default, or for some call of the function that it stands in."""
     options = Options(program, [scope.facts], first=True)
     truth = options.truth(condition.test, scope, None)

@@ -48,7 +48,8 @@ class Sites(list[Site]):
     def _among(self, node: ast.AST) -> Sequence[Site]:
         if isinstance(node, ast.Module):
             return self
-        begin, end = (bisect_left(self, line, key=lambda s: s.node.lineno) for line in _lines(node))
+        first, last = node.lineno, node.end_lineno  # type: ignore[attr-defined]
+        begin, end = (bisect_left(self, line, key=lambda s: s.node.lineno) for line in (first, last + 1))
         return self[begin:end]
 
 
@@ -108,10 +109,6 @@ class Definitions:
     def in_order(self, seen: Iterable[Binding]) -> list[Binding]:
         """Bindings of one name, as the file has them."""
         return sorted(seen, key=self._order.__getitem__)
-
-    def readers(self, binding: Binding) -> Sequence[ast.Name]:
-        """The reads that may see a binding, without those that may see any. The target of `x += y` is one."""
-        return self._readers.get(binding, ())
 
     def reads_of(self, name: str, owner: Scope) -> _Reads:
         """All reads of one name."""
@@ -260,8 +257,8 @@ class _Pass:
                 return self._if(node, scope, state)
             case ast.For() | ast.AsyncFor() | ast.While():
                 return self._loop(node, scope, state)
-            case ast.Try(body=body, handlers=handlers, orelse=orelse, finalbody=final):
-                return self._try(body, handlers, orelse, final, scope, state)
+            case ast.Try():
+                return self._try(node, scope, state)
             case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
                 for item in items:
                     self._read(item, scope, state)
@@ -319,21 +316,12 @@ class _Pass:
         self._block(node.orelse, scope, state)
         return True
 
-    def _try(
-        self,
-        body: Sequence[ast.stmt],
-        handlers: Sequence[ast.ExceptHandler],
-        orelse: Sequence[ast.stmt],
-        final: Sequence[ast.stmt],
-        scope: Scope,
-        state: _State,
-    ) -> bool:
-        tried = _State(state)
-        failed = _State(state)
-        self._may_bind(body[0].lineno, body[-1].end_lineno or 0, failed)
-        goes_on = self._block(body, scope, tried) and self._block(orelse, scope, tried)
+    def _try(self, node: ast.Try, scope: Scope, state: _State) -> bool:
+        tried, failed, final = _State(state), _State(state), node.finalbody
+        self._may_bind(node.body[0].lineno, node.body[-1].end_lineno or 0, failed)
+        goes_on = self._block([*node.body, *node.orelse], scope, tried)
         ends = [tried] if goes_on else []
-        for handler in handlers:
+        for handler in node.handlers:
             arm = _State(failed)
             if handler.type is not None:
                 self._read(handler.type, scope, arm)
@@ -412,11 +400,6 @@ def _run_here(function: Scope) -> Iterator[Scope]:
     for child in function.children.values():
         if child.kind == "class":
             yield from _run_here(child)
-
-
-def _lines(node: ast.AST) -> tuple[int, int]:
-    """The first line, and the one after the last."""
-    return node.lineno, node.end_lineno + 1  # type: ignore[attr-defined]
 
 
 def _line(node: ast.AST) -> int:

@@ -52,7 +52,8 @@ def class_of_self(target: ast.expr, scope: Scope) -> Scope | None:
 def reads_following(held: ast.Name, node: ast.AST, scope: Scope) -> Iterator[Site]:
     """Where the object that `held` names may be read after `node`: below, in another function, or in the same loop.
     They may be many, of which a search may need the first."""
-    reads, function, begin = reads_of_object(held, scope), scope.function, _end(node)
+    reads, function = reads_of_object(held, scope), scope.function
+    begin = node.end_lineno, node.end_col_offset  # type: ignore[attr-defined]
     for around in ancestors(node, scope):
         if isinstance(around, LOOPS):
             begin = start_of(around)  # of the outermost
@@ -64,10 +65,6 @@ def reads_following(held: ast.Name, node: ast.AST, scope: Scope) -> Iterator[Sit
 
 def _place(site: Site) -> tuple[int, int]:
     return start_of(site.node)
-
-
-def _end(node: ast.AST) -> tuple[int, int]:
-    return node.end_lineno, node.end_col_offset  # type: ignore[attr-defined]
 
 
 @remembered
@@ -110,7 +107,7 @@ def _reads_by_class(facts: ModuleFacts, attr: str, program: Program) -> dict[Sco
     for number, node in enumerate(facts.reads(facts.tree).of_attribute(attr)):
         scope = facts.scope_of(node)
         of_self = scope.is_self(node.value)
-        owners = {scope.method_class} if of_self else program.instance_of(node.value, scope) or ()
+        owners = {scope.method_class} if of_self else program.makers(node.value, scope)
         for owner in owners:
             if isinstance(owner, Scope):
                 found.setdefault(owner, []).append((number, Site(node, scope)))
@@ -154,33 +151,28 @@ def _imported(program: Program, name: str, owner: Scope, facts: ModuleFacts) -> 
 def attribute_reads(owner: Scope, name: str, program: Program) -> list[Site] | None:
     """The reads of `self.name` in a class and its relatives, and of `obj.name` where `obj` is known to be
     one."""
-    files = _files_with(program, name, owner, reads_attribute)
+    files, bases = _files_with(program, name, owner, reads_attribute), program.names.bases
     if files is None:
         return None
     found = []
     for facts in files:
         classes = (c for c in _reads_by_class(facts, name, program) if c.kind == "class")
-        found += _of_any([c for c in classes if _related(program, c, owner)], name, facts, program)
+        related = [c for c in classes if owner in bases(c) or c in bases(owner)]
+        found += _of_any(related, name, facts, program)
     return found
-
-
-def _related(program: Program, one: Scope, other: Scope) -> bool:
-    return one is other or other in program.names.bases(one) or one in program.names.bases(other)
 
 
 def _files_with(program: Program, word: str, owner: Scope, may: Callable[..., bool]) -> list[ModuleFacts] | None:
     """The files that mention `word`, which is defined in `owner`, and may read it; where those are many, only
     the ones that also mention the class that it belongs to, or import the module."""
-    own = owner.facts
-    here = Path(own.source.path)
+    here = owner.facts.source.path
     paths = program.project.text.mentioning(word)
     if paths is not None and len(paths) > MAX_FILES:
         knowing = _knowing(program, owner, here)
         paths = [path for path in paths if path == here or knowing(path)]
     if paths is None or len(paths) > MAX_FILES:
         return None
-    loaded = [own if p == here else program.project.load_if(str(p), may, word) for p in paths] or [own]
-    return [facts for facts in loaded if facts is not None]
+    return list(program.project.load_those(paths or [here], owner.facts, may, word))
 
 
 def _knowing(program: Program, owner: Scope, here: Path) -> Callable[[Path], bool]:

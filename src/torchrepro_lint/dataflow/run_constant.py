@@ -11,7 +11,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.domain import Domain, Of
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import Binding, Scope
@@ -32,6 +31,7 @@ class RunConstant(Domain[bool]):
     program: Program
     of: Scope | None = None
     besides: tuple[str, ...] = ()
+    nothing = False
 
     def keeps(self, expr: ast.expr, scope: Scope) -> bool:
         """Whether `expr` has one value."""
@@ -40,13 +40,10 @@ class RunConstant(Domain[bool]):
     def join(self, values: Sequence[bool]) -> bool:
         return all(values)
 
-    def unknown(self, node: ast.AST, scope: Scope) -> bool:  # noqa: ARG002
-        return False
-
-    def again(self, found: bool) -> bool:  # noqa: ARG002
+    def again(self, found: bool) -> bool:
         return False  # `seed = seed + 1`
 
-    def constant(self, value: object, node: ast.expr, scope: Scope) -> bool:  # noqa: ARG002
+    def constant(self, value: object, node: ast.expr, scope: Scope) -> bool:
         return True
 
     def named(self, name: str, found: bool, expr: ast.AST, scope: Scope) -> bool:
@@ -64,13 +61,13 @@ class RunConstant(Domain[bool]):
     def result(self, callee: str | Scope | None, call: ast.Call, scope: Scope, of: Of[bool]) -> bool:
         return callee in _PLAIN and not call.keywords and all(of(a, scope) for a in call.args)
 
-    def unpassed(self, call: ast.Call, caller: Scope, parameter: Binding, function: Scope, of: Of[bool]) -> bool:  # noqa: ARG002
+    def unpassed(self, call: ast.Call, caller: Scope, parameter: Binding, function: Scope, of: Of[bool]) -> bool:
         return self.parameter(parameter, function, of)
 
-    def parameter(self, binding: Binding, function: Scope, of: Of[bool]) -> bool:  # noqa: ARG002
+    def parameter(self, binding: Binding, function: Scope, of: Of[bool]) -> bool:
         return function.kind == "function" and self._stays(getattr(binding.node, "arg", ""), function)
 
-    def item(self, container: ast.expr, key: ast.expr | None, scope: Scope, of: Of[bool]) -> bool:  # noqa: ARG002
+    def item(self, container: ast.expr, key: ast.expr | None, scope: Scope, of: Of[bool]) -> bool:
         if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
             return False
         known = self.program.qualified(container, scope) == "os.environ"
@@ -79,13 +76,12 @@ class RunConstant(Domain[bool]):
     def known_attribute(self, node: ast.Attribute, scope: Scope, of: Of[bool]) -> bool | None:
         if _CHANGES.search(node.attr):
             return False
-        made = self.program.origins(node.value, scope)
-        if any(isinstance(o, Result) and o.callee == _WORKER for o in made):
+        if _WORKER in self.program.makers(node.value, scope):
             return node.attr in _OF_WORKER
         sets = scope.facts.attribute_sets.get(node.attr, ())
         return None if all(s.value is not None and of(s.value, s.scope) for s in sets) else False
 
-    def attribute(self, node: ast.Attribute, scope: Scope, of: Of[bool]) -> bool:  # noqa: ARG002
+    def attribute(self, node: ast.Attribute, scope: Scope, of: Of[bool]) -> bool:
         return _is_held(node.value, scope) and self._stays(node.attr, scope)
 
     def _stays(self, name: str, scope: Scope) -> bool:

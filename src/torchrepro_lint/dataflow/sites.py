@@ -16,6 +16,7 @@ class Site(NamedTuple):
 
 
 CallSite: TypeAlias = "tuple[ast.Call, Scope]"
+NodeSite: TypeAlias = "tuple[ast.AST, Scope]"
 
 
 def start_of(node: ast.AST) -> tuple[int, int]:

@@ -37,7 +37,10 @@ class Store:
 
     def text_table(self, of: Hashable) -> Memo[Any]:
         """The same for answers that speak of files and texts only, and so hold when a syntax tree is freed."""
-        return self._of_texts.setdefault(of, Memo(self.tracker))
+        known = self._of_texts.get(of)
+        if known is None:
+            known = self._of_texts[of] = Memo(self.tracker)
+        return known
 
     def free(self) -> None:
         """Syntax trees were freed to save memory."""
@@ -63,18 +66,25 @@ class Store:
 def remembered(ask: Callable[Question, Answer]) -> Callable[Question, Answer]:
     """Keep what a function answers until a file changes. Its last argument is the program, the others are hashable;
     all are passed by position."""
-    return _remembered(ask, keeps_all=True)
+    return _remembered(ask, Store.table)
 
 
 def remembered_last(ask: Callable[Question, Answer]) -> Callable[Question, Answer]:
     """The same for the last question only: the next one is about another file, and its answer is large."""
-    return _remembered(ask, keeps_all=False)
+    return _remembered(ask, Store.table, keeps_all=False)
 
 
-def _remembered(ask: Callable[Question, Answer], *, keeps_all: bool) -> Callable[Question, Answer]:
+def remembered_of_texts(ask: Callable[Question, Answer]) -> Callable[Question, Answer]:
+    """The same for what speaks of files and texts only: see `Store.text_table`."""
+    return _remembered(ask, Store.text_table)
+
+
+def _remembered(
+    ask: Callable[Question, Answer], table: Callable[[Store, Hashable], Memo[Any]], *, keeps_all: bool = True
+) -> Callable[Question, Answer]:
     @wraps(ask)
     def answer(*arguments: Any) -> Answer:
-        known = arguments[-1].store.table(ask)
+        known = table(arguments[-1].store, ask)
         key = arguments[:-1]
         if not keeps_all and key not in known:
             known.clear()

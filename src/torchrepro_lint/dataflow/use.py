@@ -44,9 +44,8 @@ class Use(Generic[State]):
     def method(self) -> tuple[str, ast.Call] | None:
         """The method of the value that is called here, and the call."""
         parent = self.parent
-        call = self.scope.facts.parents[parent] if isinstance(parent, ast.Attribute) else None
-        is_called = isinstance(parent, ast.Attribute) and isinstance(call, ast.Call) and call.func is parent
-        return (parent.attr, call) if is_called else None  # type: ignore[attr-defined, return-value]
+        call = self.scope.facts.call_of(parent)
+        return (parent.attr, call) if call is not None and isinstance(parent, ast.Attribute) else None
 
     def at(self, node: ast.AST, path: Path | None = None) -> Use[State]:
         """It is the value of `node`, too, which stands around it."""

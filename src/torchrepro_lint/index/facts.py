@@ -246,6 +246,11 @@ class ModuleFacts:
             self._packages = frozenset(binding.target.partition(".")[0] for binding in self.imports)
         return self._packages
 
+    def in_guard(self, node: ast.AST) -> bool:
+        """Whether `node` lies under `if __name__ == "__main__":`, which only the program's own file runs."""
+        guard, line = self.guard, getattr(node, "lineno", 0)
+        return guard is not None and guard.lineno <= line <= (guard.end_lineno or 0)
+
     def in_handler(self, node: ast.AST) -> bool:
         """Whether `node` lies in an `except` clause."""
         if self._in_handlers is None:
@@ -307,6 +312,10 @@ class ModuleFacts:
             self._passed.pop("", None)
         return self._passed
 
+    def every_call(self) -> Iterator[tuple[ast.Call, Scope]]:
+        """All calls of the file, those with the same last name together."""
+        return (site for sites in self.calls.values() for site in sites)
+
     @property
     def parents(self) -> Parents:
         """Child to parent."""
@@ -317,6 +326,11 @@ class ModuleFacts:
     def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
         """Parent, grandparent, ... up to the module."""
         return self.parents.above(node)
+
+    def call_of(self, function: ast.AST | None) -> ast.Call | None:
+        """The call that `function` is the function of: `f(x)` of `f`."""
+        call = self.parents.get(function) if function is not None else None
+        return call if isinstance(call, ast.Call) and call.func is function else None
 
     def statement(self, node: ast.AST) -> ast.stmt:
         """The innermost statement that `node` is, or is part of."""

@@ -36,7 +36,7 @@ def annotated(node: ast.expr | None) -> Traits | None:
     return NOT_A_TENSOR if words and words <= _PLAIN else None
 
 
-def literal_text(node: ast.expr) -> str | None:
+def literal_text(node: ast.AST | None) -> str | None:
     """The text of a string literal."""
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 

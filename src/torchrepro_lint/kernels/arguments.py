@@ -14,7 +14,7 @@ from typing import NamedTuple
 from torchrepro_lint.dataflow.abstract_values import Constant, Display, Element, Origin, Parameter, Unknown
 from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.conditions import contradict, equal_to, unequal_to
-from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.index import Scope
 from torchrepro_lint.kernels.annotations import declared_length, field_default
 from torchrepro_lint.kernels.operations import Signature
@@ -76,7 +76,7 @@ class Value(NamedTuple):
     scope: Scope | None = None
 
 
-class Witness(NamedTuple):
+class Related(NamedTuple):
     """A place elsewhere that makes a condition hold, and what happens there."""
 
     node: ast.AST
@@ -91,9 +91,9 @@ class OperationCall:
     call: Call
     signature: Signature
     tensors: Tensors
-    uses: Callable[[], Sequence[tuple[ast.Call, Scope]]]
+    uses: Callable[[], Sequence[CallSite]]
     _values: dict[str, list[Value]] = field(default_factory=dict)
-    _traits: dict[str, list[tuple[Traits, Witness | None]]] = field(default_factory=dict)
+    _traits: dict[str, list[tuple[Traits, Related | None]]] = field(default_factory=dict)
 
     def argument(self, name: str) -> Site | Opaque | ast.expr | None:
         """What is passed for a parameter, or its default; None when there is no such parameter."""
@@ -190,8 +190,7 @@ class OperationCall:
     def _items(self, items: Sequence[ast.expr], scope: Scope) -> list[object] | None:
         if any(isinstance(item, ast.Starred) for item in items):
             return None
-        read = [self.call.program.literal(item, scope) for item in items]
-        return [UNREADABLE if value is UNKNOWN else value for value in read]
+        return [self._read(item, scope) for item in items]
 
     def _each(self, iterated: Sequence[Origin]) -> Value:
         """What a loop takes from a sequence that is written out, if only as the default of a parameter."""
@@ -213,34 +212,34 @@ class OperationCall:
         if default is None:
             items = declared_length(bindings[0].node) if bindings else None
             return Value(UNREADABLE if items is None else [UNREADABLE] * items)
-        value = self.call.program.literal(default, function.parent or function)
-        return Value(UNREADABLE if value is UNKNOWN else value)
+        return Value(self._read(default, function.parent or function))
 
     # -- tensors, and what a constructed module is called with ------------------------------------------------
-    def traits(self, name: str) -> list[tuple[Traits, Witness | None]]:
+    def traits(self, name: str) -> list[tuple[Traits, Related | None]]:
         """What is known of a tensor argument; of a module's input, at each call of the module."""
         if name not in self._traits:
             self._traits[name] = list(self._known(name))
         return self._traits[name]
 
-    def _known(self, name: str) -> Iterator[tuple[Traits, Witness | None]]:
+    def _known(self, name: str) -> Iterator[tuple[Traits, Related | None]]:
         found = self.argument(name)
         if isinstance(found, Site):
             yield self.tensors.traits(found.node, found.scope), None
             return
-        for node, witness in self._passed(name):
+        for node, use in self._passed(name):
             if node is not None:
-                yield self.tensors.traits(node, witness.scope), witness
+                yield self.tensors.traits(node, use.scope), use
 
-    def called_with(self, name: str) -> list[tuple[object, Witness]]:
+    def called_with(self, name: str) -> list[tuple[object, Related]]:
         """The constants that the calls of the constructed module pass for a parameter of theirs."""
-        found: list[tuple[object, Witness]] = []
-        for node, witness in self._passed(name):
-            value = UNKNOWN if node is None else self.call.program.literal(node, witness.scope)
-            found.append((UNREADABLE if value is UNKNOWN else value, witness))
-        return found
+        passed = self._passed(name)
+        return [(UNREADABLE if node is None else self._read(node, use.scope), use) for node, use in passed]
 
-    def _passed(self, name: str) -> Iterator[tuple[ast.expr | None, Witness]]:
+    def _read(self, node: ast.expr, scope: Scope) -> object:
+        value = self.call.program.literal(node, scope)
+        return UNREADABLE if value is UNKNOWN else value
+
+    def _passed(self, name: str) -> Iterator[tuple[ast.expr | None, Related]]:
         if name not in self.signature.called:
             return
         place, default = self.signature.called[name]
@@ -249,7 +248,7 @@ class OperationCall:
                 continue  # more than it takes: the name stands for another object there
             passed = Call(use, scope, self.call.name, self.call.program).argument(name, place)
             node = passed.node if isinstance(passed, Site) else default
-            yield node, Witness(use, scope, "called here")
+            yield node, Related(use, scope, "called here")
 
 
 def _default(name: str, function: Scope) -> ast.expr | None:

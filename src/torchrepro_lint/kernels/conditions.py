@@ -12,8 +12,8 @@ from enum import IntEnum
 from typing import Any
 
 from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.kernels.arguments import REFUTED, UNREADABLE, Each, OperationCall, Other, Pattern, Value, Witness
-from torchrepro_lint.kernels.operations import Condition
+from torchrepro_lint.kernels.arguments import REFUTED, UNREADABLE, Each, OperationCall, Other, Pattern, Related, Value
+from torchrepro_lint.kernels.operations import Condition, is_one_of
 from torchrepro_lint.kernels.traits import Traits
 from torchrepro_lint.project.unknown import UNKNOWN
 
@@ -41,7 +41,7 @@ class Judged:
     holds: Holds
     decided: list[str] = field(default_factory=list)
     open: list[str] = field(default_factory=list)
-    witnesses: list[Witness] = field(default_factory=list)
+    related: list[Related] = field(default_factory=list)
 
 
 def judge(conditions: Sequence[Condition], site: OperationCall) -> Judged:
@@ -54,13 +54,13 @@ def judge(conditions: Sequence[Condition], site: OperationCall) -> Judged:
 def _all(condition: Condition, site: OperationCall) -> Judged:
     judged = Judged(Holds.YES)
     for name, test in condition.items():
-        holds, witnesses = _one(name, test, site)
+        holds, related = _one(name, test, site)
         if holds is Holds.MAYBE and "unknown" in test:
             holds = Holds.NO if test["unknown"] == "silent" else Holds.YES
         if holds is Holds.NO:
             return Judged(Holds.NO)
         judged.holds = min(judged.holds, holds)
-        judged.witnesses += witnesses
+        judged.related += related
         if holds is Holds.MAYBE:
             judged.open.append(clause(name, test))
         elif (words := wording(name, _met(name, test, site))) and isinstance(site.argument(name), Site):
@@ -74,7 +74,7 @@ def in_doubt(exact: Sequence[Condition], site: OperationCall) -> list[str]:
     return [_otherwise(name, test) for name, test in tests if _one(name, test, site)[0] is Holds.MAYBE]
 
 
-def _one(name: str, test: Any, site: OperationCall) -> tuple[Holds, list[Witness]]:
+def _one(name: str, test: Any, site: OperationCall) -> tuple[Holds, list[Related]]:
     if any(key in test for key in ("rank_min", "rank_in", *TRAITS)):
         return _best([(_traits_hold(traits, test), use) for traits, use in site.traits(name)])
     if name in site.signature.called:
@@ -98,15 +98,15 @@ def _met(name: str, test: Any, site: OperationCall) -> Any:
     return {"in": [value for value in test["in"] if value in passed]}
 
 
-def _elsewhere(name: str, value: Value, site: OperationCall) -> Witness | None:
+def _elsewhere(name: str, value: Value, site: OperationCall) -> Related | None:
     """The place of a value that comes from another function."""
     if value.node is None or value.scope is None or value.scope.function is site.call.scope.function:
         return None
-    return Witness(value.node, value.scope, f"`{name}` comes from here")
+    return Related(value.node, value.scope, f"`{name}` comes from here")
 
 
-def _best(found: Sequence[tuple[Holds, Witness | None]]) -> tuple[Holds, list[Witness]]:
-    """Some call of a module is enough; those for which the condition holds are the witnesses."""
+def _best(found: Sequence[tuple[Holds, Related | None]]) -> tuple[Holds, list[Related]]:
+    """Some call of a module is enough; those for which the condition holds are related to it."""
     holds = max((h for h, _ in found), default=Holds.MAYBE)
     return holds, [w for h, w in found if w is not None and h is Holds.YES]
 
@@ -138,15 +138,10 @@ def _given(name: str, site: OperationCall) -> Holds:
 
 # -- what is known of a tensor ----------------------------------------------------------------------------------
 def _traits_hold(traits: Traits, test: Any) -> Holds:
-    outcomes: list[Holds] = []
-    if "rank_min" in test:
-        outcomes.append(_rank_from(traits, test["rank_min"]))
-    if "rank_in" in test:
-        outcomes.append(_rank_among(traits, test["rank_in"]))
-    for key in TRAITS:
-        known = getattr(traits, key)
-        if key in test:
-            outcomes.append(Holds.MAYBE if known is None else Holds.YES if known == test[key] else Holds.NO)
+    known = [(getattr(traits, key), test[key]) for key in TRAITS if key in test]
+    outcomes = [Holds.MAYBE if it is None else Holds.YES if it == wanted else Holds.NO for it, wanted in known]
+    outcomes += [_rank_from(traits, test["rank_min"])] if "rank_min" in test else []
+    outcomes += [_rank_among(traits, test["rank_in"])] if "rank_in" in test else []
     return min(outcomes)
 
 
@@ -191,7 +186,7 @@ def _member(value: object, allowed: Sequence[object]) -> Holds:
         known = [v for v in value if v is not UNREADABLE]
         lists = [a for a in allowed if isinstance(a, list) and len(a) == len(value)]
         return Holds.MAYBE if any(all(v in a for v in known) for a in lists) else Holds.NO
-    return Holds.YES if any(value == a and type(value) is type(a) for a in allowed) else Holds.NO
+    return Holds.YES if is_one_of(value, allowed) else Holds.NO
 
 
 def _at_least(value: object, name: str, other: str, site: OperationCall) -> Holds:

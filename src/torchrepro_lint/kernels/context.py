@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from torchrepro_lint.dataflow.binding import named_parameters
 from torchrepro_lint.dataflow.conditions import Predicate, conditions
-from torchrepro_lint.dataflow.enclosing import ancestors, decorators, parent
+from torchrepro_lint.dataflow.enclosing import ancestors, decorators
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.dataflow.store import remembered
@@ -73,7 +73,7 @@ NAMED_AS_DATA = Context(None, "data")  # only names say so
 def context(node: ast.AST, scope: Scope, program: Program, depth: int = 0) -> Context:
     """What is known of how `node` runs: by what surrounds it, by its functions, by their callers, and last by names."""
     functions = _functions(scope)
-    found = _blocks(node, scope, program)
+    found = Context(False if _is_without_gradient(node, scope, program) else None, _tested(node, scope))
     for function in functions:
         found = found if found.idle else _declared(function, program)
     if functions and not found.idle:
@@ -96,12 +96,6 @@ def _functions(scope: Scope) -> list[Scope]:
 
 
 # -- blocks and tests -------------------------------------------------------------------------------------------
-def _blocks(node: ast.AST, scope: Scope, program: Program) -> Context:
-    """What surrounds `node` within its function: `with torch.no_grad():`, `if self.training:`."""
-    gradient = False if _is_without_gradient(node, scope, program) else None
-    return Context(gradient, _tested(node, scope))
-
-
 def _tested(node: ast.AST, scope: Scope) -> Role | None:
     """What the innermost test says that speaks of what runs the code."""
     for condition in conditions(node, scope):
@@ -112,6 +106,7 @@ def _tested(node: ast.AST, scope: Scope) -> Role | None:
 
 
 def _is_without_gradient(node: ast.AST, scope: Scope, program: Program) -> bool:
+    without = listed("methods", "integer") | listed("methods", "without_gradient")  # `logits.argmax(1)`, `mask.gt(0.5)`
     for block in ancestors(node, scope):
         match block:
             case ast.With() | ast.AsyncWith():
@@ -121,7 +116,7 @@ def _is_without_gradient(node: ast.AST, scope: Scope, program: Program) -> bool:
                 return True
             case ast.Lambda() if _is_transform(block, scope, program):
                 return True
-            case ast.Attribute(attr=name) if name in _without_gradient() and _is_called(block, scope):
+            case ast.Attribute(attr=name) if name in without and scope.facts.call_of(block) is not None:
                 return True
     return False
 
@@ -138,16 +133,6 @@ def _switches_off(expr: ast.expr, scope: Scope, program: Program) -> bool:
     name = program.qualified(call.func if call is not None else expr, scope)
     first = program.literal(call.args[0], scope) if call is not None and call.args else None
     return (name in _OFF and first is not False) or (name in _SWITCHES and first is False)
-
-
-def _without_gradient() -> frozenset[str]:
-    """Methods of a tensor that pass no gradient on: `logits.argmax(1)`, `mask.gt(0.5)`."""
-    return listed("methods", "integer") | listed("methods", "without_gradient")
-
-
-def _is_called(function: ast.expr, scope: Scope) -> bool:
-    holder = parent(function, scope)
-    return isinstance(holder, ast.Call) and holder.func is function
 
 
 # -- functions ----------------------------------------------------------------------------------------------------
@@ -238,14 +223,14 @@ def _agreed(found: set[Context]) -> Context:
     return Context(None, named[0]) if all(c.role for c in found) else NO_GRADIENT
 
 
-def _calls_nearby(function: Scope, program: Program) -> list[tuple[ast.Call, Scope]]:
+def _calls_nearby(function: Scope, program: Program) -> list[CallSite]:
     """The calls in the same file: by name, or on `self` (also of a static method)."""
     owner = function.parent if function.parent is not None and function.parent.kind == "class" else None
-    found: list[tuple[ast.Call, Scope]] = []
+    found: list[CallSite] = []
     for call, scope in function.facts.calls.get(function.own_name, ()):
-        if isinstance(call.func, ast.Attribute) and scope.is_self(call.func.value):
-            if owner is not None and scope.method_class is owner:
+        match call.func:
+            case ast.Attribute(value=holder) if scope.is_self(holder):
+                found += [(call, scope)] if owner is not None and scope.method_class is owner else []
+            case ast.Name() as name if program.resolve(name, scope) is function:
                 found.append((call, scope))
-        elif isinstance(call.func, ast.Name) and program.resolve(call.func, scope) is function:
-            found.append((call, scope))
     return found

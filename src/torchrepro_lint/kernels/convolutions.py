@@ -14,16 +14,16 @@ from pathlib import Path
 
 from torchrepro_lint.dataflow.dynamic_lookup import picked
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import CallSite, NodeSite
 from torchrepro_lint.dataflow.store import remembered
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.index.parents import descendants
 from torchrepro_lint.project.disk import exists, modules_in
 
-_LAYERS = frozenset(
-    f"{kind}{n}d" for kind in ("Conv", "ConvTranspose", "LazyConv", "LazyConvTranspose") for n in (1, 2, 3)
-)
-_FUNCTIONS = frozenset(f"{kind}{n}d" for kind in ("conv", "conv_transpose") for n in (1, 2, 3)) | {
-    "scaled_dot_product_attention"
+_LAYERS = {f"{kind}{n}d" for kind in ("Conv", "ConvTranspose", "LazyConv", "LazyConvTranspose") for n in (1, 2, 3)}
+_FUNCTIONS = {
+    *(f"{kind}{n}d" for kind in ("conv", "conv_transpose") for n in (1, 2, 3)),
+    "scaled_dot_product_attention",
 }
 _MODELS = (
     r"\btorchvision\.models\b|\bfrom torchvision import [^\n]*\bmodels\b|\b(?:import|from) timm\b"
@@ -38,7 +38,7 @@ MAX_CHOSEN = 60
 _HINTS = ("eval(", "getattr(", "__dict__[", "vars(", "import_module(")
 
 
-def first_kernel(files: Iterable[ModuleFacts], program: Program) -> tuple[ast.AST, Scope] | None:
+def first_kernel(files: Iterable[ModuleFacts], program: Program) -> NodeSite | None:
     """The first convolution or fused attention in the files, or the import of a library of models."""
     files = list(files)
     named = (facts for file in files for path in _named_in(file, program) if (facts := program.load(path)) is not None)
@@ -46,9 +46,10 @@ def first_kernel(files: Iterable[ModuleFacts], program: Program) -> tuple[ast.AS
 
 
 @remembered
-def _first_in(facts: ModuleFacts, program: Program) -> tuple[ast.AST, Scope] | None:
-    for node, scope in _calls(facts, program):
-        return node, scope
+def _first_in(facts: ModuleFacts, program: Program) -> NodeSite | None:
+    called = next(_calls(facts, program), None)
+    if called is not None:
+        return called
     is_named = any(facts.source.matches(re.escape(library)) for library in _LIBRARIES)
     if is_named and facts.source.matches(_MODELS):
         imported = (b.node for b in facts.imports if b.target.partition(".")[0] in _LIBRARIES)
@@ -56,7 +57,7 @@ def _first_in(facts: ModuleFacts, program: Program) -> tuple[ast.AST, Scope] | N
     return None
 
 
-def imported_kernel(visited: Iterable[ModuleFacts], program: Program) -> tuple[ast.AST, Scope] | None:
+def imported_kernel(visited: Iterable[ModuleFacts], program: Program) -> NodeSite | None:
     """The first one in the files that a program only imports, where it runs no layer in sight: a registry makes the
     model."""
     visited = list(visited)
@@ -71,11 +72,8 @@ def imported_kernel(visited: Iterable[ModuleFacts], program: Program) -> tuple[a
 
 
 def _layers(facts: ModuleFacts, program: Program) -> bool:
-    return any(
-        (program.callee(call, scope) or "").startswith("torch.nn.")
-        for name in _OTHER_LAYERS
-        for call, scope in facts.calls.get(name, ())
-    )
+    sites = (site for name in _OTHER_LAYERS for site in facts.calls.get(name, ()))
+    return any((program.callee(*site) or "").startswith("torch.nn.") for site in sites)
 
 
 @remembered
@@ -89,7 +87,7 @@ def _named_in(facts: ModuleFacts, program: Program) -> tuple[str, ...]:
     return tuple(place[0] for place in found if place is not None and place[1])
 
 
-def _calls(facts: ModuleFacts, program: Program) -> Iterator[tuple[ast.Call, Scope]]:
+def _calls(facts: ModuleFacts, program: Program) -> Iterator[CallSite]:
     for name in sorted(_LAYERS | _FUNCTIONS):
         for call, scope in facts.calls.get(name, ()):
             package = "torch.nn." if name in _LAYERS else "torch."
@@ -100,15 +98,12 @@ def _calls(facts: ModuleFacts, program: Program) -> Iterator[tuple[ast.Call, Sco
 # -- files that are chosen by name -------------------------------------------------------------------------------------
 def files_chosen_by_name(files: Iterable[ModuleFacts], program: Program) -> Iterator[ModuleFacts]:
     """The files that names which are made up at run time may lead to."""
-    paths = dict.fromkeys(path for facts in files for path in _paths(facts, program))
-    for path in list(paths)[:MAX_CHOSEN]:
-        found = program.load(path)
-        if found is not None:
-            yield found
+    paths = dict.fromkeys(path for facts in files for path in _chosen_in(facts, program))
+    yield from (facts for path in list(paths)[:MAX_CHOSEN] if (facts := program.load(path)) is not None)
 
 
 @remembered
-def _paths(facts: ModuleFacts, program: Program) -> tuple[str, ...]:
+def _chosen_in(facts: ModuleFacts, program: Program) -> tuple[str, ...]:
     return tuple(_found_in(facts, program))
 
 

@@ -25,13 +25,13 @@ def used_before(module: Module, statement: ast.stmt) -> ast.AST | None:
     if "cuda" not in facts.source.text:
         return None
     node: ast.AST = statement
-    while not isinstance(node, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+    while not isinstance(node, (ast.Module, *_DEFINITIONS)):
         block = block_of(facts, node)
-        for earlier in block[: block.index(node)] if node in block else ():
-            if not isinstance(earlier, _DEFINITIONS):
-                found = _use(module.program, earlier, facts.scope_of(earlier), 0)
-                if found is not None:
-                    return found
+        above = block[: block.index(node)] if node in block else []
+        earlier = [statement for statement in above if not isinstance(statement, _DEFINITIONS)]
+        found = (_use(module.program, statement, facts.scope_of(statement), 0) for statement in earlier)
+        if (used := next((use for use in found if use is not None), None)) is not None:
+            return used
         node = facts.parents[node]
     return None
 
@@ -54,5 +54,5 @@ def _calls_cublas(program: Program, call: ast.Call, scope: Scope, depth: int) ->
     target = program.resolve(call.func, scope) if depth < MAX_CALLS else None
     if not isinstance(target, Scope) or not isinstance(target.node, ast.FunctionDef):
         return False
-    return any(_use(program, s, target, depth + 1) is not None for s in target.node.body
-               if not isinstance(s, _DEFINITIONS))  # fmt: skip
+    body = [statement for statement in target.node.body if not isinstance(statement, _DEFINITIONS)]
+    return any(_use(program, statement, target, depth + 1) is not None for statement in body)

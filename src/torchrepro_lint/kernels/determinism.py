@@ -20,6 +20,7 @@ from torchrepro_lint.dataflow.reachability import comes_out
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.kernels.flags import Setting, passed
+from torchrepro_lint.kernels.operations import is_one_of
 from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.project.entries import files_of_programs
 from torchrepro_lint.project.unknown import UNKNOWN
@@ -40,10 +41,9 @@ def turned_on(module: Module, *, inductor: bool = False) -> Iterator[tuple[Setti
         values = [(s, module.program.literal(s.value, s.value_scope)) for s in settings]
         ends = {s.scope.function: s.place for s, value in values if _restores(s, value)}
         for setting, value in values:
-            is_on = any(value == v and type(value) is type(v) for v in row["on"])
             if value is UNKNOWN:
                 yield setting, False
-            elif is_on and setting.place >= ends.get(setting.scope.function, setting.place):
+            elif is_one_of(value, row["on"]) and setting.place >= ends.get(setting.scope.function, setting.place):
                 yield setting, True
 
 
@@ -56,26 +56,20 @@ def _restores(setting: Setting, value: object) -> bool:
 
 def turned_on_anywhere(module: Module, program: Program, *, inductor: bool = False) -> bool:
     """Whether this file or another one of the project turns the mode on, or may."""
-    if any(True for _ in turned_on(module, inductor=inductor)):
+    if any(turned_on(module, inductor=inductor)):
         return True
     words = ("use_deterministic_algorithms", "set_deterministic_debug_mode", "deterministic=True")
     paths = {p for word in words for p in program.project.text.containing(word) or ()}
-    for path in sorted(paths - {Path(module.facts.source.path)})[:MAX_FILES]:
-        facts = program.load(str(path))
-        if facts is not None and any(True for _ in turned_on(Module(facts, program), inductor=inductor)):
-            return True
-    return False
+    files = (program.load(str(path)) for path in sorted(paths - {Path(module.facts.source.path)})[:MAX_FILES])
+    others = (Module(facts, program) for facts in files if facts is not None)
+    return any(any(turned_on(other, inductor=inductor)) for other in others)
 
 
 # -- strictly or not ---------------------------------------------------------------------------------------------------
-def requested(module: Module, program: Program) -> Flag | None:
-    """What this file asks for, or another one of the programs that run it; of code that no program in sight runs, any
-    file of the project. What a test asks for holds for tests alone."""
-    return _requested(module.facts, program)
-
-
 @remembered
-def _requested(asking: ModuleFacts, program: Program) -> Flag | None:
+def requested(asking: ModuleFacts, program: Program) -> Flag | None:
+    """What a file asks for, or another one of the programs that run it; of code that no program in sight runs, any
+    file of the project. What a test asks for holds for tests alone."""
     own = asking.source.path
     paths = {path for word in _WORDS for path in program.project.text.containing(word) or ()}
     if paths and not is_test(asking):
@@ -101,9 +95,7 @@ def _through_frameworks(module: Module, program: Program) -> Iterator[Flag]:
     for row in catalogue.table("strictness")["asks"]:
         for call in module.calls(row["names"]):
             value = call.literal(row["argument"], row.get("position"), row.get("default"))
-            asked = next(
-                (flag for flag in FLAGS if any(value == v and type(value) is type(v) for v in row[flag])), None
-            )
+            asked = next((flag for flag in FLAGS if is_one_of(value, row[flag])), None)
             if asked is not None and _runs_by_default(call.node, call.scope, program):
                 yield asked
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import start_of
@@ -13,8 +13,7 @@ from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.index.parents import descendants
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class EnvironmentSet:
+class EnvironmentSet(NamedTuple):
     """One place that sets the variable. `value` is None where it cannot be known."""
 
     node: ast.AST

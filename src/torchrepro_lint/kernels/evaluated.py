@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.store import remembered_of_texts
 
 MAX_PROGRAMS = 64
 _TRAINS = re.compile(rb"\.backward\(|autograd\.grad\b|zero_grad\(|training_step|train_step|\.fit\(|Trainer\b")
@@ -19,7 +20,7 @@ _BY_NAME = ("import_module", "__import__", "instantiate")  # what these reach is
 
 def only_evaluated(path: Path, program: Program) -> bool:
     """Whether programs use the file `path`, and none of them trains or imports what does."""
-    return path in program.store.text_table(only_evaluated).get("files", lambda: _only_evaluated(program))
+    return path in _only_evaluated(program)
 
 
 def imports_by_name(program: Program) -> bool:
@@ -27,6 +28,7 @@ def imports_by_name(program: Program) -> bool:
     return any(program.project.text.containing(word) for word in _BY_NAME)
 
 
+@remembered_of_texts
 def _only_evaluated(program: Program) -> frozenset[Path]:
     """The files that evaluating programs import, without those that a training one reaches, too."""
     starts = program.project.text.containing("__main__") or ()
@@ -36,7 +38,7 @@ def _only_evaluated(program: Program) -> frozenset[Path]:
     trained: set[Path] = set()
     for start in starts:
         reached = program.project.reachable(start)
-        if any(_trains(file, program) for file in reached):
+        if any(program.project.text.has(file, _TRAINS) for file in reached):
             trained |= reached
         else:
             evaluated |= reached - {start}
@@ -44,7 +46,3 @@ def _only_evaluated(program: Program) -> frozenset[Path]:
     if not loops:
         return frozenset()  # a library's models: somebody else trains them
     return frozenset(evaluated.difference(trained, *(program.project.reachable(path) for path in loops)))
-
-
-def _trains(path: Path, program: Program) -> bool:
-    return program.project.text.has(path, _TRAINS)

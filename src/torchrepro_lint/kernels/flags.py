@@ -19,7 +19,6 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site, start_of
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.index.parents import descendants
 from torchrepro_lint.rng.predicates import mentions_request
 
 
@@ -131,24 +130,14 @@ def state(program: Program, setting: Setting) -> bool | None:
 def follows_request(program: Program, setting: Setting) -> bool:
     """Whether a value that is not constant is worked out from a seed or determinism flag, or was saved
     before."""
-    return mentions_request(setting.value) or any(
-        _was_saved(origin) for origin in program.origins(setting.value, setting.value_scope)
-    )
-
-
-def _was_saved(origin: object) -> bool:
-    return (
-        isinstance(origin, Reference) and isinstance(origin.target, str) and origin.target.startswith("torch.backends")
-    )
+    if mentions_request(setting.value):
+        return True
+    held = (o.target for o in program.origins(setting.value, setting.value_scope) if isinstance(o, Reference))
+    return any(isinstance(target, str) and target.startswith("torch.backends") for target in held)
 
 
 @remembered
 def reads_switch(facts: ModuleFacts, owner: str, name: str, program: Program) -> bool:
     """Whether a file that sets the switch also reads it: it saves and restores."""
-    return any(
-        isinstance(node, ast.Attribute)
-        and node.attr == name
-        and isinstance(node.ctx, ast.Load)
-        and program.qualified(node.value, facts.scope_of(node)) == owner
-        for node in descendants(facts.tree)
-    )
+    reads = facts.reads(facts.tree).of_attribute(name)
+    return any(program.qualified(read.value, facts.scope_of(read)) == owner for read in reads)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 from torchrepro_lint.dataflow.abstract_values import Display
-from torchrepro_lint.dataflow.domain import Domain, Of, Passed, Written
+from torchrepro_lint.dataflow.domain import Domain, Of, Passed
 from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.follow import Follow, Policy
 from torchrepro_lint.dataflow.program import Program
@@ -71,12 +71,10 @@ class Repeats(Domain[Places]):
     """Joined by what may happen: one way on which places repeat is enough."""
 
     program: Program
+    nothing = "unknown"
 
     def join(self, values: Sequence[Places]) -> Places:
         return min(values, key=_ORDER.index, default="unknown")
-
-    def unknown(self, node: ast.AST, scope: Scope) -> Places:  # noqa: ARG002
-        return "unknown"
 
     def known_call(self, call: ast.Call, scope: Scope, of: Of[Places]) -> Places | None:
         function = call.func
@@ -102,11 +100,8 @@ class Repeats(Domain[Places]):
         named = (p for p in passed if isinstance(p, ast.Attribute | ast.Name))
         return any(self.program.qualified(p, scope) in types for p in named)
 
-    def given(self, binding: Binding, function: Scope, passed: Sequence[Passed[Places]]) -> Places:  # noqa: ARG002
+    def given(self, binding: Binding, function: Scope, passed: Sequence[Passed[Places]]) -> Places:
         return self.join([found for found, call, scope in passed if context(call, scope, self.program).role is None])
-
-    def display(self, node: Written, scope: Scope, of: Of[Places]) -> Places:  # noqa: ARG002
-        return "unknown"
 
     def operator(self, node: ast.AST, scope: Scope, of: Of[Places]) -> Places:
         match node:
@@ -135,7 +130,7 @@ class Repeats(Domain[Places]):
                 return self._part(items, path, scope, of)
         return "unknown"
 
-    def item(self, container: ast.expr, key: ast.expr | None, scope: Scope, of: Of[Places]) -> Places:  # noqa: ARG002
+    def item(self, container: ast.expr, key: ast.expr | None, scope: Scope, of: Of[Places]) -> Places:
         return self._part(container, (), scope, of)
 
     def unpacked(self, container: ast.expr, path: tuple[int, ...], scope: Scope, of: Of[Places]) -> Places:

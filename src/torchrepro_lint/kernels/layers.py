@@ -37,9 +37,7 @@ class Layers:
 
     def made(self, expr: ast.expr, scope: Scope) -> list[Result]:
         """The constructions of modules that `expr` may hold."""
-        return [
-            o for o in self.program.origins(expr, scope) if isinstance(o, Result) and self._is_module_class(o.callee)
-        ]
+        return [made for made in self.program.results(expr, scope) if self._is_module_class(made.callee)]
 
     def resolve(self, expr: ast.expr, scope: Scope) -> Target | None:
         """What a name means, without the trouble for a variable that holds no definition."""
@@ -77,10 +75,8 @@ class Layers:
         if constructor is None:
             return made.node, made.scope
         calls = constructor.facts.calls.get("__init__", ())
-        return next((c for c in calls if c[1].function is constructor and self._calls_sequence(*c)), None)
-
-    def _calls_sequence(self, call: ast.Call, scope: Scope) -> bool:
-        return self.program.callee(call, scope) == f"{SEQUENCE}.__init__"
+        own = (site for site in calls if site[1].function is constructor)
+        return next((site for site in own if self.program.callee(*site) == f"{SEQUENCE}.__init__"), None)
 
     def _own_method(self, function: ast.expr, scope: Scope) -> Scope | None:
         owner = scope.method_class
@@ -118,10 +114,9 @@ def freezes_itself(owner: Scope, program: Program) -> bool:
     for call, scope in facts.calls.get("requires_grad_", ()):
         if isinstance(call.func, ast.Attribute) and call.args:
             off.append((call.func.value, call.args[0], scope))
-    return any(
-        scope.function is constructor and isinstance(value, ast.Constant) and value.value is False
-        and _is_whole(holder, scope) for holder, value, scope in off
-    )  # fmt: skip
+    inside = [(held, value, scope) for held, value, scope in off if scope.function is constructor]
+    false = ((held, scope) for held, value, scope in inside if isinstance(value, ast.Constant) and value.value is False)
+    return any(_is_whole(*site) for site in false)
 
 
 def _is_whole(holder: ast.expr, scope: Scope) -> bool:

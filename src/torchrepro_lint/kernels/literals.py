@@ -16,6 +16,8 @@ from torchrepro_lint.kernels.arguments import UNREADABLE, Each, OperationCall
 from torchrepro_lint.kernels.conditions import Holds, value_holds
 from torchrepro_lint.kernels.operations import Condition
 
+_ON_VALUES = ("in", "not_in", "length_in", "at_least")  # the tests that speak of values
+
 
 def literals(site: OperationCall, conditions: Sequence[Condition]) -> dict[str, Property]:
     """Parameter -> value, of the call and of the calls of a module that it constructs.
@@ -23,7 +25,8 @@ def literals(site: OperationCall, conditions: Sequence[Condition]) -> dict[str, 
     What the conditions speak of is followed to where it comes from; of several possible values it is the one for
     which they hold. Any other argument counts where its value stands in the call itself.
     """
-    tests = {name: test for condition in conditions for name, test in condition.items() if _on_values(test)}
+    every = ((name, test) for condition in conditions for name, test in condition.items())
+    tests = {name: test for name, test in every if not test.keys().isdisjoint(_ON_VALUES)}
     found: dict[str, Property] = {}
     for name, node in _passed(site):
         value = _decisive(site, name, tests[name]) if name in tests else _written(node)
@@ -62,10 +65,6 @@ def _written(node: ast.expr) -> object:
     except (ValueError, TypeError):  # a set of lists, or a key that is one
         return UNREADABLE
     return list(value) if isinstance(value, tuple) else value
-
-
-def _on_values(test: Mapping[str, object]) -> bool:
-    return not test.keys().isdisjoint(("in", "not_in", "length_in", "at_least"))
 
 
 def _is_plain(value: object) -> TypeGuard[Property]:

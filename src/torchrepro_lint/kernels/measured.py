@@ -14,7 +14,7 @@ from torchrepro_lint.project.versions import effective
 
 if TYPE_CHECKING:
     from torchrepro_lint.dataflow.program import Program
-    from torchrepro_lint.kernels.verdicts import Verdict
+    from torchrepro_lint.kernels.verdicts import OperationVerdict
 
 Arguments = Mapping[str, Property]
 
@@ -27,18 +27,13 @@ class Weighed(NamedTuple):
     words: str
 
 
-def weighed(verdict: Verdict, arguments: Arguments, program: Program) -> Weighed | None:
+def weighed(verdict: OperationVerdict, arguments: Arguments, program: Program) -> Weighed | None:
     """By the measurement that is nearest to the call at hand; None where nothing relevant was measured."""
     found = program.evidence.of(verdict.operation.id)
     nearest = min(found, key=lambda item: _distance(item, arguments), default=None)
-    if nearest is None or not _is_relevant(nearest):
-        return None
+    if nearest is None or (nearest.device != "cuda" and nearest.verdict not in CONFIRMED):
+        return None  # that a CPU agreed with itself says nothing of CUDA; that it did not is worth telling
     return Weighed(_settled(nearest, verdict, arguments, program), nearest, _words(nearest, arguments, program))
-
-
-def _is_relevant(item: Measured) -> bool:
-    """That a CPU agreed with itself says nothing of CUDA; that it did not is worth telling."""
-    return item.device == "cuda" or item.verdict in CONFIRMED
 
 
 def _distance(item: Measured, arguments: Arguments) -> tuple[bool, bool, int]:
@@ -48,7 +43,7 @@ def _distance(item: Measured, arguments: Arguments) -> tuple[bool, bool, int]:
 
 
 def _settled(
-    item: Measured, verdict: Verdict, arguments: Arguments, program: Program
+    item: Measured, verdict: OperationVerdict, arguments: Arguments, program: Program
 ) -> Literal["confirmed", "refuted"] | None:
     if item.device != "cuda" or not in_range(item.release, verdict.behaviour.torch):
         return None

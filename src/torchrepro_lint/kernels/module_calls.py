@@ -35,7 +35,9 @@ def module_calls(owner: Scope, program: Program) -> tuple[CallSite, ...] | None:
     constructor = program.names.method(owner, "__init__")
     made = program.callers_of(constructor) if constructor is not None and constructor.parent is owner else None
     is_derived_from = program.project.text.derives(owner.own_name)
-    if not made or is_derived_from or all(_is_tried(scope) for _, scope in made):
+    if not made or is_derived_from:
+        return None
+    if all(roles.of_file(scope.facts.source.rel, trains=False) is not None for _, scope in made):
         return None  # what only tests make is made for others
     found: list[CallSite] = []
     for call, scope in made:
@@ -61,18 +63,14 @@ def is_outermost(owner: Scope, program: Program) -> bool:
     return not any(layers.is_module(c) and has_parameters(c, program) for c in classes if c is not None)
 
 
-def _is_tried(scope: Scope) -> bool:
-    return roles.of_file(scope.facts.source.rel, trains=False) is not None
-
-
 def _judge(use: Use[None], _: Edges) -> Steps | None:
-    parent = use.parent
-    if isinstance(parent, ast.Call) and parent.func is use.node:
-        return (Sink((parent, use.scope)),)
+    called = use.scope.facts.call_of(use.node)
+    if called is not None:
+        return (Sink((called, use.scope)),)
     if use.method is not None:
         name, call = use.method
         return (use.at(call),) if name in SAME_OBJECT else (Sink((call, use.scope)),) if name == "forward" else STOP
-    return STOP if isinstance(parent, ast.Attribute) else None
+    return STOP if isinstance(use.parent, ast.Attribute) else None
 
 
 def _wrapped(use: Use[None], argument: Argument, callee: str | Scope | None, _: Edges) -> Steps | None:

@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.reached import reached
+from torchrepro_lint.dataflow.store import remembered_of_texts
 from torchrepro_lint.kernels.native_text import Function, Registration, arguments, blanked, functions, registrations
 from torchrepro_lint.model import Location, Position, Range
 
@@ -87,16 +89,12 @@ class NativeSources:
         return self._known[key]
 
     def _search(self, source: _Source, names: frozenset[str]) -> Iterator[Atomic]:
-        pending = [(source, name) for name in sorted(names)]
-        seen = set(pending)
-        while pending and len(seen) < MAX_STEPS:
-            here, name = pending.pop(0)
-            for home, function in self._definitions(here, name):
-                if function.name in home.atomics:
-                    yield home.atomics[function.name]
-                new = [(home, used) for used in sorted(function.uses) if (home, used) not in seen]
-                seen.update(new)
-                pending += new
+        def used(place: tuple[_Source, str]) -> Iterator[tuple[_Source, str]]:
+            return ((home, name) for home, function in self._definitions(*place) for name in sorted(function.uses))
+
+        for place in reached([(source, name) for name in sorted(names)], used, MAX_STEPS):
+            found = self._definitions(*place)
+            yield from (home.atomics[function.name] for home, function in found if function.name in home.atomics)
 
     def _definitions(self, source: _Source, name: str) -> list[tuple[_Source, Function]]:
         """The functions of a name, or the methods of a class, those of the same file before others."""
@@ -113,13 +111,9 @@ class NativeSources:
         return found
 
 
+@remembered_of_texts
 def native_sources(program: Program) -> NativeSources:
     """Those of the project; none where no Python file builds or loads an extension."""
-    found: NativeSources = program.store.text_table(native_sources).get("sources", lambda: _all(program))
-    return found
-
-
-def _all(program: Program) -> NativeSources:
     words = catalogue.table("kernels")["extension_builders"]["words"]
     builds = any(program.project.text.containing(word) for word in words)
     texts = program.project.native_texts if builds else {}

@@ -4,9 +4,10 @@ Knows no conditions and no context."""
 from __future__ import annotations
 
 import ast
+import operator
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any
 
@@ -17,6 +18,9 @@ from torchrepro_lint.kernels.triggers import triggers
 Condition = Mapping[str, Mapping[str, Any]]
 """Parameter (or fact of the call) -> what must hold of it, e.g. `{"mode": {"in": ["bicubic"]}}`."""
 
+_COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
+    ">=": operator.ge, "<=": operator.le, "==": operator.eq, "<": operator.lt, ">": operator.gt,
+}  # fmt: skip
 _CLAUSE = re.compile(r"(>=|<=|==|<|>)\s*(\d+(?:\.\d+)*)")
 _SHORT = {"F": "torch.nn.functional", "nn": "torch.nn", "tensor": "torch.Tensor", "Tensor": "torch.Tensor"}
 MAX_NEAR = 5
@@ -53,30 +57,30 @@ class Operation:
 
     id: str
     family: str
-    package: str
     names: frozenset[str]
     spellings: tuple[str, ...]
-    syntax: tuple[str, ...]
     direction: str
     devices: tuple[str, ...]
     kernel: str
     effect: str
-    alternative: str
-    condition: str
-    when: tuple[Condition, ...]
-    exact: tuple[Condition, ...]
-    mentioned: str
-    unless_mentioned: tuple[str, ...]
-    runtime: tuple[str, ...]
-    usual: tuple[str, ...]
     reported: bool
-    report_reason: str
     behaviour: tuple[Behaviour, ...]
-    alerts: Mapping[str, Sequence[str]]
-    alert_of: str
-    docs_wrong: str
     checked: str
     sources: tuple[str, ...]
+    package: str = "torch"
+    syntax: tuple[str, ...] = ()
+    alternative: str = ""
+    condition: str = ""
+    when: tuple[Condition, ...] = ()
+    exact: tuple[Condition, ...] = ()
+    mentioned: str = ""
+    unless_mentioned: tuple[str, ...] = ()
+    runtime: tuple[str, ...] = ()
+    usual: tuple[str, ...] = ()
+    report_reason: str = ""
+    alerts: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    alert_of: str = ""
+    docs_wrong: str = ""
 
     @property
     def everywhere(self) -> tuple[str, ...]:
@@ -142,34 +146,16 @@ def _parameters(text: str) -> Mapping[str, tuple[int | None, ast.expr | None]]:
 
 def _operation(family: str, row: Mapping[str, Any]) -> Operation:
     spellings = (*row.get("functions", ()), *row.get("methods", ()), *row.get("modules", ()))
-    return Operation(
-        id=row["id"],
-        family=family,
-        package=row.get("package", "torch"),
-        names=frozenset(spellings),
-        spellings=spellings,
-        syntax=tuple(row.get("syntax", ())),
-        direction=row["direction"],
-        devices=tuple(row["devices"]),
-        kernel=row["kernel"],
-        effect=row["effect"],
-        alternative=row.get("alternative", ""),
-        condition=row.get("condition", ""),
-        when=tuple(row.get("when", ())),
-        exact=tuple(row.get("exact", ())),
-        mentioned=row.get("mentioned", ""),
-        unless_mentioned=tuple(row.get("unless_mentioned", ())),
-        runtime=tuple(row.get("runtime", ())),
-        usual=tuple(row.get("usual", ())),
-        reported=row.get("report", "always") != "never",
-        report_reason=row.get("report_reason", ""),
-        behaviour=tuple(_behaviour(b) for b in row["behaviour"]),
-        alerts=row.get("alerts", {}),
-        alert_of=row.get("alert_of", ""),
-        docs_wrong=row.get("docs_wrong", ""),
-        checked=row["checked"],
-        sources=(*row.get("sources", ()), *catalogue.table(f"ops/{family}")["sources"]),
-    )
+    as_written = (f.name for f in fields(Operation) if f.name in row)
+    known = {name: tuple(row[name]) if isinstance(row[name], list) else row[name] for name in as_written}
+    return Operation(**known | {
+        "family": family,
+        "names": frozenset(spellings),
+        "spellings": spellings,
+        "reported": row.get("report") != "never",
+        "behaviour": tuple(map(_behaviour, row["behaviour"])),
+        "sources": (*row.get("sources", ()), *catalogue.table(f"ops/{family}")["sources"]),
+    })  # fmt: skip
 
 
 def _behaviour(row: Mapping[str, Any]) -> Behaviour:
@@ -180,25 +166,21 @@ def _behaviour(row: Mapping[str, Any]) -> Behaviour:
     )  # fmt: skip
 
 
+def is_one_of(value: object, listed: Iterable[object]) -> bool:
+    """Whether a value is one of those listed, in which 1 and True are two."""
+    return any(value == one and type(value) is type(one) for one in listed)
+
+
 def in_range(release: tuple[int, ...], text: str) -> bool:
     """Whether a release lies in a range such as ">=2.1,<2.6" (an empty one holds all)."""
-    return all(_holds(release, operator, number) for operator, number in _CLAUSE.findall(text))
+    return all(_holds(release, sign, number) for sign, number in _CLAUSE.findall(text))
 
 
-def _holds(release: tuple[int, ...], operator: str, number: str) -> bool:
+def _holds(release: tuple[int, ...], sign: str, number: str) -> bool:
     bound = tuple(int(part) for part in number.split("."))
     width = max(len(release), len(bound))
     left, right = (t + (0,) * (width - len(t)) for t in (release, bound))
-    match operator:
-        case ">=":
-            return left >= right
-        case "<=":
-            return left <= right
-        case "==":
-            return left == right
-        case "<":
-            return left < right
-    return left > right
+    return _COMPARE[sign](left, right)
 
 
 # -- looked up by a person ---------------------------------------------------------------------------------------------
@@ -206,7 +188,7 @@ def find(text: str) -> list[Operation]:
     """The operations that `text` means, those that a rule reports first."""
     wanted = text.strip().removesuffix("()")
     operations = every()
-    for matches in (_is_id, _is_alert, _is_spelling, _is_part, _is_part_in_any_case):
+    for matches in _MATCHES:
         found = [op for op in operations if matches(op, wanted)]
         if found:
             return sorted(found, key=lambda op: not op.reported)
@@ -217,18 +199,9 @@ def nearest(text: str) -> list[str]:
     """Ids and last parts of spellings that look like `text`, best first."""
     from difflib import get_close_matches
 
-    known = {name.lower(): name for op in every() for name in _handles(op)}
+    known = {name.lower(): name for op in every() for name in (op.id, *(n.rpartition(".")[2] for n in op.spellings))}
     close = get_close_matches(text.strip().rpartition(".")[2].lower(), known, n=MAX_NEAR, cutoff=0.6)
     return [known[name] for name in close]
-
-
-def _handles(operation: Operation) -> Iterator[str]:
-    yield operation.id
-    yield from (name.rpartition(".")[2] for name in operation.spellings)
-
-
-def _is_id(operation: Operation, text: str) -> bool:
-    return operation.id == text.lower()
 
 
 def _is_alert(operation: Operation, text: str) -> bool:
@@ -237,19 +210,17 @@ def _is_alert(operation: Operation, text: str) -> bool:
     return any(text == alert or text.startswith(f"{alert} does not have a deterministic") for alert in alerts)
 
 
-def _is_spelling(operation: Operation, text: str) -> bool:
-    return _in_full(text) in operation.names or text in operation.syntax
-
-
-def _is_part(operation: Operation, text: str) -> bool:
-    return any(name.endswith(f".{text}") for name in operation.spellings)
-
-
-def _is_part_in_any_case(operation: Operation, text: str) -> bool:
-    return any(f".{name}".lower().endswith(f".{text}".lower()) for name in operation.spellings)
-
-
 def _in_full(name: str) -> str:
     """`F.interpolate` as the catalogue spells it."""
     first, dot, rest = name.partition(".")
     return catalogue.canonical(_SHORT.get(first, first) + dot + rest)
+
+
+_MATCHES: tuple[Callable[[Operation, str], bool], ...] = (
+    lambda op, text: op.id == text.lower(),
+    _is_alert,
+    lambda op, text: _in_full(text) in op.names or text in op.syntax,
+    lambda op, text: any(name.endswith(f".{text}") for name in op.spellings),
+    lambda op, text: any(f".{name}".lower().endswith(f".{text}".lower()) for name in op.spellings),
+)
+"""How a text may mean an operation, the nearest first."""

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.calls import Call
-from torchrepro_lint.dataflow.enclosing import ancestors, decorators
+from torchrepro_lint.dataflow.enclosing import ancestors, calls_in, decorators
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.reached import reached
 from torchrepro_lint.dataflow.sites import Site, start_of
-from torchrepro_lint.dataflow.store import remembered
-from torchrepro_lint.index import ITEM, ModuleFacts, Scope
+from torchrepro_lint.dataflow.store import remembered, remembered_of_texts
+from torchrepro_lint.index import ITEM, ModuleFacts, Scope, last_name
 from torchrepro_lint.kernels.context import context
 from torchrepro_lint.kernels.native_sources import native_sources
 from torchrepro_lint.kernels.triggers import triggers
@@ -71,8 +71,9 @@ def _meant(function: ast.expr, scope: Scope, program: Program) -> tuple[str | No
     parts = _as_imported(function, scope)
     if parts:
         return (None, parts[-1]) if parts[-2:-1] and parts[-2] in _extension_names(program) else None
-    is_loaded = isinstance(function, ast.Attribute) and _is_loaded(function.value, scope, program)
-    return (None, function.attr) if is_loaded else None  # type: ignore[attr-defined]
+    made = program.makers(function.value, scope) if isinstance(function, ast.Attribute) else set()
+    is_loaded = not made.isdisjoint(catalogue.names("kernels", "extension_loaders"))
+    return (None, last_name(function)) if is_loaded else None
 
 
 def _as_imported(expr: ast.expr, scope: Scope) -> list[str]:
@@ -86,22 +87,12 @@ def _as_imported(expr: ast.expr, scope: Scope) -> list[str]:
     return [*imports[0].target.split("."), *rest] if imports else []
 
 
-def _is_loaded(module: ast.expr, scope: Scope, program: Program) -> bool:
-    loaders = catalogue.names("kernels", "extension_loaders")
-    return any(isinstance(o, Result) and o.callee in loaders for o in program.origins(module, scope))
-
-
-def _extension_names(program: Program) -> Collection[str]:
+@remembered_of_texts
+def _extension_names(program: Program) -> frozenset[str]:
     """What the files that build extension modules call by name, or a part of a path."""
-    text = program.project.text
-
-    def find() -> frozenset[str]:
-        words = catalogue.table("kernels")["extension_builders"]["words"]
-        files = {path for word in words for path in text.containing(word) or ()}
-        return frozenset(name for path in sorted(files) for name in _LAST_OF_TEXT.findall(text.of(path)))
-
-    found: frozenset[str] = program.store.text_table(_extension_names).get("names", find)
-    return found
+    text, words = program.project.text, catalogue.table("kernels")["extension_builders"]["words"]
+    files = {path for word in words for path in text.containing(word) or ()}
+    return frozenset(name for path in sorted(files) for name in _LAST_OF_TEXT.findall(text.of(path)))
 
 
 # -- kernels in Python --------------------------------------------------------------------------------------------
@@ -129,19 +120,17 @@ def _is_kernel(function: Scope, program: Program) -> bool:
 @remembered
 def _atomic_call(kernel: Scope, program: Program) -> tuple[Site, str] | None:
     """The first place in a kernel, or in what it calls, that adds with an atomic; and the full name of that."""
-    pending, seen = [kernel], {kernel}
-    while pending and len(seen) < MAX_HELPERS:
-        function = pending.pop(0)
-        for node in ast.walk(function.node):
-            if not isinstance(node, ast.Call):
-                continue
-            scope = function.facts.scope_of(node)
-            name = program.qualified(node.func, scope)
-            if name is not None and _adds(name, Call(node, scope, name, program)):
-                return Site(node, scope), name
-            helpers = [f for f in program.runs(node, scope) if isinstance(f, Scope) and f not in seen]
-            seen.update(helpers)
-            pending += helpers
+
+    def run_by(function: Scope) -> Iterator[Scope]:
+        sites = ((call, function.facts.scope_of(call)) for call in calls_in(function.node))
+        return (helper for site in sites for helper in program.functions_run(*site))
+
+    for function in reached([kernel], run_by, MAX_HELPERS):
+        for call in calls_in(function.node):
+            scope = function.facts.scope_of(call)
+            name = program.qualified(call.func, scope)
+            if name is not None and _adds(name, Call(call, scope, name, program)):
+                return Site(call, scope), name
     return None
 
 

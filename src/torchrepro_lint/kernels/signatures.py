@@ -10,8 +10,11 @@ from dataclasses import replace
 from functools import cache
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.binding import keyword_value
+from torchrepro_lint.index import last_name
 from torchrepro_lint.kernels.traits import TENSOR, Traits
 
+_WHOLE = frozenset({"long", "int", "int8", "int16", "int32", "int64", "uint8", "bool", "short"})
 _SHAPE_KEYWORDS = ("size", "dim", "dims", "shape")
 
 
@@ -103,18 +106,16 @@ def _result(name: str, tensor: Traits, arguments: Sequence[ast.expr], call: ast.
         dims = [k.value for k in call.keywords if k.arg == "dim"]
         return known.at_least(_mentioned(dims))
     match name:
-        case "unsqueeze" | "unsqueeze_":
+        case "unsqueeze" | "unsqueeze_" | "stack" | "one_hot":
             return known.shifted(1, 1)
         case "squeeze" | "squeeze_":
             return known.shifted(-1 if arguments or call.keywords else -len("NCHWD"), 0)
         case "flatten":
             return known.ranked(1) if not arguments and not call.keywords else known.unranked(1)
-        case "detach" | "detach_" | "round" | "floor" | "ceil" | "sign" | "repeat":
-            return known if name != "repeat" else known.at_least(len(arguments))
-        case "stack":
-            return known.shifted(1, 1)
-        case "one_hot":
-            return known.shifted(1, 1)
+        case "detach" | "detach_" | "round" | "floor" | "ceil" | "sign":
+            return known
+        case "repeat":
+            return known.at_least(len(arguments))
         case "t":
             return known.ranked(2)
     return Traits(True if tensor.tensor or name in listed("methods", "plain") else None, gradient=tensor.gradient)
@@ -147,17 +148,15 @@ def _created(
     name: str, arguments: Sequence[ast.expr], call: ast.Call, gradient: bool | None, whole: bool
 ) -> Traits | None:
     if name in listed("methods", "create"):
-        return replace(_sized(arguments, call), floating=None if _like_another(call) else not whole, gradient=gradient)
+        given = keyword_value(call, "dtype")
+        is_as_another = isinstance(given, ast.Attribute) and given.attr == "dtype"  # `dtype=x.dtype`
+        return replace(_sized(arguments, call), floating=None if is_as_another else not whole, gradient=gradient)
     if name in listed("methods", "vector"):
-        counts = name == "arange" and not any(
-            isinstance(a, ast.Constant) and isinstance(a.value, float) for a in arguments
-        )
+        counts = name == "arange" and not any(isinstance(getattr(a, "value", None), float) for a in arguments)
         typed = any(k.arg == "dtype" for k in call.keywords)
         floating = None if typed and not whole else not (whole or counts)
         return Traits(True, 1, 1, floating, gradient)
-    if name in listed("methods", "like"):
-        return Traits(tensor=True, floating=False if whole else None, gradient=gradient)
-    if name in ("tensor", "as_tensor", "from_numpy"):
+    if name in listed("methods", "like") or name in ("tensor", "as_tensor", "from_numpy"):
         return Traits(tensor=True, floating=False if whole else None, gradient=gradient)
     return None
 
@@ -225,17 +224,7 @@ def _mentioned(dims: Sequence[ast.expr]) -> int:
 
 def _names_whole_numbers(arguments: Sequence[ast.expr], call: ast.Call) -> bool:
     values = [*arguments, *(k.value for k in call.keywords if k.arg == "dtype")]
-    whole = ("long", "int", "int8", "int16", "int32", "int64", "uint8", "bool", "short")
-    return any(
-        (isinstance(v, ast.Attribute) and v.attr in whole) or (isinstance(v, ast.Name) and v.id in whole)
-        for v in values
-    )
-
-
-def _like_another(call: ast.Call) -> bool:
-    """`dtype=x.dtype`."""
-    given = [k.value for k in call.keywords if k.arg == "dtype"]
-    return any(isinstance(value, ast.Attribute) and value.attr == "dtype" for value in given)
+    return not _WHOLE.isdisjoint(map(last_name, values))
 
 
 def _is(node: ast.expr, value: object) -> bool:

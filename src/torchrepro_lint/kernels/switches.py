@@ -14,7 +14,7 @@ from typing import TypeAlias
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.conditions import are_exclusive, conditions
-from torchrepro_lint.dataflow.enclosing import block_of
+from torchrepro_lint.dataflow.enclosing import block_of, calls_in, names_in
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import start_of
 from torchrepro_lint.dataflow.store import remembered
@@ -77,8 +77,8 @@ class Switch:
                 yield from self._called_by(call, scope, MAX_CALLS)
 
     def _called_by(self, call: ast.Call, scope: Scope, further: int) -> Iterator[Set]:
-        for target in self._program.runs(call, scope):
-            if isinstance(target, Scope) and target.kind == "function" and target is not scope.function:
+        for target in self._program.functions_run(call, scope):
+            if target.kind == "function" and target is not scope.function:
                 switch = self._in(target.facts)
                 for inner, value in switch.in_any_case(target, further):
                     yield _at_call(call, scope, inner), value
@@ -106,10 +106,8 @@ class Switch:
         """Whether a later setting gives a switch that is set to `here` the other value before it matters: at once, or
         wherever determinism is asked for; in the same function, or after each call of it."""
         calls = list(self._calls(setting)) if further else []
-        after_each = bool(calls) and all(switch.undone(call, here, further - 1) for switch, call in calls)
-        return after_each or self._undone_here(setting, here)
-
-    def _undone_here(self, setting: Setting, here: bool) -> bool:
+        if calls and all(switch.undone(call, here, further - 1) for switch, call in calls):
+            return True
         opposite = self._others(setting.scope.function, not here)
         later = opposite[bisect_right(opposite, setting.place, key=_PLACE) :][: MAX_OTHERS + 1]
         for other in later:
@@ -138,15 +136,12 @@ class Switch:
         if function.kind == "function" and determinism(ast.Name(function.own_name)) is False:
             return True
         calls = list(self._calls(setting)) if further else []
-        after_each = bool(calls) and all(switch.temporary(call, here, further - 1) for switch, call in calls)
-        return after_each or self._temporary_here(setting, here)
-
-    def _temporary_here(self, setting: Setting, here: bool) -> bool:
-        return any(
-            not are_exclusive((setting.node, setting.scope), (other.node, other.scope))
-            and (_set_back(setting, other) or _two_halves(setting.scope, other.scope))
-            for other in islice(self._unlike(setting, here), MAX_OTHERS)
-        )
+        if calls and all(switch.temporary(call, here, further - 1) for switch, call in calls):
+            return True
+        unlike = islice(self._unlike(setting, here), MAX_OTHERS)
+        place = setting.node, setting.scope
+        both = (other for other in unlike if not are_exclusive(place, (other.node, other.scope)))
+        return any(_set_back(setting, other) or _two_halves(setting.scope, other.scope) for other in both)
 
     def _unlike(self, setting: Setting, here: bool) -> Iterator[Setting]:
         """The settings to another value that may belong to this one."""
@@ -174,9 +169,9 @@ def _is_taken_back(first: Setting, setting: Setting) -> bool:
     """Whether a switch that is set in any case is set anew under a test of what the function is given."""
     before = conditions(first.node, first.scope)
     own = [c for c in conditions(setting.node, setting.scope) if c not in before]
-    calls = any(isinstance(n, ast.Call) for c in own for n in ast.walk(c.test))
-    read = {n.id for c in own for n in ast.walk(c.test) if isinstance(n, ast.Name)}
-    if first.place >= setting.place or calls or not read:
+    tests = [condition.test for condition in own]
+    read = names_in(*tests)
+    if first.place >= setting.place or any(calls_in(*tests)) or not read:
         return False
     bound = (s.bindings.get(name, ()) for s in setting.scope.function.descend() for name in read)
     return any(isinstance(binding.node, ast.arg) for bindings in bound for binding in bindings)
@@ -213,15 +208,13 @@ def _around(setting: Setting) -> tuple[list[ast.stmt], list[ast.stmt]]:
 
 def _is_quiet(statement: ast.AST, scope: Scope, program: Program, depth: int = 2) -> bool:
     """Whether a statement runs no kernel, as far as its calls show."""
-    calls = [n for n in ast.walk(statement) if isinstance(n, ast.Call)]
-    return all(_calls_nothing(c, scope, program, depth) for c in calls)
-
-
-def _calls_nothing(call: ast.Call, scope: Scope, program: Program, depth: int) -> bool:
-    target = program.resolve(call.func, scope)
-    if isinstance(target, Scope):
-        return target.kind == "function" and depth > 0 and _is_quiet(target.node, target, program, depth - 1)
-    return isinstance(target, str) and target.partition(".")[0] in _QUIET
+    for target in (program.resolve(call.func, scope) for call in calls_in(statement)):
+        if isinstance(target, Scope):
+            if target.kind != "function" or depth == 0 or not _is_quiet(target.node, target, program, depth - 1):
+                return False
+        elif not isinstance(target, str) or target.partition(".")[0] not in _QUIET:
+            return False
+    return True
 
 
 def _set_back(setting: Setting, other: Setting) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Result
+from torchrepro_lint.dataflow.binding import keyword_value
 from torchrepro_lint.dataflow.domain import Of
 from torchrepro_lint.index import Binding, Scope
 from torchrepro_lint.kernels import hints
@@ -22,6 +23,8 @@ _NOT_TENSORS = frozenset({
     "numpy", "pandas", "math", "os", "cv2", "PIL", "scipy", "sklearn", "random", "asyncio", "statistics", "jax",
     "tensorflow", "collections", "itertools", "json", "polars", "cupy",
 })  # fmt: skip
+_PLAIN = frozenset(f"builtins.{name}" for name in ("int", "float", "len", "str", "list", "dict", "range"))
+_WRAPPERS = ("torch.nn.Parameter", "torch.nn.parameter.Parameter", "torch.autograd.Variable")
 _WHOLE_TENSORS = ("LongTensor", "IntTensor", "ShortTensor", "ByteTensor", "CharTensor", "BoolTensor")
 _MODES = {"linear": 3, "bilinear": 4, "bicubic": 4, "trilinear": 5}
 
@@ -48,23 +51,20 @@ class Calls:
             return replace(found, gradient=True) if learned else found
         if made:
             given = self._read(call.args[0], scope) if call.args else UNKNOWN_TRAITS
-            return joined([module_result(m, given, self.layers, self._read) for m in made])
+            return joined([self._of_module(m, given) for m in made])
         return self._method(call, call.func, scope) if isinstance(call.func, ast.Attribute) else UNKNOWN_TRAITS
 
     def _external(self, name: str, call: ast.Call, scope: Scope) -> Traits:
         root, last = name.partition(".")[0], name.rpartition(".")[2]
-        if root in _NOT_TENSORS or (
-            root == "builtins" and last in ("int", "float", "len", "str", "list", "dict", "range")
-        ):
+        if root in _NOT_TENSORS or name in _PLAIN:
             return NOT_A_TENSOR
-        if name in ("torch.nn.Parameter", "torch.nn.parameter.Parameter"):
-            inner = self._read(call.args[0], scope) if call.args else TENSOR
-            return replace(inner, tensor=True, gradient=not _is_frozen(call))
         if name in listed("stored", "functions"):
             return STORED
-        if name == "torch.autograd.Variable":
+        if name in _WRAPPERS:
             inner = self._read(call.args[0], scope) if call.args else TENSOR
-            return replace(inner, tensor=True, gradient=requires_grad(call, otherwise=inner.gradient))
+            is_variable = name == "torch.autograd.Variable"
+            gradient = requires_grad(call, otherwise=inner.gradient) if is_variable else not _is_frozen(call)
+            return replace(inner, tensor=True, gradient=gradient)
         if last == "rearrange" and len(call.args) > 1:
             rank = dimensions_of_pattern(call.args[1])
             return replace(self._read(call.args[0], scope), tensor=True).ranked(rank)
@@ -88,8 +88,7 @@ class Calls:
             learned = found.gradient if kernel.gradient is False else True
             found = replace(found, tensor=True, gradient=learned, floating=True)
         if last in ("interpolate", "upsample"):
-            mode = next((literal_text(k.value) for k in call.keywords if k.arg == "mode"), None)
-            rank = _MODES.get(mode or "")
+            rank = _MODES.get(literal_text(keyword_value(call, "mode")) or "")
         else:
             rank = ranks().get(name)
         return found if rank is None else replace(found.ranked(rank), tensor=True)
@@ -126,6 +125,42 @@ class Calls:
             return False
         return any(self._read(v, scope).gradient for v in (*call.args, *(k.value for k in call.keywords)))
 
+    # -- modules --------------------------------------------------------------------------------------------------
+    def _of_module(self, made: Result, given: Traits) -> Traits:
+        """What calling the module with `given` returns."""
+        name = made.callee
+        if not isinstance(name, str):
+            chain = self.layers.sequence(made)
+            return self._sequence(*chain, given) if chain else Traits(gradient=self.layers.learns(made) or None)
+        if name == SEQUENCE:
+            return self._sequence(made.node, made.scope, given)
+        gradient = given.gradient if name in listed("modules", "without_parameters") else True
+        found = Traits(tensor=True, floating=True, gradient=gradient)
+        if name in ranks():
+            return found.ranked(ranks()[name])
+        if name == "torch.nn.Embedding":
+            return replace(given, tensor=True, floating=True, gradient=True).shifted(1, 1)
+        if name in listed("modules", "same"):
+            return replace(given, tensor=True, floating=True, gradient=gradient)
+        return replace(found, tensor=None) if name in listed("modules", "tuples") else found
+
+    def _sequence(self, built: ast.Call, scope: Scope, given: Traits) -> Traits:
+        """A chain of modules, the arguments of `built`: the last one that fixes the number of dimensions decides it."""
+        found = replace(given, tensor=True, floating=True, gradient=True)
+        if not built.args or any(isinstance(a, ast.Starred) for a in built.args):
+            return found.unranked()
+        for layer in built.args:
+            after = {self._rank_after(m, found.rank) for m in self.layers.made(layer, scope)}
+            rank = after.pop() if len(after) == 1 else None
+            found = found.unranked() if rank is None else found.ranked(rank)
+        return found
+
+    def _rank_after(self, made: Result, before: int | None) -> int | None:
+        forward = self.layers.forward(made)
+        if forward is not None:
+            return joined([self._read(value, forward) for value in forward.returns]).rank
+        return before if made.callee in listed("modules", "same") else ranks().get(str(made.callee))
+
 
 def _is_frozen(parameter: ast.Call) -> bool:
     """`nn.Parameter(tensor, requires_grad=False)`"""
@@ -133,51 +168,10 @@ def _is_frozen(parameter: ast.Call) -> bool:
     return any(isinstance(value, ast.Constant) and value.value is False for value in given)
 
 
-# -- modules -----------------------------------------------------------------------------------------------------------
 def ranks() -> dict[str, int]:
     """Functions and modules whose result has a fixed number of dimensions."""
     found: dict[str, int] = catalogue.table("tensors")["ranks"]
     return found
-
-
-def module_result(made: Result, given: Traits, layers: Layers, read: Of[Traits]) -> Traits:
-    """What calling the module with `given` returns."""
-    name = made.callee
-    if not isinstance(name, str):
-        chain = layers.sequence(made)
-        if chain is not None:
-            return _sequence(*chain, given, layers, read)
-        return Traits(gradient=True if layers.learns(made) else None)
-    if name == SEQUENCE:
-        return _sequence(made.node, made.scope, given, layers, read)
-    gradient = given.gradient if name in listed("modules", "without_parameters") else True
-    found = Traits(tensor=True, floating=True, gradient=gradient)
-    if name in ranks():
-        return found.ranked(ranks()[name])
-    if name == "torch.nn.Embedding":
-        return replace(given, tensor=True, floating=True, gradient=True).shifted(1, 1)
-    if name in listed("modules", "same"):
-        return replace(given, tensor=True, floating=True, gradient=gradient)
-    return replace(found, tensor=None) if name in listed("modules", "tuples") else found
-
-
-def _sequence(built: ast.Call, scope: Scope, given: Traits, layers: Layers, read: Of[Traits]) -> Traits:
-    """A chain of modules, the arguments of `built`: the last one that fixes the number of dimensions decides it."""
-    found = replace(given, tensor=True, floating=True, gradient=True)
-    if not built.args or any(isinstance(a, ast.Starred) for a in built.args):
-        return found.unranked()
-    for layer in built.args:
-        after = {_rank_after(m, found.rank, layers, read) for m in layers.made(layer, scope)}
-        rank = after.pop() if len(after) == 1 else None
-        found = found.unranked() if rank is None else found.ranked(rank)
-    return found
-
-
-def _rank_after(made: Result, before: int | None, layers: Layers, read: Of[Traits]) -> int | None:
-    forward = layers.forward(made)
-    if forward is not None:
-        return joined([read(value, forward) for value in forward.returns]).rank
-    return before if made.callee in listed("modules", "same") else ranks().get(str(made.callee))
 
 
 # -- lists of counts ---------------------------------------------------------------------------------------------------

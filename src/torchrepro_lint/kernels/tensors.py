@@ -45,6 +45,7 @@ class Tensors(Domain[Traits]):
 
     program: Program
     opens = False  # what calls give is known by what is called
+    nothing = UNKNOWN_TRAITS
 
     @property
     def layers(self) -> Layers:
@@ -58,23 +59,20 @@ class Tensors(Domain[Traits]):
     def join(self, values: Sequence[Traits]) -> Traits:
         return joined([value for value in values if value is not _NOTHING])
 
-    def unknown(self, node: ast.AST, scope: Scope) -> Traits:  # noqa: ARG002
-        return UNKNOWN_TRAITS
-
     # -- expressions ------------------------------------------------------------------------------------------
-    def constant(self, value: object, node: ast.expr, scope: Scope) -> Traits:  # noqa: ARG002
+    def constant(self, value: object, node: ast.expr, scope: Scope) -> Traits:
         if value is None:
             return _NOTHING
         whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
         return replace(NOT_A_TENSOR, floating=isinstance(value, float), whole=whole or None)
 
-    def reference(self, target: str | Scope, node: ast.AST, scope: Scope) -> Traits:  # noqa: ARG002
+    def reference(self, target: str | Scope, node: ast.AST, scope: Scope) -> Traits:
         return NOT_A_TENSOR
 
     def known_call(self, call: ast.Call, scope: Scope, of: Of[Traits]) -> Traits:
         return Calls(self.layers, of).result(call, scope)
 
-    def display(self, node: Written, scope: Scope, of: Of[Traits]) -> Traits:  # noqa: ARG002
+    def display(self, node: Written, scope: Scope, of: Of[Traits]) -> Traits:
         return replace(NOT_A_TENSOR, gradient=None)
 
     def operator(self, node: ast.AST, scope: Scope, of: Of[Traits]) -> Traits:
@@ -91,9 +89,8 @@ class Tensors(Domain[Traits]):
                 return replace(NOT_A_TENSOR, gradient=None)
             case ast.AugAssign(target=ast.Name() as target, value=value):
                 before = of(target, scope)  # `x += y` changes nothing else than where a gradient comes from
-                return (
-                    replace(before, gradient=True) if before.gradient is False and of(value, scope).gradient else before
-                )
+                is_new = before.gradient is False and of(value, scope).gradient
+                return replace(before, gradient=True) if is_new else before
             case ast.AugAssign():
                 return _NOTHING
         return UNKNOWN_TRAITS
@@ -171,7 +168,7 @@ class Tensors(Domain[Traits]):
     def asks_callers(self, function: Scope) -> bool:
         return function.own_name not in CALLED_UNSEEN
 
-    def unpassed(self, call: ast.Call, caller: Scope, parameter: Binding, function: Scope, of: Of[Traits]) -> Traits:  # noqa: ARG002
+    def unpassed(self, call: ast.Call, caller: Scope, parameter: Binding, function: Scope, of: Of[Traits]) -> Traits:
         return _NOTHING
 
     def parameter(self, binding: Binding, function: Scope, of: Of[Traits]) -> Traits:
@@ -193,9 +190,13 @@ class Tensors(Domain[Traits]):
 
     def _without_gradient(self, passed: Sequence[Passed[Traits]], complete: bool) -> bool:
         """Whether no call that may train passes anything but data. Objects made by name may be called unseen."""
-        wanted = [t.gradient for t, call, scope in passed if t.gradient is False or not self._is_idle(call, scope)]
-        is_data = complete and bool(wanted) and all(gradient is False for gradient in wanted)
+        wanted = self._wanted(passed)
+        is_data = complete and bool(wanted) and all(traits.gradient is False for traits in wanted)
         return is_data and not imports_by_name(self.program)
+
+    def _wanted(self, passed: Sequence[Passed[Traits]]) -> list[Traits]:
+        """What is passed that has no gradient, or where something may train."""
+        return [t for t, call, at in passed if t.gradient is False or not context(call, at, self.program).idle]
 
     def given(self, binding: Binding, function: Scope, passed: Sequence[Passed[Traits]]) -> Traits:
         assert isinstance(binding.node, ast.arg)
@@ -206,8 +207,7 @@ class Tensors(Domain[Traits]):
         values = [value for value, _, _ in passed]
         wanted = any(t.gradient for t in values) or joined(values).gradient  # one call that trains is enough
         if wanted is None and any(t.gradient is False for t in values):
-            used = [t for t, call, caller in passed if t.gradient is False or not self._is_idle(call, caller)]
-            wanted = joined(used).gradient
+            wanted = joined(self._wanted(passed)).gradient
         found = replace(joined(values), host=None, gradient=wanted)
         if found.tensor is None and (said is not None or self._is_forward(function)):
             found = replace(found, tensor=True)
@@ -216,10 +216,6 @@ class Tensors(Domain[Traits]):
         if found.gradient is not True and found.whole is None and hints.is_mask(name):
             found = replace(found, whole=True)
         return found if passed else replace(found, gradient=False if hints.is_input(name, function) else None)
-
-    def _is_idle(self, call: ast.Call, scope: Scope) -> bool:
-        """Whether nothing trains where a function is called."""
-        return context(call, scope, self.program).idle
 
     def _is_forward(self, function: Scope) -> bool:
         owner = function.parent

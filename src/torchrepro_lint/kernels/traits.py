@@ -52,6 +52,7 @@ class Traits:
         return replace(self, least=max(self.least, rank), most=most)
 
 
+_TOLD = ("tensor", "floating", "gradient", "whole", "unique", "single", "host")  # what None is unknown of
 UNKNOWN_TRAITS = Traits()
 NOT_A_TENSOR = Traits(tensor=False, gradient=False)
 TENSOR = Traits(tensor=True)
@@ -66,17 +67,8 @@ def joined(found: Sequence[Traits]) -> Traits:
     first, *rest = found
     for other in rest:
         most = None if first.most is None or other.most is None else max(first.most, other.most)
-        first = Traits(
-            first.tensor if first.tensor == other.tensor else None,
-            min(first.least, other.least),
-            most,
-            first.floating if first.floating == other.floating else None,
-            first.gradient if first.gradient == other.gradient else None,
-            first.whole if first.whole == other.whole else None,
-            first.unique if first.unique == other.unique else None,
-            first.single if first.single == other.single else None,
-            first.host if first.host == other.host else None,
-        )
+        unlike = {name: None for name in _TOLD if getattr(first, name) != getattr(other, name)}
+        first = replace(first, least=min(first.least, other.least), most=most, **unlike)
     return first
 
 

@@ -13,10 +13,11 @@ from typing import Any
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.binding import keyword_value
 from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow.enclosing import calls_in
 from torchrepro_lint.dataflow.mappings import entries_of
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.index import Scope, dotted
+from torchrepro_lint.index import dotted
 from torchrepro_lint.kernels.environment import EnvironmentSet, sets
 from torchrepro_lint.kernels.flags import Setting, assigned, passed, state
 
@@ -78,9 +79,7 @@ def tuned_kernels(module: Module) -> Iterator[tuple[ast.Call, ast.FunctionDef]]:
     row = _table("triton")
     for call in module.calls(row["names"]):
         kernel = module.facts.parents.get(call.node)
-        if not isinstance(kernel, ast.FunctionDef) or _single(call):
-            continue
-        if _reduces(kernel, call.scope, module.program, row["reductions"]):
+        if isinstance(kernel, ast.FunctionDef) and not _single(call) and _reduces(kernel, call, row["reductions"]):
             yield call.node, kernel
 
 
@@ -89,13 +88,9 @@ def _single(call: Call) -> bool:
     return isinstance(configs, Site) and isinstance(configs.node, ast.List) and len(configs.node.elts) == 1
 
 
-def _reduces(kernel: ast.FunctionDef, scope: Scope, program: Program, names: list[str]) -> bool:
+def _reduces(kernel: ast.FunctionDef, tuned: Call, names: list[str]) -> bool:
     """Whether a block size can change the result: the kernel adds up over blocks."""
-    inner = scope.children.get(kernel, scope)
-    return any(
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr in names
-        and (program.qualified(node.func.value, inner) == TRITON_LANGUAGE or dotted(node.func.value) == "tl")
-        for node in ast.walk(kernel)
-    )
+    inner, program = tuned.scope.children.get(kernel, tuned.scope), tuned.program
+    called = (call.func for call in calls_in(kernel))
+    holders = [f.value for f in called if isinstance(f, ast.Attribute) and f.attr in names]
+    return any(program.qualified(h, inner) == TRITON_LANGUAGE or dotted(h) == "tl" for h in holders)

@@ -11,18 +11,17 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Parameter
 from torchrepro_lint.dataflow.calls import Call, Module
-from torchrepro_lint.dataflow.enclosing import parent
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site, start_of
 from torchrepro_lint.dataflow.store import remembered, remembered_last
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.kernels.arguments import OperationCall, Witness
+from torchrepro_lint.kernels.arguments import OperationCall, Related
 from torchrepro_lint.kernels.conditions import Holds, Judged, in_doubt, judge
 from torchrepro_lint.kernels.context import NAMED_AS_DATA, NOTHING, Context, context, runs_backward
 from torchrepro_lint.kernels.device import goes_to_gpu
@@ -45,11 +44,11 @@ OLDEST = (1, 7)  # the first with a flag; the kernels of those before it are no 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Verdict:
+class OperationVerdict:
     """The call at `site` runs `operation`, which behaves as `behaviour` says for the PyTorch in question.
 
     `exact` says that its result does not vary all the same. `decided` are the conditions that hold, in words, `depends`
-    is what only the run decides, as clauses; `witnesses` are places elsewhere that they rest on.
+    is what only the run decides, as clauses; `related` are places elsewhere that they rest on.
     """
 
     site: OperationCall
@@ -59,7 +58,7 @@ class Verdict:
     exact: bool
     decided: tuple[str, ...]
     depends: tuple[str, ...]
-    witnesses: tuple[Witness, ...]
+    related: tuple[Related, ...]
     flag: Flag | None
 
     @property
@@ -68,8 +67,7 @@ class Verdict:
         return self.site.call
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Fit:
+class _Fit(NamedTuple):
     """A row whose conditions a call may meet."""
 
     operation: Operation
@@ -80,7 +78,7 @@ class _Fit:
 
 
 @remembered_last
-def verdicts(module: Module, program: Program) -> tuple[Verdict, ...]:
+def verdicts(module: Module, program: Program) -> tuple[OperationVerdict, ...]:
     """The verdicts of a file, in source order."""
     reader = _Reader(module, program)
     found = [v for call in reader.candidates() if (v := reader.verdict(call)) is not None]
@@ -104,7 +102,7 @@ class _Reader:
         """What the project asks of its operations."""
         from torchrepro_lint.kernels.determinism import requested  # only findings ask
 
-        return requested(self.module, self.program)
+        return requested(self.module.facts, self.program)
 
     @cached_property
     def on_gpu(self) -> bool:
@@ -144,7 +142,7 @@ class _Reader:
         return known is True or (known is None and function.attr in catalogue.table("tensors")["only_tensors"])
 
     # -- one call -----------------------------------------------------------------------------------------------
-    def verdict(self, call: Call) -> Verdict | None:
+    def verdict(self, call: Call) -> OperationVerdict | None:
         """By the row that fits the call best: one that holds for certain before one that may."""
         uses = cache(lambda: calls_of(call, self.program))
         site = OperationCall(call, signature(call.name), self.tensors, uses)
@@ -153,8 +151,8 @@ class _Reader:
             return None
         fit = max(fits, key=lambda f: f.judged.holds)
         gradient = self._gradient_if_it_trains(fit, site)
-        witnesses = [_shown(w) for w in fit.judged.witnesses if not context(w.node, w.scope, self.program).idle]
-        if gradient is None or (fit.judged.witnesses and not witnesses):
+        related = [_shown(w) for w in fit.judged.related if not context(w.node, w.scope, self.program).idle]
+        if gradient is None or (fit.judged.related and not related):
             return None
         depends = self._depends(fit)
         depends = (*depends, *self._of_inputs(gradient, site, is_open=bool(depends)))
@@ -163,9 +161,9 @@ class _Reader:
         if call.name.startswith(METHOD):
             sure = False  # the receiver only looks like a tensor
         certainty = Certainty.DEPENDS if depends else Certainty.CERTAIN if sure else Certainty.LIKELY
-        return Verdict(
+        return OperationVerdict(
             site, fit.operation, fit.behaviour, certainty, fit.exact,
-            tuple(fit.judged.decided), depends, tuple(witnesses), self.flag,
+            tuple(fit.judged.decided), depends, tuple(related), self.flag,
         )  # fmt: skip
 
     def _of_inputs(self, gradient: str, site: OperationCall, *, is_open: bool) -> tuple[str, ...]:
@@ -216,9 +214,7 @@ class _Reader:
         judged = judge(row.when, site)
         if judged.holds is Holds.NO:
             return None
-        for behaviour in row.behaviour:
-            if not behaviour.covers(self.release, "cuda"):
-                continue
+        for behaviour in (b for b in row.behaviour if b.covers(self.release, "cuda")):
             further = judge(behaviour.when, site)
             if further.holds is not Holds.NO:
                 exact = judge(row.exact, site).holds if row.exact else Holds.NO
@@ -305,12 +301,12 @@ def _is_module(call: Call) -> bool:
     return call.name.rpartition(".")[2][:1].isupper()
 
 
-def _shown(witness: Witness) -> Witness:
+def _shown(place: Related) -> Related:
     """An argument is shown with the call that passes it."""
-    holder = parent(witness.node, witness.scope)
-    if isinstance(holder, ast.keyword):
-        holder = parent(holder, witness.scope)
-    return witness._replace(node=holder) if isinstance(holder, ast.Call) else witness
+    parents = place.scope.facts.parents
+    holder = parents.get(place.node)
+    holder = parents[holder] if isinstance(holder, ast.keyword) else holder
+    return place._replace(node=holder) if isinstance(holder, ast.Call) else place
 
 
 @remembered

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Constant, Origin, Result
 from torchrepro_lint.dataflow.binding import keyword_value
 from torchrepro_lint.dataflow.calls import Call, Module, calls_like
-from torchrepro_lint.dataflow.enclosing import LOOPS, ancestors, run_with
+from torchrepro_lint.dataflow.enclosing import LOOPS, ancestors, names_in, run_with
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import CallSite, start_of
 from torchrepro_lint.dataflow.store import remembered
@@ -75,7 +76,7 @@ def _has_one_worker(call: ast.Call, scope: Scope, program: Program) -> bool:
     """Whether the pool that a method belongs to, or one that is made in the same function, has one worker."""
     pools = catalogue.names("order", "pools")
     holder = call.func.value if isinstance(call.func, ast.Attribute) else call.func
-    made = [o for o in program.origins(holder, scope) if isinstance(o, Result) and o.callee in pools]
+    made = [result for result in program.results(holder, scope) if result.callee in pools]
     sites = [(o.node, o.scope, str(o.callee)) for o in made] or [
         (node, where, name)
         for node, where in calls_like(pools, scope.facts)
@@ -92,12 +93,10 @@ def _queued(module: Module, program: Program) -> Iterator[Arrival]:
     for call, scope in module.facts.calls.get("get", ()):
         if not isinstance(call.func, ast.Attribute) or not _takes_next(call):
             continue
-        made = [o for o in program.origins(call.func.value, scope) if isinstance(o, Result) and o.callee in queues]
-        if any(_fed_by_several(o, program) for o in made):
+        made = program.results(call.func.value, scope)
+        if any(result.callee in queues and _fed_by_several(result, program) for result in made):
             decisions = (_decided_by_rounds(*site, program) for site in _given_by(call, scope, program, MAX_RETURNS))
-            decision = next((found for found in decisions if found is not None), None)
-            if decision is not None:
-                yield Arrival(call, scope, decision)
+            yield from islice((Arrival(call, scope, found) for found in decisions if found is not None), 1)
 
 
 def _given_by(call: ast.Call, scope: Scope, program: Program, further: int) -> Iterator[CallSite]:
@@ -111,12 +110,9 @@ def _given_by(call: ast.Call, scope: Scope, program: Program, further: int) -> I
 
 def _decided_by_rounds(call: ast.Call, scope: Scope, program: Program) -> Decision | None:
     """What the order of the rounds decides in which one result each is taken."""
-    loop = next((a for a in ancestors(call, scope) if isinstance(a, LOOPS)), None)
-    if loop is None:
-        return None
-    decision = _update_in(loop, scope, program) or _sum_in(loop, scope, program)
-    if decision is None and _is_kept(call, loop, scope, program):
-        decision = decided_in(loop, scope, program) if not isinstance(loop, ast.While) else None
+    loop, decision = _loop_around(call, scope), _decided_in_loop(call, scope, program)
+    if decision is None and isinstance(loop, ast.For | ast.AsyncFor) and _is_kept(call, loop, scope, program):
+        return decided_in(loop, scope, program)
     return decision
 
 
@@ -127,11 +123,11 @@ def _takes_next(call: ast.Call) -> bool:
 
 def _is_kept(call: ast.Call, loop: ast.AST, scope: Scope, program: Program) -> bool:
     """Whether what is taken is in a list after the round: `results.append(queue.get())`, also by a name."""
-    statement = scope.facts.statement(call)
-    is_assigned = isinstance(statement, ast.Assign) and any(call is inner for inner in ast.walk(statement.value))
-    targets = statement.targets if isinstance(statement, ast.Assign) and is_assigned else []
-    names = {n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)}
-    return not _put_into_lists(loop, program).isdisjoint({call, *names})
+    kept: set[ast.AST | str] = {call}
+    match scope.facts.statement(call):
+        case ast.Assign(targets=targets, value=value) if any(call is inner for inner in ast.walk(value)):
+            kept |= names_in(*targets)
+    return not _put_into_lists(loop, program).isdisjoint(kept)
 
 
 @remembered
@@ -188,8 +184,12 @@ def _is_one(loop: ast.For | ast.ListComp | ast.GeneratorExp, scope: Scope, progr
 # -- what a loop does with them ----------------------------------------------------------------------------------------
 def _decided_in_loop(call: ast.Call, scope: Scope, program: Program) -> Decision | None:
     """An update of a model or a sum of floats in the loop over the results."""
-    loop = next((a for a in ancestors(call, scope) if isinstance(a, LOOPS)), None)
+    loop = _loop_around(call, scope)
     return (_update_in(loop, scope, program) or _sum_in(loop, scope, program)) if loop is not None else None
+
+
+def _loop_around(call: ast.Call, scope: Scope) -> ast.AST | None:
+    return next((holder for holder in ancestors(call, scope) if isinstance(holder, LOOPS)), None)
 
 
 @remembered

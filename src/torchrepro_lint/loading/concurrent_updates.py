@@ -80,8 +80,8 @@ def _is_one(call: ast.Call, scope: Scope, names: Collection[str], program: Progr
     """Whether it calls one of the names, or the same of a context, as `get_context("spawn").Process`."""
     if program.callee(call, scope) in names:
         return True
-    made = program.instance_of(call.func.value, scope) if isinstance(call.func, ast.Attribute) else None
-    return any(str(maker).endswith("multiprocessing.get_context") for maker in made or ())
+    made = program.makers(call.func.value, scope) if isinstance(call.func, ast.Attribute) else ()
+    return any(str(maker).endswith("multiprocessing.get_context") for maker in made)
 
 
 def _process_objects(facts: ModuleFacts, program: Program) -> Iterator[tuple[CallSite, Scope]]:
@@ -110,8 +110,6 @@ def _steps_once(function: Scope, program: Program) -> bool:
 
 
 def _remote_function(call: Call, program: Program) -> Scope | None:
-    match call.argument("func", 1):
-        case Site(node=node, scope=scope):
-            function = program.definition(node, scope)
-            return function if function is not None and function.kind == "function" else None
-    return None
+    passed = call.argument("func", 1)
+    function = program.definition(*passed) if isinstance(passed, Site) else None
+    return function if function is not None and function.kind == "function" else None

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.use import STOP, Sink, Step, Steps, Use
+from torchrepro_lint.dataflow.use import STOP, Sink, Steps, Use
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 
 # What shows the order of the items: a list or iterator, a dict whose keys are in that order, or a text.
@@ -59,17 +59,14 @@ def stored(target: ast.expr, node: ast.AST, use: Use[Shown], edges: Edges) -> St
     if isinstance(target, ast.Subscript) and use.state == "mapping":
         return STOP  # `results[key][i] = x`: each round may have a dict of its own
     steps = list(islice(edges.into(target, node, use), MAX_READS + 1))
-    return STOP if len(steps) > MAX_READS or any(map(_is_sorted, steps)) else steps
+    is_sorted = any(is_sorted_at(step.node, step.scope) for step in steps if isinstance(step, Use))
+    return STOP if len(steps) > MAX_READS or is_sorted else steps
 
 
 def saves(call: ast.Call, scope: Scope, program: Program) -> bool:
     """Whether a function of the catalogue writes its argument to a file."""
     name = program.qualified(call.func, scope) or ""
     return bool(catalogue.table("order")["functions"]["decides"].get(name) == SAVED)
-
-
-def _is_sorted(step: Step) -> bool:
-    return isinstance(step, Use) and is_sorted_at(step.node, step.scope)
 
 
 def is_sorted_at(node: ast.expr, scope: Scope) -> bool:

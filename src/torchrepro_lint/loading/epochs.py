@@ -9,8 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
+from typing import NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Constant, Result
@@ -30,8 +29,7 @@ _COUNTS = "that a loop counts epochs"
 _OTHER_COUNT = re.compile(r"fold|seed|rank|trial|task|split|client|worker|gpu|model|repeat|attack", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class EpochLoop:
+class EpochLoop(NamedTuple):
     """A loop that repeats a pass; `counts` is whether its variable is the number of the epoch, `sure` whether
     its names say that it is about epochs."""
 
@@ -68,11 +66,8 @@ def _repeated(
     seen.add(id(function))
     if _evaluates(scope.facts, function) or _without_gradients(scope.facts, node, function.node):
         return None
-    for call, caller in uses.callers(function, program):
-        found = _repeated(program, call, caller, uses, seen, depth + 1)
-        if found is not None:
-            return found
-    return None
+    above = (_repeated(program, *site, uses, seen, depth + 1) for site in uses.callers(function, program))
+    return next((loop for loop in above if loop is not None), None)
 
 
 @remembered
@@ -184,10 +179,9 @@ def may_be_told_elsewhere(program: Program, call: Call, uses: SamplerUses) -> bo
         return True
     attributes = {h.name for h in uses.holders if h.owner.kind in ("class", "module")}
     for path in sorted({str(p) for p in paths} | uses.files):
-        facts = program.load(str(Path(path)))
-        if facts is not None and any(
-            _may_mean(program, site, call, path in uses.files, attributes) for site in _sites(facts)
-        ):
+        facts = program.load(path)
+        sites = _sites(facts) if facts is not None else ()
+        if any(_may_mean(program, site, call, path in uses.files, attributes) for site in sites):
             return True
     return False
 
@@ -207,11 +201,10 @@ def _may_mean(
     receiver, scope = site
     if receiver is None:
         return in_reach
-    origins = program.origins(receiver, scope)
-    if any(isinstance(o, Result) and o.node is call.node for o in origins):
+    origins, made = program.origins(receiver, scope), program.results(receiver, scope)
+    if any(result.node is call.node for result in made):
         return True
-    known = all(isinstance(o, Constant) or (isinstance(o, Result) and o.callee) for o in origins)
-    if known and any(isinstance(o, Result) for o in origins):
+    if made and all(isinstance(o, Constant) or (isinstance(o, Result) and o.callee) for o in origins):
         return False
     names = {n.attr for n in ast.walk(receiver) if isinstance(n, ast.Attribute)}
     return in_reach or bool(names & attributes)

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import start_of
@@ -30,18 +29,14 @@ class Listing(NamedTuple):
 
 def listings(module: Module, program: Program) -> Iterator[Listing]:
     """All listings of a file, in source order."""
-    found = []
-    rows = catalogue.names("order", "listings")
-    for call in module.calls(rows.keys()):
-        row = rows[call.name]
-        found.append(Listing(call.node, call.scope, row["items"], row["lazy"]))
-    for row in catalogue.table("order")["path_methods"]:
-        for name in row["names"]:
-            for node, scope in module.facts.calls.get(name, ()):
-                if _is_on_path(node, scope, program):
-                    found.append(Listing(node, scope, row["items"], row["lazy"]))
-    found = [listing for listing in found if not _names_one(listing.node)]
-    yield from sorted(found, key=lambda item: start_of(item.node))
+    functions, methods = catalogue.names("order", "listings"), catalogue.names("order", "path_methods")
+    found = [(call.node, call.scope, functions[call.name]) for call in module.calls(functions.keys())]
+    for name, row in methods.items():
+        sites = module.facts.calls.get(name, ())
+        found += [(call, scope, row) for call, scope in sites if _is_on_path(call, scope, program)]
+    for call, scope, row in sorted(found, key=lambda item: start_of(item[0])):
+        if not _names_one(call):
+            yield Listing(call, scope, row["items"], row["lazy"])
 
 
 def _names_one(call: ast.Call) -> bool:
@@ -76,10 +71,9 @@ def _is_on_path(call: ast.Call, scope: Scope, program: Program) -> bool:
         return False
     if any(isinstance(c, Scope) for c in program.values.callees(call, scope)):
         return False
-    made = {o.callee for o in program.origins(function.value, scope) if isinstance(o, Result)}
-    named = {c for c in made if isinstance(c, str)}
+    named = [maker for maker in program.makers(function.value, scope) if isinstance(maker, str)]
     if named:
-        return all(c.startswith(("pathlib.", "builtins.super")) for c in named)
+        return all(maker.startswith(("pathlib.", "builtins.super")) for maker in named)
     if function.attr != "glob":
         return True
     words = ast.unparse(function.value).lower().replace(".", "_").split("_")

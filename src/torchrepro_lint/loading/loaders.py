@@ -13,7 +13,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Constant, Parameter, Unknown
 from torchrepro_lint.dataflow.binding import named_parameters, positional_parameters
 from torchrepro_lint.dataflow.calls import Call, Module
-from torchrepro_lint.dataflow.enclosing import ancestors
+from torchrepro_lint.dataflow.enclosing import ancestors, calls_in
 from torchrepro_lint.dataflow.options import outcome
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.dataflow.program import Program
@@ -173,11 +173,8 @@ def _makes_do_without(call: Call) -> bool:
     for holder in ancestors(call.node, call.scope):
         if isinstance(holder, ast.Try) and isinstance(child, ast.ExceptHandler) and child.type is not None:
             caught = {last_name(n) for n in ast.walk(child.type) if isinstance(n, ast.Name | ast.Attribute)}
-            tried = (n for s in holder.body for n in ast.walk(s) if isinstance(n, ast.Call))
-            return bool(caught & _NO_SUCH_ARGUMENT) and any(
-                last_name(n.func) == last_name(call.node.func) and any(k.arg == "generator" for k in n.keywords)
-                for n in tried
-            )
+            tried = (c for c in calls_in(*holder.body) if last_name(c.func) == last_name(call.node.func))
+            return bool(caught & _NO_SUCH_ARGUMENT) and any(k.arg == "generator" for c in tried for k in c.keywords)
         child = holder
     return False
 

@@ -9,7 +9,7 @@ import ast
 import re
 
 from torchrepro_lint.dataflow.calls import Call
-from torchrepro_lint.dataflow.enclosing import outermost_loop
+from torchrepro_lint.dataflow.enclosing import calls_in, outermost_loop
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.references import reads_of_target
 from torchrepro_lint.dataflow.sites import Site
@@ -70,8 +70,7 @@ def _is_looked_at(site: Site, loop: ast.stmt | None, program: Program) -> bool:
         case ast.Call(func=ast.Name(id="iter")):
             return _is_one_batch(parent, site, loop, program)
         case ast.For() if parent.iter is node:
-            calls = (n for s in parent.body for n in ast.walk(s) if isinstance(n, ast.Call))
-            return all(last_name(c.func) in _SHOWS for c in calls)
+            return all(last_name(call.func) in _SHOWS for call in calls_in(*parent.body))
         case ast.Call():
             return _evaluates(parent)
     return False

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Literal, NamedTuple
 
 from torchrepro_lint.dataflow.conditions import conditions
-from torchrepro_lint.dataflow.enclosing import block_of, run_with
+from torchrepro_lint.dataflow.enclosing import block_of, names_in, run_with
 from torchrepro_lint.dataflow.reaching_definitions import reaching
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.loading.decisions import FIRST
@@ -104,7 +104,7 @@ class _Body:
         }  # fmt: skip
         self.items: set[str] = set()
         if isinstance(owner, Loop):
-            self.items = {n.id for n in ast.walk(owner.target) if isinstance(n, ast.Name)}
+            self.items = names_in(owner.target)
             index = index_name(owner.target, owner.iter)
             self.counters |= {index} if index else set()
         self.walked: set[str] = set()  # the lists of names in `for root, dirs, files in os.walk(...)`
@@ -173,14 +173,15 @@ class _Body:
             case ast.Name() | ast.Attribute():
                 return receiver, "sequence"
             case ast.Subscript(value=ast.Name() | ast.Attribute() as owner, slice=key):
-                own = isinstance(key, ast.Name) and key.id in self.items
-                return None if own else owner, "lists"
-            case ast.Call(func=ast.Attribute(attr="setdefault", value=ast.Name() | ast.Attribute() as owner)):
-                own = (
-                    bool(receiver.args) and isinstance(receiver.args[0], ast.Name) and receiver.args[0].id in self.items
-                )
-                return None if own else owner, "lists"
+                return None if self._is_of_items(key) else owner, "lists"
+            case ast.Call(
+                func=ast.Attribute(attr="setdefault", value=ast.Name() | ast.Attribute() as owner), args=args
+            ):
+                return None if any(map(self._is_of_items, args[:1])) else owner, "lists"
         return None, "sequence"
+
+    def _is_of_items(self, key: ast.expr) -> bool:
+        return isinstance(key, ast.Name) and key.id in self.items
 
     def assign(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> Iterator[Effect]:
         match target:
@@ -275,20 +276,15 @@ class _Body:
 
     def is_chosen(self, node: ast.AST) -> bool:
         """Whether a test looks for an item of some kind, of which there may be several."""
-        return any(
-            isinstance(part, ast.Call)
-            or (isinstance(part, ast.Compare) and isinstance(part.ops[0], ast.In | ast.NotIn))
-            for part, _ in self._parts(node)
-        )
+        parts = [part for part, _ in self._parts(node)]
+        is_looked_up = any(isinstance(p, ast.Compare) and isinstance(p.ops[0], ast.In | ast.NotIn) for p in parts)
+        return is_looked_up or any(isinstance(part, ast.Call) for part in parts)
 
     def is_first_round(self, node: ast.AST) -> bool:
         """`if i == 0:`"""
-        return any(
-            isinstance(part, ast.Compare)
-            and isinstance(part.ops[0], ast.Eq if holds else ast.NotEq)
-            and _mentions(part.left, self.counters)
-            for part, holds in self._parts(node)
-        )
+        compared = ((part, holds) for part, holds in self._parts(node) if isinstance(part, ast.Compare))
+        equal = (part.left for part, holds in compared if isinstance(part.ops[0], ast.Eq if holds else ast.NotEq))
+        return any(_mentions(number, self.counters) for number in equal)
 
     def stops_by_count(self, node: ast.AST) -> bool:
         """Whether a `break` comes after so many rounds."""

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.edges import Edges
-from torchrepro_lint.dataflow.enclosing import run_with
+from torchrepro_lint.dataflow.enclosing import names_in, run_with
 from torchrepro_lint.dataflow.follow import Follow, Policy
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reads_of_binding
@@ -38,7 +38,7 @@ def comprehension(generator: ast.comprehension, use: Use[Shown], edges: Edges) -
     if not isinstance(owner, ast.DictComp):
         return (use.become("sequence").at(owner),)
     index = index_name(generator.target, generator.iter)
-    if index and any(isinstance(n, ast.Name) and n.id == index for e in elements for n in ast.walk(e)):
+    if index and index in names_in(*elements):
         return STOP if only_compares(owner, use.at(owner).scope, edges.program) else decided(use, owner, NUMBERED)
     return (use.become("mapping").at(owner),)
 
@@ -105,11 +105,8 @@ def _filled(effect: Effect, target: ast.expr, facts: ModuleFacts, edges: Edges) 
 
 def _is_text(target: ast.expr, facts: ModuleFacts) -> bool:
     """Whether a name begins as a text, which the rounds make longer: `log = ""`."""
-    owner = facts.scope_of(target).binding_scope(target.id) if isinstance(target, ast.Name) else None
-    values = (b.value for b in owner.bindings[target.id]) if owner is not None and isinstance(target, ast.Name) else ()
-    return any(
-        isinstance(v, ast.JoinedStr) or (isinstance(v, ast.Constant) and isinstance(v.value, str)) for v in values
-    )
+    values = (b.value for b in facts.scope_of(target).bindings_of(target)) if isinstance(target, ast.Name) else ()
+    return any(isinstance(v, ast.JoinedStr) or isinstance(getattr(v, "value", None), str) for v in values)
 
 
 def _kept(effect: Effect, target: ast.Name, node: Loop | ast.While, use: Use[Shown]) -> Steps:
@@ -118,10 +115,10 @@ def _kept(effect: Effect, target: ast.Name, node: Loop | ast.While, use: Use[Sho
     if owner is None or owner.function is not use.scope.function:
         return STOP
     last = (node.end_lineno or 0, node.end_col_offset or 0)
-    for site in reads_of_binding(target.id, owner, effect.node):
-        if site.scope.function is owner.function and start_of(site.node) >= last:
-            return decided(use, effect.node, KEPT)
-    return STOP
+    own = (
+        site.node for site in reads_of_binding(target.id, owner, effect.node) if site.scope.function is owner.function
+    )
+    return decided(use, effect.node, KEPT) if any(start_of(read) >= last for read in own) else STOP
 
 
 def _callee(call: ast.Call, facts: ModuleFacts, program: Program) -> Scope | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Result
-from torchrepro_lint.dataflow.conditions import Condition, conditions
+from torchrepro_lint.dataflow.conditions import PathCondition, conditions
 from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.use import STOP, Steps, Use
@@ -263,7 +263,7 @@ def _unwrapped(node: ast.expr) -> ast.expr:
     return node
 
 
-def _counts_one(condition: Condition, text: str) -> bool:
+def _counts_one(condition: PathCondition, text: str) -> bool:
     """Whether `len(text)` is known to be 1 at most."""
     match condition.test:
         case ast.Compare(

@@ -11,6 +11,7 @@ import ast
 import re
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
+from itertools import combinations
 
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.calls import Call, Module
@@ -115,7 +116,8 @@ def is_made_side_by_side(call: Call) -> bool:
     if call.name == _SPLIT or function.kind != "function":
         return False
     sites = [s for s in call.program.callers_of(function) or () if not _leaves_order(s[0], call)]
-    return any(_are_beside(one, other) for i, one in enumerate(sites) for other in sites[:i])
+    pairs = ((one, other) for other, one in combinations(sites, 2) if one[1].function is other[1].function)
+    return any(not are_exclusive(one, other) for one, other in pairs)  # no test lets only one of them be made
 
 
 def _shuffle(call: Call) -> Site | None:
@@ -132,8 +134,3 @@ def _leaves_order(site: ast.Call, call: Call) -> bool:
     if passed is None:
         passed = next((b.value for b in call.scope.function.bindings.get(shuffle.node.id, ())), None)
     return isinstance(passed, ast.Constant) and not passed.value
-
-
-def _are_beside(one: tuple[ast.Call, Scope], other: tuple[ast.Call, Scope]) -> bool:
-    """Whether one run of a function makes both: no test lets only one of them be made."""
-    return one[1].function is other[1].function and not are_exclusive(one, other)

@@ -9,8 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Constant, Result
@@ -28,8 +27,7 @@ _EVALUATION = re.compile(
 _TRAINING = re.compile(r"train", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sampler:
+class Sampler(NamedTuple):
     """A construction; `certain` is False where an expression decides whether it shuffles."""
 
     call: Call

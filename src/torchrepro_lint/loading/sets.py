@@ -35,11 +35,8 @@ class TextSet(NamedTuple):
 
 def text_sets(module: Module, program: Program) -> Iterator[TextSet]:
     """The sets of text that a file makes, in source order."""
-    sites = sorted(_made(module, program), key=lambda s: start_of(s.node))
-    if not sites:
-        return
     texts = Texts(program)
-    for site in sites:
+    for site in sorted(_made(module, program), key=lambda site: start_of(site.node)):
         evidence = _evidence(site, texts, program)
         if evidence:
             yield TextSet(site, evidence)
@@ -144,7 +141,7 @@ def taken_from(made: Site, program: Program) -> list[Site]:
     file, in source order."""
     found = [use for use, is_taken in _uses(made, program) if is_taken]
     taken = [Site(use.node, use.scope) for use in found if not isinstance(use.parent, ast.Subscript)]  # no places
-    return sorted(taken, key=lambda s: (s.scope.facts.source.rel, s.node.lineno, s.node.col_offset))
+    return sorted(taken, key=lambda site: (site.scope.facts.source.rel, start_of(site.node)))
 
 
 class _Held(NamedTuple):

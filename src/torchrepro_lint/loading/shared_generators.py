@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.references import reads_of_target
@@ -28,8 +27,7 @@ _STATES = frozenset({"seed", "manual_seed", "set_state", "setstate", "get_state"
                      "initial_seed", "spawn", "device"})  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Drawn:
+class Drawn(NamedTuple):
     """A draw in `method` of a data set; `loader` is one whose workers run it, None when none is known."""
 
     node: ast.expr
@@ -48,12 +46,11 @@ def drawn_in_workers(call: Call, program: Program) -> Drawn | None:
     reads = [site for site in reads_of_target(target, holder, call.scope, program) if _is_drawn_from(site)]
     for site in reads:
         owner = site.scope.method_class
-        if owner is None or not _is_dataset(owner, program) or _knows_workers(owner, program):
-            continue
-        method = _item_method(site.scope.function, owner, program)
-        found = _loader_of(owner, program) if method is not None else None
-        if method is not None and found is not None:
-            return Drawn(site.node, site.scope, method, found[0])
+        if owner is not None and _is_dataset(owner, program) and not _knows_workers(owner, program):
+            method = _item_method(site.scope.function, owner, program)
+            found = _loader_of(owner, program) if method is not None else None
+            if method is not None and found is not None:
+                return Drawn(site.node, site.scope, method, found[0])
     return None
 
 
@@ -89,8 +86,7 @@ def _is_drawn_from(site: Site) -> bool:
         return parent.arg == "generator"
     if not isinstance(parent, ast.Attribute) or parent.attr in _STATES:
         return False
-    outer = site.scope.facts.parents.get(parent)
-    return isinstance(outer, ast.Call) and outer.func is parent
+    return site.scope.facts.call_of(parent) is not None
 
 
 # -- data sets ------------------------------------------------------------------------------------------------
@@ -152,7 +148,6 @@ def _loaders_by_dataset(facts: ModuleFacts, program: Program) -> dict[Scope, lis
     found: dict[Scope, list[Call]] = {}
     for call in Module(facts, program).calls(loaders().keys()):
         dataset = argument(call, "dataset")
-        made = program.origins(dataset.node, dataset.scope) if isinstance(dataset, Site) else []
-        for owner in dict.fromkeys(o.callee for o in made if isinstance(o, Result) and isinstance(o.callee, Scope)):
+        for owner in dict.fromkeys(program.classes_of(*dataset)) if isinstance(dataset, Site) else ():
             found.setdefault(owner, []).append(call)
     return found

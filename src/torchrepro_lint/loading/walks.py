@@ -135,11 +135,8 @@ def _first_level(call: ast.Call, scope: Scope, program: Program) -> WalkOrder | 
         case ast.Subscript(slice=ast.Constant(value=1 | 2 | -1 | -2)):
             found = _decided([Site(parent, scope)], program)
         case ast.Assign(targets=[ast.Tuple() as target]):
-            sites = []
-            for name in _names(target):
-                owner = scope.binding_scope(name)
-                sites += reads_of_binding(name, owner, parent) if owner is not None else []
-            found = _decided(sites, program)
+            owners = ((name, owner) for name in _names(target) if (owner := scope.binding_scope(name)) is not None)
+            found = _decided((s for name, owner in owners for s in reads_of_binding(name, owner, parent)), program)
         case _:
             return None
     decision = most_telling(decision for _, decision in found)

@@ -7,14 +7,14 @@ generators of their own (augmentations), it copies into every worker as they are
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Literal, NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Display, Element, Origin, Parameter, Reference, Result, Unknown
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.conditions import conditions
+from torchrepro_lint.dataflow.enclosing import calls_in
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.dataflow.store import remembered
@@ -28,8 +28,7 @@ _SEEDERS = {"numpy.random.seed": "numpy", "random.seed": "python"}
 DrawKind = Literal["held", "own", "numpy", "python"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class WorkerDraw:
+class WorkerDraw(NamedTuple):
     """One draw. A `held` generator was made by `made`, and is the attribute `attribute` of `owner`, if of a class."""
 
     kind: DrawKind
@@ -56,11 +55,8 @@ class WorkerCalls:
 
     def draws(self) -> tuple[WorkerDraw, ...]:
         """What was found, without the generators that are seeded anew in the worker, or for each item."""
-        return tuple(
-            d
-            for d in self.found
-            if not self._is_seeded(d) and (d.kind != "held" or ast.unparse(d.node) not in self.reseeded)
-        )
+        drawn = (draw for draw in self.found if not self._is_seeded(draw))
+        return tuple(d for d in drawn if d.kind != "held" or ast.unparse(d.node) not in self.reseeded)
 
     def _is_seeded(self, draw: WorkerDraw) -> bool:
         """Whether a data set seeds the generator for each item, or under the test under which it draws from it."""
@@ -118,12 +114,8 @@ class WorkerCalls:
         if scope.kind not in ("function", "lambda") or not self.is_new(scope, made):
             return
         for call, where in _calls_inside(scope, self.program):
-            if not self._is_left_out(call, where):
-                self._call(call, where)
-
-    def _is_left_out(self, call: ast.Call, scope: Scope) -> bool:
-        """Whether a call stands under `if self.train:`, where the constructor call in hand passes `train=False`."""
-        return any(self._passed(c.test, scope) is (not c.holds) for c in conditions(call, scope))
+            if not any(self._passed(c.test, where) is (not c.holds) for c in conditions(call, where)):
+                self._call(call, where)  # not under `if self.train:`, where the constructor is passed `train=False`
 
     def _passed(self, test: ast.expr, scope: Scope) -> object:
         """How a test of an attribute comes out that the constructor call in hand passes; None where it is not known."""
@@ -185,7 +177,7 @@ class WorkerCalls:
                         return
 
     def _note_held(self, draw: WorkerDraw) -> None:
-        self.found.append(replace(draw, is_per_item=self.entry != "__iter__"))
+        self.found.append(draw._replace(is_per_item=self.entry != "__iter__"))
 
     # -- transforms --------------------------------------------------------------------------------------------
     def value(self, expr: ast.expr, scope: Scope) -> None:
@@ -262,8 +254,7 @@ def _calls_inside(function: Scope, program: Program) -> list[CallSite]:  # noqa:
     """What the body of a function calls, and what is defined there."""
     node = function.node
     body = node.body if isinstance(node, FunctionNode) else [node]
-    calls = (call for statement in body for call in ast.walk(statement) if isinstance(call, ast.Call))
-    return [(call, function.facts.scope_of(call)) for call in calls]
+    return [(call, function.facts.scope_of(call)) for call in calls_in(*body)]
 
 
 # -- augmentation libraries --------------------------------------------------------------------------------------------
@@ -282,16 +273,17 @@ def _is_random(row: Mapping[str, Any], name: str, call: ast.Call, scope: Scope, 
     if last not in row["containers"]:
         return last.startswith(row["random_prefix"]) if "random_prefix" in row else last not in row["plain"]
     return any(
-        isinstance(made, Result)
-        and isinstance(made.callee, str)
+        isinstance(made.callee, str)
         and made.callee.startswith(row["package"] + ".")
         and _is_random(row, made.callee, made.node, made.scope, program)
-        for item, where in _items(call, scope, program)
-        for made in program.origins(item, where)
+        for item in _items(call, scope, program)
+        for made in program.results(*item)
     )
 
 
-def _items(call: ast.Call, scope: Scope, program: Program) -> list[tuple[ast.expr, Scope]]:
+def _items(call: ast.Call, scope: Scope, program: Program) -> Iterator[Site]:
     """The transforms in the list that a container is given."""
-    given = [o for a in call.args[:1] for o in program.origins(a, scope) if isinstance(o, Display)]
-    return [(i, d.scope) for d in given if isinstance(d.node, ast.List | ast.Tuple) for i in d.node.elts]
+    for origin in program.origins(call.args[0], scope) if call.args else ():
+        match origin:
+            case Display(node=ast.List(elts=items) | ast.Tuple(elts=items), scope=where):
+                yield from (Site(item, where) for item in items)

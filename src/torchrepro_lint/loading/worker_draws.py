@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from torchrepro_lint.dataflow.abstract_values import Display, Result, Unknown
 from torchrepro_lint.dataflow.calls import Call, Module
@@ -22,8 +22,7 @@ _SUBSETS = _SPLITS[:2]
 _PLAIN = ("torch.utils.data.TensorDataset", "builtins.range", "builtins.list", "builtins.zip", "torch.arange")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class WorkerDraws:
+class WorkerDraws(NamedTuple):
     """All draws that were found; `unseen` when there may be others. `dataset` is the class of the data set, or of
     the one inside as many `layers` of subsets, if it is one class."""
 

@@ -41,7 +41,7 @@ class Configured:
 
 def is_named(scope: Scope, name: str) -> bool:
     """Whether a dotted name, as settings give it, is that of a function or class of the project."""
-    if scope.kind not in ("function", "class") or scope.name.rpartition(".")[2] != name.rpartition(".")[2]:
+    if scope.kind not in ("function", "class") or scope.own_name != name.rpartition(".")[2]:
         return False
     module = scope.facts.source.rel.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     full = f"{module}.{scope.name}"

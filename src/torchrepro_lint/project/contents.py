@@ -54,9 +54,7 @@ def called_in(facts: ModuleFacts, name: str) -> tuple[str, ...]:
     if is_test(facts):
         return ()
     return tuple(
-        called
-        for called, sites in facts.calls.items()
-        if any(scope.function.name.rpartition(".")[2] == name for _, scope in sites)
+        called for called, sites in facts.calls.items() if any(scope.function.own_name == name for _, scope in sites)
     )
 
 

@@ -50,7 +50,7 @@ def _find_options(facts: ModuleFacts) -> _Options:
     found = _Options({}, {})
     for spelled in ("add_argument", "option", "add"):
         for call, scope in facts.calls.get(spelled, ()):
-            flags = _flags(call)
+            flags = flags_of(call)
             keywords = {k.arg: k.value for k in call.keywords}
             name = _destination(flags, keywords.get("dest"))
             if name is not None:
@@ -79,7 +79,7 @@ def gives_text(name: str, facts: ModuleFacts) -> bool:
     """Whether what a user gives an option stays a text: nothing makes an integer of it, and the default is no telling
     as it is for click."""
     calls = [call for call, _ in declarations(name, facts)]
-    in_loops = [call for call, _ in facts.calls.get("add_argument", ()) if not _flags(call)]
+    in_loops = [call for call, _ in facts.calls.get("add_argument", ()) if not flags_of(call)]
     typed = [next((k.value for k in call.keywords if k.arg in ("type", None)), None) for call in calls or in_loops]
     is_integer = [t is not None and (not calls or "int" in ast.unparse(t)) for t in typed]
     return "add_argument" in facts.calls and not all(is_integer)
@@ -90,7 +90,8 @@ def attribute_of(flag: str) -> str:
     return flag.lstrip("-").partition("/")[0].replace("-", "_")
 
 
-def _flags(call: ast.Call) -> list[str]:
+def flags_of(call: ast.Call) -> list[str]:
+    """The flags that a call declares, as they are written."""
     return [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
 
 
@@ -163,8 +164,7 @@ def _items(table: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
 
 def _written(table: ast.expr, scope: Scope) -> ast.expr:
     """What the one assignment to a name gives it."""
-    owner = scope.binding_scope(table.id) if isinstance(table, ast.Name) else None
-    made = owner.bindings[table.id] if owner is not None and isinstance(table, ast.Name) else []
+    made = scope.bindings_of(table)
     only = made[0] if len(made) == 1 and made[0].kind == "assign" and not made[0].path else None
     return only.value if only is not None and only.value is not None else table
 
@@ -197,9 +197,8 @@ def _is_of_torch(item: AttributeSet) -> bool:
     root: ast.expr = item.target
     while isinstance(root, ast.Attribute):
         root = root.value
-    owner = item.scope.binding_scope(root.id) if isinstance(root, ast.Name) else None
-    bindings = owner.bindings[root.id] if owner is not None and isinstance(root, ast.Name) else ()
-    return any(b.kind == "import" and b.target.partition(".")[0] == "torch" and not b.level for b in bindings)
+    imports = (binding for binding in item.scope.bindings_of(root) if binding.kind == "import")
+    return any(binding.target.partition(".")[0] == "torch" and not binding.level for binding in imports)
 
 
 def _is_chosen(name: str, facts: ModuleFacts) -> bool:

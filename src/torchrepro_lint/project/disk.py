@@ -22,21 +22,8 @@ if TYPE_CHECKING:
 _SECTION = r"(?ms)^\[(?:project\.(?:gui-)?scripts|tool\.poetry\.scripts)\][^\n]*\n(.*?)(?=^\[|\Z)"
 _LISTED = r"(?ms)console_scripts[\"']?\s*[:=](.*?)(?:\]|^\S|\Z)"
 _TARGET = r"=\s*[\"']?([A-Za-z_][\w.]*)\s*:\s*([A-Za-z_]\w*)"
-_SCRIPTS = (
-    ".sh",
-    ".bash",
-    ".slurm",
-    ".sbatch",
-    ".sub",
-    ".env",
-    ".toml",
-    ".cfg",
-    ".ini",
-    ".yml",
-    ".yaml",
-    ".json",
-    ".mk",
-)
+_SCRIPTS = (".sh", ".bash", ".slurm", ".sbatch", ".sub", ".env", ".toml", ".cfg", ".ini", ".yml", ".yaml", ".json",
+            ".mk")  # fmt: skip
 _SCRIPT_NAMES = ("Dockerfile", "Makefile", "Containerfile", "justfile", ".env", ".envrc", "Justfile")
 _SKIPPED = {".git", "node_modules", "__pycache__", ".venv", "venv", "site-packages", "build", "dist"}
 MAX_SCRIPTS = 400

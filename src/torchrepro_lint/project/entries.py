@@ -74,8 +74,3 @@ def _is_imported(own: Path, project: Project) -> bool:
     """Whether another file of the project imports this one: then it is a library module."""
     others = (path for path in project.text.mentioning(own.stem) or () if path != own)
     return any(str(own) in project.imported(path) for path in others)
-
-
-def _reads_options(facts: ModuleFacts) -> bool:
-    """Whether a file parses the command line when it is imported, as no library does."""
-    return any(scope.kind == "module" for _, scope in facts.calls.get("parse_args", ()))

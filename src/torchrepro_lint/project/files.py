@@ -129,13 +129,19 @@ class Files:
 
     def outline(self, path: str) -> Outline | None:
         """What importing a file runs, in short; None for one that cannot be read."""
-        if path not in self._outlines:
+        return self._answer(OUTLINE, path, self._outlines, outline_from, self._find_outline)
+
+    def _answer(
+        self, kind: str, path: str, known: dict[str, V], form: Callable[[Any], V], find: Callable[[str], V]
+    ) -> V:
+        """What is `known` of a file, else what an earlier run found: the asker rests on that answer alone."""
+        if path not in known:
             outer = self._tracker.begin()
-            known = self._tracker.recalled((OUTLINE, path), outline_from)
-            self._outlines[path] = known[0] if known is not None else self._find_outline(path)
+            recalled = self._tracker.recalled((kind, path), form)
+            known[path] = recalled[0] if recalled is not None else find(path)
             self._tracker.forget(outer)
-        self._tracker.note((OUTLINE, path), self._outlines[path])
-        return self._outlines[path]
+        self._tracker.note((kind, path), known[path])
+        return known[path]
 
     def _find_outline(self, path: str) -> Outline | None:
         is_new = path not in self._held
@@ -149,13 +155,7 @@ class Files:
 
     def search_path(self, path: str) -> SearchPath:
         """What a file adds to `sys.path`."""
-        if path not in self._search_paths:
-            outer = self._tracker.begin()
-            known = self._tracker.recalled((SEARCH_PATH, path), search_path_from)
-            self._search_paths[path] = known[0] if known is not None else self._find_search_path(path)
-            self._tracker.forget(outer)
-        self._tracker.note((SEARCH_PATH, path), self._search_paths[path])
-        return self._search_paths[path]
+        return self._answer(SEARCH_PATH, path, self._search_paths, search_path_from, self._find_search_path)
 
     def _find_search_path(self, path: str) -> SearchPath:
         facts = self.load(path) if path in self._held or self._may_set_path(path) else None

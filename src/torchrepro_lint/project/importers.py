@@ -47,9 +47,9 @@ def _modules_in(text: str) -> Iterator[str]:
             yield from (f"{match[1]}{dot}{name}" for name in re.findall(r"(?:^|[,(])\s*(\w+)", match[2]))
 
 
-def importers(wanted: Iterable[Path], among: Iterable[Path], text: ProjectText, finder: ModuleFinder) -> set[Path]:
-    """Those of the files `among` that import one of `wanted`, directly or through each other."""
-    found = {str(path) for path in wanted}
+def importers(wanted: Path, among: Iterable[Path], text: ProjectText, finder: ModuleFinder) -> set[Path]:
+    """Those of the files `among` that import one, directly or through each other."""
+    found = {str(wanted)}
     imports = {path: imported(path, text, finder) for path in among}
     while new := [p for p, modules in imports.items() if str(p) not in found and modules & found]:
         found.update(str(p) for p in new)

@@ -48,6 +48,15 @@ class ModuleFinder:
         """
         return self._answers.get((name, level, importer), lambda: self._search_from(name, level, importer))
 
+    def functions(self, named: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+        """File -> its functions, of those that packaging names, each with its module."""
+        found: dict[str, list[str]] = {}
+        for module, function in named:
+            place = self.find(module, 0, os.path.join(self.root, "setup.py"))
+            if place is not None and not place[1] and function not in found.setdefault(place[0], []):
+                found[place[0]].append(function)
+        return found
+
     def _search_from(self, name: str, level: int, importer: str) -> tuple[str, str] | None:
         folder = os.path.dirname(importer)
         parts = name.split(".") if name else []

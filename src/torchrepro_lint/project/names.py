@@ -256,12 +256,8 @@ def _primary(bindings: list[Binding], facts: ModuleFacts) -> list[Binding]:
     """Without stand-ins: what an `except` arm binds, and `name = None`."""
     if len(bindings) == 1:
         return bindings
-    kept = [
-        b
-        for b in bindings
-        if not (isinstance(b.value, ast.Constant) and b.value.value is None) and not facts.in_handler(b.node)
-    ]
-    return kept or bindings
+    named = [b for b in bindings if not (isinstance(b.value, ast.Constant) and b.value.value is None)]
+    return [b for b in named if not facts.in_handler(b.node)] or bindings
 
 
 def _is_of_itself(name: str, binding: Binding, facts: ModuleFacts) -> bool:

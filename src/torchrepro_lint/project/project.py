@@ -6,7 +6,7 @@ Paths choose what is reported, not what is understood: this is all that can be u
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from torchrepro_lint import catalogue
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.project.configured import Configured
-from torchrepro_lint.project.console_scripts import console_scripts
 from torchrepro_lint.project.disk import Commands, commands, style
 from torchrepro_lint.project.files import Files
 from torchrepro_lint.project.folders import Folders
@@ -98,7 +97,7 @@ class Project:
             asked: Commands = self.disk(commands, str(self.root))
             for path, reason in asked.refused:
                 self._refused(Path(path), reason)
-            return console_scripts(self.root, asked.targets, self.finder)
+            return self.finder.functions(asked.targets)
 
         found: dict[str, list[str]] = self._kept.get(commands, find)
         return found
@@ -124,6 +123,15 @@ class Project:
     def load_if(self, path: str, may: Callable[..., bool], *about: str) -> ModuleFacts | None:
         """The facts of a file, if its code says that it may matter."""
         return self.files.load_if(path, may, *about)
+
+    def load_those(
+        self, paths: Iterable[Path], own: ModuleFacts, may: Callable[..., bool], *about: str
+    ) -> Iterator[ModuleFacts]:
+        """The facts of a file that asks, and of others whose code says that they may matter."""
+        for path in paths:
+            facts = own if path == own.source.path else self.load_if(str(path), may, *about)
+            if facts is not None:
+                yield facts
 
     def _is_own(self, module: str, path: str) -> bool:
         """Whether a file would import a module of the project by this name."""

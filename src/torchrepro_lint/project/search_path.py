@@ -83,7 +83,7 @@ def _folders(expr: ast.expr, scope: Scope, facts: ModuleFacts) -> Iterator[str]:
         values: list[str | None] = [_value(expr, facts)]
     else:
         place = names.index(expr.id)
-        calls = [c for c, _ in facts.calls.get(scope.name.rpartition(".")[2], ()) if len(c.args) > place]
+        calls = [c for c, _ in facts.calls.get(scope.own_name, ()) if len(c.args) > place]
         values = [_value(c.args[place], facts) for c in calls]
     yield from (v for v in values if v is not None)
 

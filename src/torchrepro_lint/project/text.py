@@ -6,7 +6,7 @@ Knows bytes alone. When many words were asked for, it is read once more for all 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from pathlib import Path
@@ -54,9 +54,7 @@ class ProjectText:
         self._changed: dict[Path, bytes] = {}
         self._found: dict[Question, list[Path]] = {}
         self._searches = 0
-        self._words: dict[bytes, list[Path]] | None = None
-        self._defined: dict[bytes, list[Path]] | None = None
-        self._derived: dict[bytes, list[Path]] | None = None
+        self._indexes: dict[Callable[[bytes], set[bytes]], dict[bytes, list[Path]]] = {}  # by what they are of
         self.changes = 0  # how often a file was changed: what is kept of the text holds for one number
         # The files that a file imports, as far as `importers` was asked.
         self.imports: Memo[frozenset[str]] = Memo(self._tracker)
@@ -144,9 +142,8 @@ class ProjectText:
         read = self.__dict__.get("_read_contents") or {}  # nothing is read for this alone
         if path in read:
             before, read[path] = read[path], self.read(path)
-            for index, of in ((self._words, words), (self._defined, definitions), (self._derived, bases)):
-                if index is not None:
-                    _renew(index, path, of(before), of(read[path]), list(read))
+            for of, index in self._indexes.items():
+                _renew(index, path, of(before), of(read[path]), list(read))
 
     def read(self, path: Path) -> bytes:
         """One file as it is now."""
@@ -155,7 +152,7 @@ class ProjectText:
     def derived(self, kind: str, path: Path, work: Callable[[str], tuple[str, ...]]) -> tuple[str, ...]:
         """What `work` takes from the text of one file, which is empty where the project is too large."""
         question = (kind, str(path))
-        known = None if self._is_too_large else self._tracker.recalled(question, _strings)
+        known = None if self._is_too_large else self._tracker.recalled(question, lambda row: tuple(map(str, row)))
         if known is None:
             known = [work((self._contents or {}).get(path, b"").decode(errors="replace"))]
         self._tracker.note(question, known[0])
@@ -190,43 +187,38 @@ class ProjectText:
         None when the project is too large."""
         if self._is_too_large or not word.isidentifier():  # a script may be called `train-resnet`
             return self.containing(word)
-        return self._ask((MENTIONING, word), lambda: self._find(word.encode(errors="surrogateescape")))
+        return self._ask((MENTIONING, word), lambda: self._find(word))
 
     def defines_function(self, name: str) -> bool:
         """Whether any file has a function or class of this name; True when the project is too large to tell."""
-        return self._is_too_large or bool(self._ask((DEFINES, name), lambda: self._definitions_of(name)))
+        return self._is_too_large or bool(self._ask((DEFINES, name), lambda: self._with(name, definitions)))
 
     def defining(self, name: str) -> list[Path]:
         """The files that have a function or class of this name, in order of path; none when the project is too large to
         tell."""
-        return self._ask((DEFINING, name), lambda: self._definitions_of(name))
+        return self._ask((DEFINING, name), lambda: self._with(name, definitions))
 
     def derives(self, name: str) -> bool:
         """Whether any file has a class that is derived from one of this name; True when the project is too large to
         tell."""
-        return self._is_too_large or bool(self._ask((DERIVING, name), lambda: self._derived_from(name)))
+        return self._is_too_large or bool(self._ask((DERIVING, name), lambda: self._with(name, bases)))
 
-    def _derived_from(self, name: str) -> list[Path]:
-        if self._derived is None:
-            self._derived = _by_word(self._contents or {}, bases)
-        return self._derived.get(name.encode(errors="surrogateescape"), [])
-
-    def _definitions_of(self, name: str) -> list[Path]:
-        if self._defined is None:
-            self._defined = _by_word(self._contents or {}, definitions)
-        return self._defined.get(name.encode(errors="surrogateescape"), [])
+    def _with(self, name: str, of: Callable[[bytes], set[bytes]]) -> list[Path]:
+        """The files that have a name among what is taken `of` their text."""
+        if of not in self._indexes:
+            self._indexes[of] = _by_word(self._contents or {}, of)
+        return self._indexes[of].get(name.encode(errors="surrogateescape"), [])
 
     def _search(self, needle: bytes) -> list[Path]:
         return [path for path, content in (self._contents or {}).items() if needle in content]
 
-    def _find(self, word: bytes) -> list[Path]:
+    def _find(self, name: str) -> list[Path]:
         self._searches += 1
-        if self._words is None and self._searches <= MAX_SEARCHES:
-            by_itself = re.compile(rb"%b(?<![\w\x80-\xff]%b)(?![\w\x80-\xff])" % (word, word))  # a plain start is quick
-            return [path for path in self._search(word) if by_itself.search((self._contents or {})[path])]
-        if self._words is None:
-            self._words = _by_word(self._contents or {}, words)
-        return self._words.get(word, [])
+        if words in self._indexes or self._searches > MAX_SEARCHES:
+            return self._with(name, words)
+        word = name.encode(errors="surrogateescape")
+        by_itself = re.compile(rb"%b(?<![\w\x80-\xff]%b)(?![\w\x80-\xff])" % (word, word))  # a plain start is quick
+        return [path for path in self._search(word) if by_itself.search((self._contents or {})[path])]
 
 
 def matches(pattern: re.Pattern[bytes], text: bytes, signs: Sequence[bytes]) -> bool:
@@ -266,10 +258,6 @@ def bases(content: bytes) -> set[bytes]:
 def words(content: bytes) -> set[bytes]:
     """The identifiers in a text."""
     return set(content.translate(_ONLY_WORDS).split())
-
-
-def _strings(row: Iterable[object]) -> tuple[str, ...]:
-    return tuple(map(str, row))
 
 
 def _by_word(contents: Mapping[Path, bytes], of: Callable[[bytes], set[bytes]]) -> dict[bytes, list[Path]]:

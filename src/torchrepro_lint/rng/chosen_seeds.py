@@ -9,16 +9,15 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.binding import argument_place, parameter_at
+from torchrepro_lint.dataflow.binding import argument_place, keyword_value, parameter_at
 from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow.sites import Site, start_of
 from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.index.parents import descendants
 from torchrepro_lint.rng.entropy import Entropy, Source
 
 _SEEDS = re.compile(r"(?:^|_)(?:seed|seeds|reseed|seeding)(?:$|_)", re.IGNORECASE)
@@ -27,8 +26,7 @@ _IS_SEED = re.compile(r"(?:seeds?|random_?state)$", re.IGNORECASE)
 _OWN_SEED = ("seed", "random_seed", "manual_seed", "base_seed", "rng_seed")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Seeding:
+class Seeding(NamedTuple):
     """A call that seeds; `seed` is what it is given, and `sources` what makes that new in every run."""
 
     call: ast.Call
@@ -51,12 +49,8 @@ def _parameters() -> Mapping[str, tuple[str, int | None]]:
 def seeds_anew(module: Module, program: Program) -> list[Seeding]:
     """The seedings of a file whose seed is new in every run, in source order."""
     entropy = Entropy(program)
-    found = []
-    for seeding in _seedings(module, program):
-        sources = tuple(entropy.sources(seeding.seed.node, seeding.seed.scope))
-        if sources:
-            found.append(Seeding(seeding.call, seeding.scope, seeding.seed, sources))
-    return sorted(found, key=lambda s: (s.call.lineno, s.call.col_offset))
+    found = (s._replace(sources=tuple(entropy.sources(*s.seed))) for s in _seedings(module, program))
+    return sorted((seeding for seeding in found if seeding.sources), key=lambda seeding: start_of(seeding.call))
 
 
 def _seedings(module: Module, program: Program) -> Iterator[Seeding]:
@@ -85,15 +79,14 @@ def _by_name(module: Module, program: Program) -> Iterator[Seeding]:
                 continue
             if not _gives_a_seed(node, scope.facts) and not _is_asked(node, scope.facts):
                 seed = _given_as_seed(node, callee)
-                is_passed = seed is not None and not isinstance(seed, ast.Starred)
-                if seed is not None and is_passed and _may_seed_with(seed, node, callee):
+                if seed is not None and not isinstance(seed, ast.Starred) and _may_seed_with(seed, node, callee):
                     program.by_name(True, "that a function seeds", scope, name)
                     yield Seeding(node, scope, Site(seed, scope))
 
 
 def _given_as_seed(call: ast.Call, function: Scope) -> ast.expr | None:
     """The argument that a function seeds with, by its name: its first, unless it needs several and none is a seed."""
-    named = next((k.value for k in call.keywords if k.arg in _OWN_SEED), None)
+    named = keyword_value(call, *_OWN_SEED)
     assert isinstance(function.node, ast.FunctionDef | ast.AsyncFunctionDef)
     arguments = function.node.args
     required = arguments.args[: len(arguments.args) - len(arguments.defaults)]
@@ -106,11 +99,9 @@ def _given_as_seed(call: ast.Call, function: Scope) -> ast.expr | None:
 def _gives_a_seed(call: ast.Call, facts: ModuleFacts) -> bool:
     """Whether what a call gives is called a seed: `seed = worker_seed(base, rank)` works one out, and sets none."""
     match facts.parents[call]:
-        case (
-            ast.Assign(targets=[ast.Name(id=name)])
-            | ast.AnnAssign(target=ast.Name(id=name))
-            | ast.keyword(arg=str(name))
-        ):
+        case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+            return _SEEDS.search(name) is not None
+        case ast.keyword(arg=str(name)):
             return _SEEDS.search(name) is not None
     return False
 
@@ -134,7 +125,7 @@ def _may_seed_with(given: ast.expr, call: ast.Call, function: Scope) -> bool:
     """Whether a function can seed with what it is given: it passes that on, or keeps it in an object."""
     keyword = next((k.arg for k in call.keywords if k.value is given), None)
     parameter = parameter_at(function, keyword, argument_place(call, given))
-    reads = (n for n in descendants(function.node) if isinstance(n, ast.Name) and n.id == parameter)
+    reads = function.facts.reads(function.node).of_name(parameter) if parameter is not None else ()
     return parameter is None or any(_is_handed_on(read, function.facts) for read in reads)
 
 
@@ -155,7 +146,4 @@ def _is_handed_on(read: ast.Name, facts: ModuleFacts) -> bool:
 
 def seeds_by_name(scope: Scope) -> bool:
     """Whether a function's name says that it seeds: what it is given is judged where it is called."""
-    return scope.kind == "function" and bool(_SEEDS.search(scope.name.rpartition(".")[2]))
-
-
-__all__ = ["Seeding", "Source", "seeds_anew", "seeds_by_name"]
+    return scope.kind == "function" and bool(_SEEDS.search(scope.own_name))

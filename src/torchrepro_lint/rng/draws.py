@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from functools import cache
 from typing import Any, NamedTuple
 
 from torchrepro_lint import catalogue
@@ -16,7 +15,7 @@ from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.project.unknown import UNKNOWN
-from torchrepro_lint.rng.data_sets import data_set_draw, data_set_methods
+from torchrepro_lint.rng.library_objects import LibraryObject
 
 _LOADER = "torch.utils.data.DataLoader"
 
@@ -49,31 +48,15 @@ class Seeder(NamedTuple):
         return (value is None and self.none != "constant") or any(value is switch for switch in self.off)
 
 
-@cache
-def _draws() -> Mapping[str, Mapping[str, Any]]:
-    return catalogue.names("rng", "draws")
-
-
-@cache
-def _methods() -> Mapping[str, Mapping[str, Any]]:
-    return catalogue.names("rng", "methods")
-
-
-@cache
-def _distribution_methods() -> Mapping[str, Mapping[str, Any]]:
-    return catalogue.names("rng", "distribution_methods")
-
-
-@cache
-def _seeders() -> Mapping[str, Mapping[str, Any]]:
-    return catalogue.names("rng", "seeders")
+def _rows(kind: str) -> Mapping[str, Mapping[str, Any]]:
+    return catalogue.names("rng", kind)
 
 
 def draw_of(program: Program, name: str | None, call: ast.Call, scope: Scope) -> Draw | None:
     """The draw that a call makes; `name` is its external callee, None for a method of an unknown object."""
     if name == _LOADER:
         return _loader_draw(Call(call, scope, name, program))
-    row = _draws().get(name) if name else _unnamed_row(call, scope, program)
+    row = _rows("draws").get(name) if name else _unnamed_row(call, scope, program)
     if row is None:
         row = _distribution_row(name, call, scope, program) or _asked_row(name, call, scope, program)
     if row is None or _is_multiplied_away(call, scope, program):
@@ -92,14 +75,14 @@ def draw_of(program: Program, name: str | None, call: ast.Call, scope: Scope) ->
 
 def may_draw(name: str | None, written: str) -> bool:
     """Whether a call of the external `name`, which is `written` so, may be one that draws."""
-    if name == _LOADER or (name is not None and name in _draws()) or written in _distribution_methods():
+    if name == _LOADER or (name is not None and name in _rows("draws")) or written in _rows("distribution_methods"):
         return True
-    return name is None and (written in _methods() or written in data_set_methods())
+    return name is None and (written in _rows("methods") or written in _rows("data_set_methods"))
 
 
 def is_seeder(name: str | None) -> bool:
     """Whether the external `name` is a function that seeds."""
-    return name in _seeders()
+    return name in _rows("seeders")
 
 
 def _kind(row: Mapping[str, Any], site: Call) -> str | None:
@@ -121,20 +104,31 @@ def _is_multiplied_away(call: ast.Call, scope: Scope, program: Program) -> bool:
 
 def _unnamed_row(call: ast.Call, scope: Scope, program: Program) -> Mapping[str, Any] | None:
     """The row of a call of a method, or of an object that a library has made."""
-    row = _methods().get(call.func.attr) if isinstance(call.func, ast.Attribute) else None
+    row = _rows("methods").get(call.func.attr) if isinstance(call.func, ast.Attribute) else None
     if row is not None and _has_what_it_needs(row, Call(call, scope, "", program)):
         return row
-    return data_set_draw(call, scope, program) or _object_row(call, scope, program)
+    return _data_set_row(call, scope, program) or _object_row(call, scope, program)
+
+
+def _data_set_row(call: ast.Call, scope: Scope, program: Program) -> Mapping[str, Any] | None:
+    """The catalogue's row of a call that draws, unless a keyword or `shuffle=False` keeps it from that."""
+    function = call.func
+    row = _rows("data_set_methods").get(function.attr) if isinstance(function, ast.Attribute) else None
+    if row is None or not isinstance(function, ast.Attribute):
+        return None
+    is_given = len(call.args) > row["position"].get(function.attr, len(call.args))
+    objects = LibraryObject(program, frozenset(row["makers"]), unless=row["streams"])
+    return row if not is_given and objects.holds(function.value, scope) else None
 
 
 def _object_row(call: ast.Call, scope: Scope, program: Program) -> Mapping[str, Any] | None:
     """`generator = pipeline("text-generation"); generator(prompt, do_sample=True)`"""
-    rows = catalogue.names("rng", "called_objects")
+    rows = _rows("called_objects")
     if not _may_call_objects(scope.facts, program):
         return None
-    for origin in program.origins(call.func, scope):
-        if isinstance(origin, Result) and (row := rows.get(str(origin.callee))) is not None:
-            calls = (Call(call, scope, "", program), Call(origin.node, origin.scope, "", program))
+    for made in program.results(call.func, scope):
+        if (row := rows.get(str(made.callee))) is not None:
+            calls = (Call(call, scope, "", program), Call(made.node, made.scope, "", program))
             if any(_has_what_it_needs(row, site) for site in calls):
                 return row
     return None
@@ -143,7 +137,7 @@ def _object_row(call: ast.Call, scope: Scope, program: Program) -> Mapping[str, 
 @remembered
 def _may_call_objects(facts: ModuleFacts, program: Program) -> bool:  # noqa: ARG001
     """Whether a file mentions an argument that such a row needs."""
-    rows = catalogue.names("rng", "called_objects").values()
+    rows = _rows("called_objects").values()
     return any(argument in facts.source.text for row in rows for argument in row["needs"])
 
 
@@ -166,10 +160,10 @@ def _given(site: Call, argument: str, row: Mapping[str, Any]) -> object:
 def _distribution_row(name: str | None, call: ast.Call, scope: Scope, program: Program) -> Mapping[str, Any] | None:
     """The row of a call that samples from a distribution, made in place or elsewhere, or through `super()`."""
     function = call.func
-    row = _distribution_methods().get(function.attr) if isinstance(function, ast.Attribute) else None
+    row = _rows("distribution_methods").get(function.attr) if isinstance(function, ast.Attribute) else None
     if row is None or not isinstance(function, ast.Attribute):
         return None
-    makers = (name,) if name else (o.callee for o in program.origins(function.value, scope) if isinstance(o, Result))
+    makers = (name,) if name else program.makers(function.value, scope)
     return row if any(isinstance(m, str) and m.startswith(row["package"]) for m in makers) else None
 
 
@@ -195,13 +189,14 @@ def _loader_draw(site: Call) -> Draw | None:
 def seeder_of(program: Program, name: str | None, call: ast.Call, scope: Scope) -> Seeder | None:
     """The seeding that a call of the external function `name`, or of a method of an unknown object, does, whatever its
     seed."""
-    row = _seeders().get(name) if name is not None else _seeder_method(call, scope, program)
+    row = _rows("seeders").get(name) if name is not None else _seeder_method(call, scope, program)
     if row is None:
         return None
     site = Call(call, scope, name or "", program)
     seed = _configured(row, site) or site.argument(row["seed"], row.get("position"))
     known = seed.node if isinstance(seed, Site) else None
-    none = _none(row, absent=seed is None)
+    is_constant = seed is None and row.get("default") == "constant"
+    none = "constant" if is_constant else str(row["none"])
     return Seeder(tuple(row["families"]), call, scope, known, none, tuple(row.get("off", ())))
 
 
@@ -227,20 +222,13 @@ def _seeder_method(call: ast.Call, scope: Scope, program: Program) -> Mapping[st
     return None
 
 
-@cache
 def seeder_methods() -> Mapping[str, Mapping[str, Any]]:
     """Name -> row, of the methods of objects from outside the project that seed."""
-    return catalogue.names("rng", "seeder_methods")
+    return _rows("seeder_methods")
 
 
 def is_made_by(row: Mapping[str, Any], expr: ast.expr, scope: Scope, program: Program) -> bool:
     """Whether an expression is an object of one of the classes that have the methods of a row."""
     if program.project.text.mentioning(row["made_by"][0].partition(".")[0]) == []:
         return False
-    made = program.origins(expr, scope)
-    return bool(made) and all(isinstance(o, Result) and o.callee in row["made_by"] for o in made)
-
-
-def _none(row: Mapping[str, Any], *, absent: bool) -> str:
-    """What the call does when its seed is None or absent: "random", "nothing" or "constant"."""
-    return str(row["none"]) if not absent or row.get("default") != "constant" else "constant"
+    return program.is_made_by(row["made_by"], expr, scope)

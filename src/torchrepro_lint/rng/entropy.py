@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.domain import Domain, Of, Written
@@ -21,14 +21,13 @@ from torchrepro_lint.dataflow.reachability import reached_by_default
 from torchrepro_lint.index import Binding, Scope
 from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.predicates import about_seed
-from torchrepro_lint.rng.salted_hashes import salted
 from torchrepro_lint.rng.seeded_before import may_be_seeded_before
+from torchrepro_lint.rng.texts import salted
 
 _PLAIN = frozenset({"builtins.len", "builtins.bool", "builtins.type", "builtins.isinstance", "builtins.print"})
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Source:
+class Source(NamedTuple):
     """A call whose value is new in every run; `what` says where it comes from."""
 
     node: ast.Call
@@ -50,6 +49,7 @@ class Entropy(Domain[Sources]):
     and so has a value that may be one of several."""
 
     program: Program
+    nothing = ()
 
     def sources(self, expr: ast.expr, scope: Scope) -> list[Source]:
         """The sources that decide the value of `expr`, by default."""
@@ -59,10 +59,7 @@ class Entropy(Domain[Sources]):
     def join(self, values: Iterable[Sources]) -> Sources:
         return tuple({source.node: source for found in values for source in found}.values())
 
-    def unknown(self, node: ast.AST, scope: Scope) -> Sources:  # noqa: ARG002
-        return ()
-
-    def known_call(self, call: ast.Call, scope: Scope, of: Of[Sources]) -> Sources | None:  # noqa: ARG002
+    def known_call(self, call: ast.Call, scope: Scope, of: Of[Sources]) -> Sources | None:
         name = self.program.callee(call, scope)
         source = self._source(name, call, scope)
         return (source,) if source is not None else () if name in _PLAIN else None

@@ -11,10 +11,8 @@ from functools import cache
 from typing import Any
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.abstract_values import Constant
 from torchrepro_lint.dataflow.calls import Call, Module
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow.sites import Site, start_of
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.project.unknown import UNKNOWN
 from torchrepro_lint.rng.library_objects import LibraryObject
@@ -38,9 +36,8 @@ def unseeded(module: Module) -> list[Call]:
     """The calls of a file that draw from numpy's global generator, in source order."""
     if _is_set_later(module.facts):
         return []
-    found = [c for c in module.calls(rows().keys()) if _draws(c)]
-    found += list(_samples(module))
-    return sorted(found, key=lambda c: (c.node.lineno, c.node.col_offset))
+    found = [*filter(_draws, module.calls(rows().keys())), *_samples(module)]
+    return sorted(found, key=lambda call: start_of(call.node))
 
 
 def seed_argument(call: Call) -> Site | None:
@@ -66,13 +63,7 @@ def _draws(call: Call) -> bool:
 
 def _lacks_seed(call: Call) -> bool:
     """Whether `random_state` is surely left out or None."""
-    passed = call.argument(SEED, _position(call))
-    if passed is None:
-        return True
-    if passed is UNKNOWN:
-        return False
-    found = call.program.origins(passed.node, passed.scope)
-    return bool(found) and all(isinstance(o, Constant) and o.value is None for o in found)
+    return call.given(SEED, _position(call)) is False
 
 
 def _applies(row: Mapping[str, Any], call: Call) -> bool:
@@ -99,21 +90,12 @@ def _is_set_later(facts: ModuleFacts) -> bool:
 def _samples(module: Module) -> Iterator[Call]:
     """`df.sample(...)` of what is known to be pandas'."""
     table = catalogue.table("estimators")["pandas"]
+    makers = frozenset(f"pandas.{maker}" for maker in table["makers"])
+    tables = LibraryObject(module.program, makers, frozenset(table["methods"]))
     for node, scope in module.facts.calls.get(table["method"], ()):
         if not isinstance(node.func, ast.Attribute):
             continue
         call = Call(node, scope, "pandas.DataFrame.sample", module.program)
-        known = _has_frac(call, table["frac"]) or _pandas(module.program).holds(node.func.value, scope)
-        if known and _lacks_seed(call):
+        has_frac = "pandas" in call.facts.packages and any(k.arg == table["frac"] for k in node.keywords)
+        if (has_frac or tables.holds(node.func.value, scope)) and _lacks_seed(call):
             yield call
-
-
-def _has_frac(call: Call, name: str) -> bool:
-    return "pandas" in call.facts.packages and any(k.arg == name for k in call.node.keywords)
-
-
-def _pandas(program: Program) -> LibraryObject:
-    """Tables, columns and groups of pandas."""
-    table = catalogue.table("estimators")["pandas"]
-    makers = frozenset(f"pandas.{maker}" for maker in table["makers"])
-    return LibraryObject(program, makers, frozenset(table["methods"]))

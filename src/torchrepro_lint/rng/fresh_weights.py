@@ -10,18 +10,16 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import Scope
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FreshWeights:
+class FreshWeights(NamedTuple):
     """A call that draws weights; `what` says which."""
 
     node: ast.Call
@@ -31,11 +29,10 @@ class FreshWeights:
 
 def fresh_weights(model: Site, program: Program) -> Iterator[FreshWeights]:
     """What draws weights for a model, as far as it can be seen."""
-    for origin in program.origins(model.node, model.scope):
-        if isinstance(origin, Result) and isinstance(origin.callee, str):
-            what = _drawn(Call(origin.node, origin.scope, origin.callee, program))
-            if what is not None:
-                yield FreshWeights(origin.node, origin.scope, what)
+    for made in program.results(*model):
+        what = _drawn(Call(made.node, made.scope, made.callee, program)) if isinstance(made.callee, str) else None
+        if what is not None:
+            yield FreshWeights(made.node, made.scope, what)
 
 
 def _drawn(call: Call) -> str | None:

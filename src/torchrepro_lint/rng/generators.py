@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from itertools import chain
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.conditions import conditions
@@ -33,9 +32,7 @@ class Fallback:
 
 def is_own(node: ast.expr, scope: Scope, program: Program) -> bool:
     """Whether `node` is a generator object that the program has made, rather than a global one."""
-    makers = {*catalogue.names("generators", "generators"), "torch.Generator"}
-    made = program.origins(node, scope)
-    return bool(made) and all(isinstance(o, Result) and o.callee in makers for o in made)
+    return program.is_made_by({*catalogue.names("generators", "generators"), "torch.Generator"}, node, scope)
 
 
 def is_given_a_state(call: Call, program: Program) -> bool:

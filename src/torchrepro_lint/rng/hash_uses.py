@@ -42,7 +42,7 @@ def _judge(use: Use[bool], edges: Edges) -> Steps | None:
             return (Sink(SPLIT),) if is_reduced or is_ordered else STOP
         case ast.Assign() | ast.AnnAssign() | ast.NamedExpr() | ast.IfExp():
             return None
-        case ast.Return() if use.scope.function.name.rpartition(".")[2] != "__hash__":
+        case ast.Return() if use.scope.function.own_name != "__hash__":
             return (*edges.returned(use), *bucket)
         case ast.Lambda(body=body) if body is use.node:
             return (Sink(ORDER),) if _is_sort_key(parent, use.scope.parent or use.scope, edges.program) else STOP
@@ -69,7 +69,5 @@ def _passed(use: Use[bool], program: Program) -> Steps | None:
         return STOP
     if program.callee(call, use.scope) in _NUMBERS:
         return (use.at(call),)
-    if use.state:
-        name = last_name(call.func)
-        return STOP if name in _SHOWING else (Sink(BUCKET),)
-    return None
+    shown: Steps = STOP if last_name(call.func) in _SHOWING else (Sink(BUCKET),)
+    return shown if use.state else None

@@ -25,6 +25,7 @@ class LibraryObject(Domain[Surely]):
     makers: frozenset[str]
     methods: frozenset[str] | None = None
     unless: str = ""
+    nothing = False
 
     def holds(self, expr: ast.expr, scope: Scope) -> bool:
         """Whether a value surely is one."""
@@ -34,13 +35,10 @@ class LibraryObject(Domain[Surely]):
         known = [value for value in values if value is not None]
         return all(known) if known else None
 
-    def unknown(self, node: ast.AST, scope: Scope) -> Surely:  # noqa: ARG002
-        return False
-
-    def constant(self, value: object, node: ast.expr, scope: Scope) -> Surely:  # noqa: ARG002
+    def constant(self, value: object, node: ast.expr, scope: Scope) -> Surely:
         return None if value is None else False  # a method of None would fail
 
-    def item(self, container: ast.expr, key: ast.expr | None, scope: Scope, of: Of[Surely]) -> Surely:  # noqa: ARG002
+    def item(self, container: ast.expr, key: ast.expr | None, scope: Scope, of: Of[Surely]) -> Surely:
         return of(container, scope)
 
     def attribute(self, node: ast.Attribute, scope: Scope, of: Of[Surely]) -> Surely:

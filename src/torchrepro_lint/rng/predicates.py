@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Collection
+from functools import partial
 from typing import Literal, NamedTuple
 
-from torchrepro_lint.dataflow.conditions import Condition, conditions, everywhere
+from torchrepro_lint.dataflow.conditions import PathCondition, conditions, everywhere
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import Scope, last_name
 
 _TRAINING = frozenset({"training", "is_training", "is_train"})
-_GRADIENTS = frozenset({"is_grad_enabled"})
-_KERNELS = frozenset({"are_deterministic_algorithms_enabled"})
-_GPU = frozenset({"is_cuda"})
 _EXPORTING = frozenset({"is_scripting", "is_tracing", "is_exporting", "is_in_onnx_export"})
 _EXPORTED_TO = frozenset({"coreml", "onnx", "openvino", "tensorrt", "tflite", "torchscript"})
 _SEED = re.compile(r"seed", re.IGNORECASE)
@@ -66,18 +65,8 @@ def training_mode(test: ast.expr) -> bool | None:
     """`self.training`, also where the same may be asked for in evaluation: `self.training or self.always`."""
     match test:
         case ast.BoolOp(op=ast.Or(), values=[first, *_]):
-            return _reads(first, _TRAINING) or None
-    return _reads(test, _TRAINING)
-
-
-def gradients(test: ast.expr) -> bool | None:
-    """`torch.is_grad_enabled()`"""
-    return _reads(test, _GRADIENTS)
-
-
-def deterministic_kernels(test: ast.expr) -> bool | None:
-    """`torch.are_deterministic_algorithms_enabled()`"""
-    return _reads(test, _KERNELS)
+            return _reads(_TRAINING, first) or None
+    return _reads(_TRAINING, test)
 
 
 def export(test: ast.expr) -> bool | None:
@@ -85,7 +74,7 @@ def export(test: ast.expr) -> bool | None:
     match test:
         case ast.Compare(ops=[ast.Eq() | ast.NotEq() as op], comparators=[ast.Constant(value=str() as target)]):
             return isinstance(op, ast.Eq) if target in _EXPORTED_TO else None
-    return _reads(test, _EXPORTING)
+    return _reads(_EXPORTING, test)
 
 
 def cpu(test: ast.expr) -> bool | None:
@@ -95,7 +84,7 @@ def cpu(test: ast.expr) -> bool | None:
             left=ast.Attribute(attr="type"), ops=[ast.Eq() | ast.NotEq() as op], comparators=[ast.Constant(value="cpu")]
         ):
             return isinstance(op, ast.Eq)
-    on_gpu = _reads(test, _GPU)
+    on_gpu = _reads(("is_cuda",), test)
     return None if on_gpu is None else not on_gpu
 
 
@@ -126,9 +115,13 @@ def mentions_request(expr: ast.expr) -> bool:
     return any(determinism(node) is not None for node in ast.walk(expr) if isinstance(node, ast.expr))
 
 
-def _reads(test: ast.expr, names: frozenset[str]) -> bool | None:
+def _reads(names: Collection[str], test: ast.expr) -> bool | None:
     found = flag(test)
     return found.on if found is not None and found.name in names else None
+
+
+gradients = partial(_reads, ("is_grad_enabled",))  # `torch.is_grad_enabled()`
+deterministic_kernels = partial(_reads, ("are_deterministic_algorithms_enabled",))
 
 
 # -- of a place ---------------------------------------------------------------------------------------------------
@@ -142,7 +135,7 @@ def is_unrequested(node: ast.AST, scope: Scope, program: Program) -> bool:
     return everywhere(lambda condition: _asks(condition, False), node, scope, program)
 
 
-def _asks(condition: Condition, wanted: bool) -> bool:
+def _asks(condition: PathCondition, wanted: bool) -> bool:
     answer = determinism(condition.test)
     return answer == "unclear" or (answer is not None and (answer is condition.holds) is wanted)
 

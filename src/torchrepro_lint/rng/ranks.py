@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.conditions import conditions, written
 from torchrepro_lint.dataflow.domain import Domain, Of
 from torchrepro_lint.dataflow.evaluate import attribute_values
@@ -89,10 +88,8 @@ def is_seeded_by_rank(program: Program) -> bool:
 def is_chosen_by_ranks(node: ast.AST, scope: Scope) -> bool:
     """Whether a test around `node` asks how many processes there are, or which one this is."""
     around = set(scope.facts.ancestors(node))
-    return any(
-        condition.owner in around and _OF_PROCESSES.search(ast.unparse(condition.test))
-        for condition in conditions(node, scope)
-    )
+    tests = (condition.test for condition in conditions(node, scope) if condition.owner in around)
+    return any(_OF_PROCESSES.search(ast.unparse(test)) for test in tests)
 
 
 # -- values ---------------------------------------------------------------------------------------------------
@@ -106,13 +103,10 @@ class Ranks(Domain[Rank]):
     def join(self, values: Iterable[Rank]) -> Rank:
         return next((rank for rank in values if rank is not None), None)
 
-    def unknown(self, node: ast.AST, scope: Scope) -> Rank:  # noqa: ARG002
-        return None
-
-    def named(self, name: str, found: Rank, expr: ast.AST, scope: Scope) -> Rank:  # noqa: ARG002
+    def named(self, name: str, found: Rank, expr: ast.AST, scope: Scope) -> Rank:
         return expr if isinstance(expr, ast.expr) and is_rank(expr) else found
 
-    def known_call(self, call: ast.Call, scope: Scope, of: Of[Rank]) -> Rank:  # noqa: ARG002
+    def known_call(self, call: ast.Call, scope: Scope, of: Of[Rank]) -> Rank:
         return call if is_rank(call) else None
 
     def result(self, callee: str | Scope | None, call: ast.Call, scope: Scope, of: Of[Rank]) -> Rank:
@@ -179,8 +173,8 @@ def _holds_rank(node: ast.expr, scope: Scope, program: Program) -> bool:
     """Whether an expression is a rank by itself, or a variable that holds what a call for one gives."""
     if is_rank(node):
         return True
-    made = program.origins(node, scope) if isinstance(node, ast.Name) else ()
-    return any(isinstance(o, Result) and is_rank(o.node) and not _is_of_group(o.node) for o in made)
+    made = program.results(node, scope) if isinstance(node, ast.Name) else ()
+    return any(is_rank(result.node) and not _is_of_group(result.node) for result in made)
 
 
 def _is_of_group(call: ast.Call) -> bool:

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow.sites import Site, start_of
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.rng.chosen_seeds import seeds_by_name
@@ -23,8 +23,7 @@ from torchrepro_lint.rng.draws import seeder_of
 MAX_HELPERS = 3  # that call one another
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SeedCall:
+class SeedCall(NamedTuple):
     """A call that seeds `families` with `seed`; None where the seed is not to be seen."""
 
     node: ast.Call
@@ -48,7 +47,7 @@ def _seeders() -> frozenset[str]:
 def seed_calls(module: Module, program: Program) -> list[SeedCall]:
     """The seed calls of a file, in source order."""
     found = [*_catalogued(module), *_own(module, program)]
-    return sorted(found, key=lambda s: (s.node.lineno, s.node.col_offset))
+    return sorted(found, key=lambda seeding: start_of(seeding.node))
 
 
 def _catalogued(module: Module) -> Iterator[SeedCall]:
@@ -60,13 +59,12 @@ def _catalogued(module: Module) -> Iterator[SeedCall]:
 
 
 def _own(module: Module, program: Program) -> Iterator[SeedCall]:
-    for sites in module.facts.calls.values():
-        for node, scope in sites:
-            helper = program.resolve(node.func, scope)
-            if isinstance(helper, Scope) and is_helper(helper, program):
-                families, seed = _inside(helper, MAX_HELPERS, program)
-                if families:
-                    yield SeedCall(node, scope, _passed(node, scope, helper, seed), families, helper)
+    for node, scope in module.facts.every_call():
+        helper = program.resolve(node.func, scope)
+        if isinstance(helper, Scope) and is_helper(helper, program):
+            families, seed = _inside(helper, MAX_HELPERS, program)
+            if families:
+                yield SeedCall(node, scope, _passed(node, scope, helper, seed), families, helper)
 
 
 def is_helper(function: Scope, program: Program) -> bool:
@@ -88,12 +86,7 @@ def _may_seed(call: ast.Call, scope: Scope, further: int, program: Program) -> b
     target = program.resolve(call.func, scope)
     if isinstance(target, Scope):
         return _only_seeds(target, further - 1, program)
-    return last_name(call.func) in _last_names()
-
-
-@cache
-def _last_names() -> frozenset[str]:
-    return frozenset(name.rpartition(".")[2] for name in _seeders())
+    return last_name(call.func) in catalogue.by_last_part(_seeders())
 
 
 @remembered
@@ -119,11 +112,10 @@ def _inside(helper: Scope, further: int, program: Program) -> tuple[frozenset[st
 def _seeding(facts: ModuleFacts, program: Program) -> dict[Scope, list[tuple[str, ast.Call, Scope]]]:
     """The calls of seeders in a file, by the function that runs them."""
     found: dict[Scope, list[tuple[str, ast.Call, Scope]]] = {}
-    for sites in facts.calls.values():
-        for node, scope in sites:
-            name = program.callee(node, scope)
-            if name is not None and name in _seeders():
-                found.setdefault(scope.function, []).append((name, node, scope))
+    for node, scope in facts.every_call():
+        name = program.callee(node, scope)
+        if name is not None and name in _seeders():
+            found.setdefault(scope.function, []).append((name, node, scope))
     return found
 
 

@@ -12,6 +12,7 @@ import re
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import NodeSite
 from torchrepro_lint.index import Scope
 
 _PYTHON = re.compile(r"\b(?:python[\d.]*|torchrun|accelerate|deepspeed|horovodrun|mpirun|srun)\b")
@@ -22,19 +23,16 @@ def starts_python(module: Module, program: Program) -> bool:
     table = catalogue.table("generators")["starters"]
     if module.calls(table["any"]):
         return True
-    if any(_names_python(call, program) for call in module.calls(table["python"])):
+    parts = (part for call in module.calls(table["python"]) for part in _parts(call, program))
+    if any(_is_python(*part, program) for part in parts):
         return True
     return any(call.literal("method", 0) in table["methods"] for call in module.calls(table["method"]))
 
 
-def _names_python(call: Call, program: Program) -> bool:
-    values = [*call.node.args, *(k.value for k in call.node.keywords)]
-    return any(_is_python(part, scope, program) for part, scope in _parts(values, call, program))
-
-
-def _parts(values: list[ast.expr], call: Call, program: Program) -> list[tuple[ast.AST, Scope]]:
+def _parts(call: Call, program: Program) -> list[NodeSite]:
     """What the arguments consist of, a command kept in a variable included."""
-    found: list[tuple[ast.AST, Scope]] = [(n, call.scope) for v in values for n in ast.walk(v)]
+    values = [*call.node.args, *(k.value for k in call.node.keywords)]
+    found: list[NodeSite] = [(n, call.scope) for v in values for n in ast.walk(v)]
     for value in values:
         if isinstance(value, ast.Name):
             for origin in program.origins(value, call.scope):

@@ -83,11 +83,9 @@ def _default_of(value: ast.expr | None) -> ast.expr | None:
 def _off(field: Binding) -> Literal["None"] | None:
     """Which value of a field is no seed, by its annotation: `seed: int | None = 1`."""
     annotation = getattr(field.node, "annotation", None)
-    words = {last_name(n) for n in ast.walk(annotation)} if isinstance(annotation, ast.AST) else set()
-    is_none = isinstance(annotation, ast.AST) and any(
-        isinstance(n, ast.Constant) and n.value is None for n in ast.walk(annotation)
-    )
-    return "None" if is_none or "Optional" in words else None
+    parts = list(ast.walk(annotation)) if isinstance(annotation, ast.AST) else []
+    is_none = any(isinstance(part, ast.Constant) and part.value is None for part in parts)
+    return "None" if is_none or "Optional" in map(last_name, parts) else None
 
 
 def is_seed(value: ast.expr | None) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias, TypeGuard
 
 from torchrepro_lint.dataflow.abstract_values import Display, Origin, Result, Unknown, is_configured
+from torchrepro_lint.dataflow.enclosing import calls_in
 from torchrepro_lint.dataflow.evaluate import Values
 from torchrepro_lint.dataflow.grafts import written_entries
 from torchrepro_lint.dataflow.program import Program
@@ -323,7 +324,7 @@ def _reads(name: Name, option: str) -> bool:
     """Whether a function itself reads an option of its parameter, or passes that to one that does: `set_seed(args)`."""
     if _is_read(name.owner, name.text, option):
         return True
-    for call in (n for n in ast.walk(name.owner.node) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)):
+    for call in (call for call in calls_in(name.owner.node) if isinstance(call.func, ast.Name)):
         place = next((i for i, a in enumerate(call.args) if isinstance(a, ast.Name) and a.id == name.text), None)
         called = name.program.resolve(call.func, name.owner) if place is not None else None
         taken = called.node.args.args if isinstance(called, Scope) and isinstance(called.node, ast.FunctionDef) else []

@@ -12,7 +12,7 @@ from collections.abc import Collection
 
 from torchrepro_lint.dataflow.conditions import are_exclusive
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import CallSite
+from torchrepro_lint.dataflow.sites import CallSite, start_of
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.project.entries import entries
@@ -26,7 +26,8 @@ _SEEDS = re.compile(r"seed|determinis|reproduc", re.IGNORECASE)
 def may_be_seeded_before(call: ast.Call, scope: Scope, program: Program, depth: int = 0) -> bool:
     """Whether a seed may have been set when `call` runs; true also where no program is known to run it."""
     function = scope.function
-    above = (site for site in _seeding_calls(function, program) if _stands_before(site[0], call))
+    seeding = _seeding_calls(function, program)
+    above = (s for s in seeding if (s[0].end_lineno or 0, s[0].end_col_offset or 0) <= start_of(call))
     if any(not are_exclusive(site, (call, scope)) for site in above):
         return True
     if function.kind == "module":
@@ -69,24 +70,16 @@ def _is_program(facts: ModuleFacts, program: Program) -> bool:
 @remembered
 def _seeding_calls(function: Scope, program: Program) -> list[CallSite]:
     """The calls that a function, or a module, makes itself and that may seed."""
-    return [site for site in _calls_of(function, program) if _may_seed(*site, program)]
-
-
-def _calls_of(function: Scope, program: Program) -> list[CallSite]:
-    return _calls_by_function(function.facts, program).get(function, [])
+    calls = _calls_by_function(function.facts, program).get(function, ())
+    return [site for site in calls if _may_seed(*site, program)]
 
 
 @remembered
 def _calls_by_function(facts: ModuleFacts, program: Program) -> dict[Scope, list[CallSite]]:  # noqa: ARG001
     found: dict[Scope, list[CallSite]] = {}
-    for sites in facts.calls.values():
-        for site in sites:
-            found.setdefault(site[1].function, []).append(site)
+    for site in facts.every_call():
+        found.setdefault(site[1].function, []).append(site)
     return found
-
-
-def _stands_before(one: ast.Call, other: ast.Call) -> bool:
-    return (one.end_lineno or 0, one.end_col_offset or 0) <= (other.lineno, other.col_offset)
 
 
 def _may_seed(call: ast.Call, scope: Scope, program: Program, depth: int = 0) -> bool:
@@ -99,4 +92,5 @@ def _may_seed(call: ast.Call, scope: Scope, program: Program, depth: int = 0) ->
 
 @remembered
 def _seeds(function: Scope, depth: int, program: Program) -> bool:
-    return any(_may_seed(*site, program, depth) for site in _calls_of(function, program))
+    calls = _calls_by_function(function.facts, program).get(function, ())
+    return any(_may_seed(*site, program, depth) for site in calls)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import ast
 
-from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import Scope
 
@@ -38,5 +37,4 @@ def _is_of_taken(part: ast.expr, scope: Scope, program: Program) -> bool:
     bindings = owner.bindings[part.id] if owner is not None and isinstance(part, ast.Name) else []
     if owner is not None and len(bindings) == 1 and bindings[0].value is not None and bindings[0].path:
         part, scope = bindings[0].value, owner
-    found = program.origins(part, scope)
-    return any(isinstance(o, Result) and o.callee in TAKEN for o in found)
+    return not TAKEN.keys().isdisjoint(program.makers(part, scope))

@@ -1,7 +1,9 @@
 """The domain of texts: whether a value is text, and whether its items are. Only hashes of text and bytes, and of tuples
 of them, change from run to run; a set of integers comes in the same order each time.
 
-Says what the code shows, and last what a name says. Knows nothing of hashes, sets, or what becomes of them.
+Says what the code shows, and last what a name says; and which calls of `hash`, by that, give another number in every
+process. Python salts these hashes unless PYTHONHASHSEED is set before it starts; those of numbers are the same
+everywhere.
 """
 
 from __future__ import annotations
@@ -16,8 +18,10 @@ from typing import Any, NamedTuple, TypeAlias
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.domain import Domain, Of, Written
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.elements import Certainty
 from torchrepro_lint.index import Binding, Scope
 
+HASH = "builtins.hash"
 _SAME_ITEMS = frozenset({"list", "tuple", "set", "frozenset", "sorted", "reversed", "iter", "filter",
                          "collections.Counter"})  # fmt: skip
 _HASHABLE = frozenset({"tuple", "frozenset"})
@@ -56,6 +60,7 @@ class Texts(Domain[Text]):
     """Joined by the strongest evidence; the items of what is written out by the weakest."""
 
     program: Program
+    nothing = _UNKNOWN
 
     def is_text(self, node: ast.expr, scope: Scope) -> Evidence:
         """Whether `node` is a string, bytes, or a tuple with one in it."""
@@ -68,15 +73,12 @@ class Texts(Domain[Text]):
     def join(self, values: Sequence[Text]) -> Text:
         return Text(*map(max, zip(*values, strict=True))) if values else _OTHER
 
-    def unknown(self, node: ast.AST, scope: Scope) -> Text:  # noqa: ARG002
-        return _UNKNOWN
-
-    def constant(self, value: object, node: ast.expr, scope: Scope) -> Text:  # noqa: ARG002
+    def constant(self, value: object, node: ast.expr, scope: Scope) -> Text:
         if value is None:
             return _UNKNOWN
         return _TEXT if isinstance(value, str) else _BYTES if isinstance(value, bytes) else _OTHER
 
-    def named(self, name: str, found: Text, expr: ast.AST, scope: Scope) -> Text:  # noqa: ARG002
+    def named(self, name: str, found: Text, expr: ast.AST, scope: Scope) -> Text:
         if isinstance(expr, ast.Attribute) and name in _table()["attributes"]:
             return _TEXT
         words = {word.lower() for word in _WORD.findall(name)}
@@ -129,7 +131,7 @@ class Texts(Domain[Text]):
         whole = of(container, scope)
         return whole if isinstance(key, ast.Slice) else _each(whole.at)
 
-    def parameter(self, binding: Binding, function: Scope, of: _Of) -> Text:  # noqa: ARG002
+    def parameter(self, binding: Binding, function: Scope, of: _Of) -> Text:
         annotation = getattr(binding.node, "annotation", None)
         if annotation is None:
             return _UNKNOWN
@@ -182,3 +184,12 @@ def _is_text_type(keyword: ast.keyword) -> bool:
     names = {getattr(n, "id", getattr(n, "attr", "")) for n in ast.walk(keyword.value)}
     literal = keyword.value.value if isinstance(keyword.value, ast.Constant) else ""
     return bool(names & {"str", "str_", "unicode_"}) or (isinstance(literal, str) and literal.lstrip("<>=")[:1] == "U")
+
+
+def salted(call: ast.Call, scope: Scope, program: Program) -> Certainty | None:
+    """Whether `call` is a salted hash: certain, likely by its argument's name, or not known to be."""
+    if len(call.args) != 1 or program.callee(call, scope) != HASH:
+        return None
+    return {Evidence.NAME: Certainty.LIKELY, Evidence.SURE: Certainty.CERTAIN}.get(
+        Texts(program).is_text(call.args[0], scope)
+    )

@@ -9,16 +9,14 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.edges import Edges
 from torchrepro_lint.dataflow.follow import Follow, Policy
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow.sites import Site, start_of
 from torchrepro_lint.dataflow.use import STOP, Sink, Steps, Use
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.rng.generators import is_label
@@ -39,8 +37,7 @@ _ELSEWHERE_NAMES = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Decision:
+class Decision(NamedTuple):
     """A call whose value the operating system makes, and in words what it does; `site` is where it does it."""
 
     call: ast.Call
@@ -52,7 +49,7 @@ class Decision:
 def decisions(module: Module, program: Program) -> list[Decision]:
     """The decisions of a file, in source order."""
     found = [d for site in _sources(module, program) if (d := _decision(site, program)) is not None]
-    return sorted(found, key=lambda d: (d.call.lineno, d.call.col_offset))
+    return sorted(found, key=lambda decision: start_of(decision.call))
 
 
 def _sources(module: Module, program: Program) -> Iterator[Site]:
@@ -62,12 +59,8 @@ def _sources(module: Module, program: Program) -> Iterator[Site]:
         yield Site(call.node, call.scope)
     for method in ("shuffle", *sorted(_PICKS | _NUMBERS)):
         for node, scope in module.facts.calls.get(method, ()):
-            if isinstance(node.func, ast.Attribute) and _is_system(node.func.value, scope, program):
+            if isinstance(node.func, ast.Attribute) and _SYSTEM in program.makers(node.func.value, scope):
                 yield Site(node, scope)
-
-
-def _is_system(holder: ast.expr, scope: Scope, program: Program) -> bool:
-    return any(isinstance(o, Result) and o.callee == _SYSTEM for o in program.origins(holder, scope))
 
 
 def _decision(site: Site, program: Program) -> Decision | None:
@@ -116,9 +109,7 @@ def _judge(use: Use[bool], edges: Edges) -> Steps | None:
             return _OUT_OF_SIGHT
         case ast.BinOp() | ast.Subscript():
             return (use.at(parent).become(False),)
-        case ast.UnaryOp() | ast.IfExp() | ast.Starred() | ast.Tuple():
-            return (use.at(parent),)
-        case ast.Attribute(attr="int" | "hex" | "bytes"):
+        case ast.UnaryOp() | ast.IfExp() | ast.Starred() | ast.Tuple() | ast.Attribute(attr="int" | "hex" | "bytes"):
             return (use.at(parent),)
         case ast.Call() | ast.keyword():
             return _passed(use, edges.program)

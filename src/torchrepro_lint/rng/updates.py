@@ -6,9 +6,9 @@ import ast
 import re
 from collections.abc import Iterator
 
-from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.enclosing import inside
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.reached import reached
 from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Scope, last_name
@@ -19,23 +19,19 @@ _OPTIMIZER = re.compile(r"(?:^|_)opt(?:im|imizer|imiser|s)?(?:_|$|\d)", re.IGNOR
 
 def updates_model(call: ast.Call, scope: Scope, program: Program) -> bool:
     """Whether a call is an optimizer's step, or leads to one."""
-    return _is_step(call, scope, program) or any(
-        leads_to_update(function, program) for function in program.runs(call, scope) if isinstance(function, Scope)
-    )
+    functions = program.functions_run(call, scope)
+    return _is_step(call, scope, program) or any(leads_to_update(function, program) for function in functions)
 
 
 @remembered
 def leads_to_update(function: Scope, program: Program) -> bool:
     """Whether a function steps an optimizer, itself or through others; of a class, its constructor."""
-    pending, seen = [function], {function}
-    while pending and len(seen) < MAX_FUNCTIONS:
-        for call, scope in _calls_in(pending.pop(0), program):
-            if _is_step(call, scope, program):
-                return True
-            new = [f for f in program.runs(call, scope) if isinstance(f, Scope) and f not in seen]
-            seen.update(new)
-            pending += new
-    return False
+
+    def run_by(function: Scope) -> Iterator[Scope]:
+        return (f for site in _calls_in(function, program) for f in program.functions_run(*site))
+
+    near = reached([function], run_by, MAX_FUNCTIONS)
+    return any(_is_step(*site, program) for function in near for site in _calls_in(function, program))
 
 
 def _calls_in(function: Scope, program: Program) -> Iterator[CallSite]:
@@ -53,12 +49,17 @@ def _is_step(call: ast.Call, scope: Scope, program: Program) -> bool:
     return isinstance(call.func, ast.Attribute) and call.func.attr == "step" and is_on_optimizer(call, scope, program)
 
 
+def is_of_optim(maker: str | Scope) -> bool:
+    """Whether this is an optimizer's class, or a scheduler's."""
+    return isinstance(maker, str) and maker.startswith("torch.optim.")
+
+
 def is_on_optimizer(call: ast.Call, scope: Scope, program: Program) -> bool:
     """Whether a method is an optimizer's."""
     if not isinstance(call.func, ast.Attribute):
         return False
-    made = [o.callee for o in program.origins(call.func.value, scope) if isinstance(o, Result)]
-    if any(isinstance(m, str) and m.startswith("torch.optim.") for m in made):
-        return not any("lr_scheduler" in str(m) for m in made)
+    made = program.makers(call.func.value, scope)
+    if any(map(is_of_optim, made)):
+        return not any("lr_scheduler" in str(maker) for maker in made)
     name = last_name(call.func.value)
     return program.by_name(_OPTIMIZER.search(name) is not None, "that something is an optimizer", scope, name)

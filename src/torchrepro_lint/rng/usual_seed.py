@@ -161,10 +161,7 @@ def _reads(facts: ModuleFacts) -> bool:
 def _is_read(node: ast.Attribute | ast.Subscript, facts: ModuleFacts) -> bool:
     if isinstance(node, ast.Subscript):
         return isinstance(node.slice, ast.Constant) and _is_named(node.slice.value)
-    if not _is_named(node.attr) or facts.scope_of(node).is_self(node.value):
-        return False
-    parent = facts.parents.get(node)
-    return not (isinstance(parent, ast.Call) and parent.func is node)
+    return _is_named(node.attr) and not facts.scope_of(node).is_self(node.value) and facts.call_of(node) is None
 
 
 def _is_named(name: object) -> bool:

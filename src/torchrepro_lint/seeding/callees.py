@@ -7,26 +7,15 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.abstract_values import Result
-from torchrepro_lint.dataflow.binding import is_super
+from torchrepro_lint.dataflow.binding import is_super, keyword_value
 from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.frames import HANDS_ON, Frame
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.index import ModuleFacts, Scope, last_name
+from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.loading.worker_draws import worker_draws
-from torchrepro_lint.seeding.run_by import (
-    IMPORTS,
-    SETS_DEFAULTS,
-    Commands,
-    Run,
-    chosen,
-    commands,
-    commands_in,
-    may_run,
-    run_by,
-)
+from torchrepro_lint.seeding.run_by import IMPORTS, SETS_DEFAULTS, Run, chosen, may_run
 from torchrepro_lint.seeding.unpickled import methods_of_unpickled
-from torchrepro_lint.tracking import Memo
 
 MAX_OWNERS = 4
 _PROCESS = "multiprocessing.Process"
@@ -45,10 +34,6 @@ class Callees:
 
     def __init__(self, program: Program) -> None:
         self._program = program
-        self._drawn: Memo[list[tuple[str, ast.Call, Scope]]] = Memo(program.tracker)
-        self._commands: Memo[list[Run]] = Memo(program.tracker)
-        self._decorated: Memo[Commands] = Memo(program.tracker)
-        self._run_by: Memo[list[Run]] = Memo(program.tracker)
 
     def of(self, call: ast.Call, scope: Scope, frame: Frame) -> tuple[str | Scope, ...]:
         """External names, functions and classes."""
@@ -64,11 +49,10 @@ class Callees:
         """The method of an object that Hydra makes: `instantiate(cfg.engine).run()`."""
         if not isinstance(function, ast.Attribute) or self._program.project.text.mentioning("hydra") == []:
             return ()
-        made = [o for o in self._program.origins(function.value, scope) if isinstance(o, Result)]
+        made = self._program.results(function.value, scope)
         targets = [i.target for o in made for i in self._program.instantiated(o.node, o.scope) if i.is_outermost]
         owners = [t for t in targets if isinstance(t, Scope) and t.kind == "class"]
-        methods = (self._program.names.method(owner, function.attr) for owner in owners)
-        return tuple(m for m in methods if m is not None)
+        return tuple(m for o in owners if (m := self._program.names.method(o, function.attr)) is not None)
 
     def owners(self, method: Scope, call: ast.Call, scope: Scope, frame: Frame) -> list[Scope | None]:
         """The classes of the objects that a method may be called on; [None] for one that is not known."""
@@ -78,7 +62,7 @@ class Callees:
         receiver = function.value if isinstance(function, ast.Attribute) else function
         if is_super(receiver) or any(_is_self(e, frame) for e in (receiver, *call.args[:1])):
             return [frame.owner]
-        made = dict.fromkeys(self.classes([receiver], scope))
+        made = dict.fromkeys(self._program.classes_of(receiver, scope))
         known: list[Scope | None] = [c for c in made if method.parent in self._program.names.bases(c)]
         return known[:MAX_OWNERS] or [None]
 
@@ -104,7 +88,7 @@ class Callees:
 
     def is_run_of_process(self, method: Scope, owner: Scope) -> bool:
         """Whether a method that `constructors` gives is what an object of the class runs in a process of its own."""
-        is_run = method.name.rpartition(".")[2] == "run"
+        is_run = method.own_name == "run"
         return is_run and any(b.endswith(_PROCESS) for b in self._program.external_bases(owner))
 
     def inherited_constructors(self, owner: Scope) -> list[str]:
@@ -125,18 +109,12 @@ class Callees:
             if function.kind != "class" or (name or "").startswith(_REMOTE):
                 yield function
         if isinstance(call.func, ast.Attribute) and call.func.attr == "submit":  # a job for another machine
-            methods = (self._program.names.method(c, "__call__") for c in self.classes(call.args[:1], scope))
-            yield from (method for method in methods if method is not None)
+            yield from (method for method, _ in self.methods(call.args[:1], "__call__", scope))
 
     def _is_kept(self, keyword: str | None, call: ast.Call) -> bool:
         """Whether options keep a function until it is called as `args.run()`; `chosen` knows that call."""
         is_kept = keyword is not None and last_name(call.func) == SETS_DEFAULTS
         return is_kept and bool(self._program.project.text.containing(f".{keyword}("))
-
-    def classes(self, values: Iterable[ast.expr], scope: Scope) -> list[Scope]:
-        """The project classes that these values are instances of."""
-        made = [o.callee for v in values for o in self._program.origins(v, scope) if isinstance(o, Result)]
-        return [c for c in made if isinstance(c, Scope) and c.kind == "class"]
 
     def iterated(self, items: ast.expr, scope: Scope) -> list[Run]:
         """What runs when a loop takes the items of an object of the project: `for batch in Batches(10):`."""
@@ -144,30 +122,12 @@ class Callees:
             return []
         while isinstance(items, ast.Call) and items.args and self._program.qualified(items.func, scope) in HANDS_ON:
             items = items.args[0]
-        made = [(self._program.names.method(c, "__iter__"), c) for c in self.classes([items], scope)]
-        return [(method, owner) for method, owner in made if method is not None]
+        return self.methods([items], "__iter__", scope)
 
-    def drawn_by_items(self, loader: ast.Call, scope: Scope) -> list[tuple[str, ast.Call, Scope]]:
-        """The calls by which the items of a `DataLoader` are drawn from global generators other than torch's."""
-
-        def find() -> list[tuple[str, ast.Call, Scope]]:
-            found = worker_draws(Call(loader, scope, "torch.utils.data.DataLoader", self._program)).found
-            draws = [(d.node, d.facts.scope_of(d.node)) for d in found if d.kind in ("numpy", "python")]
-            named = [(self._program.qualified(d.func, s), d, s) for d, s in draws if isinstance(d, ast.Call)]
-            return [(name, d, s) for name, d, s in named if name is not None]
-
-        return self._drawn.get((loader, scope), find)
-
-    def commands(self, call: ast.Call, scope: Scope) -> list[Run]:
-        """The commands of a command line that a call may run."""
-        return self._commands.get((call, scope), lambda: commands(call, scope, self._program, self._decorated_in))
-
-    def _decorated_in(self, facts: ModuleFacts) -> Commands:
-        return self._decorated.get(facts, lambda: commands_in(facts))
-
-    def run_by(self, name: str | None, call: ast.Call, scope: Scope) -> list[Run]:
-        """The project's functions that a framework runs when the external `name` is called."""
-        return self._run_by.get((name, call, scope), lambda: list(run_by(name, call, scope, self._program)))
+    def methods(self, values: Iterable[ast.expr], name: str, scope: Scope) -> list[Run]:
+        """The methods of that name of the objects of the project that these values are."""
+        owners = [owner for value in values for owner in self._program.classes_of(value, scope)]
+        return [(method, owner) for owner in owners if (method := self._program.names.method(owner, name)) is not None]
 
     @staticmethod
     def starts_process(name: str | None, call: ast.Call) -> bool:
@@ -177,8 +137,17 @@ class Callees:
     @staticmethod
     def spawns(name: str | None, call: ast.Call) -> bool:
         """Whether it runs them in one that starts afresh, whatever is set."""
-        method = next((k.value for k in call.keywords if k.arg == "start_method"), None)
+        method = keyword_value(call, "start_method")
         return name in _SPAWNERS and not (isinstance(method, ast.Constant) and method.value == "fork")
+
+
+@remembered
+def drawn_by_items(loader: ast.Call, scope: Scope, program: Program) -> list[tuple[str, ast.Call, Scope]]:
+    """The calls by which the items of a `DataLoader` are drawn from global generators other than torch's."""
+    found = worker_draws(Call(loader, scope, "torch.utils.data.DataLoader", program)).found
+    draws = [(d.node, d.facts.scope_of(d.node)) for d in found if d.kind in ("numpy", "python")]
+    named = [(program.qualified(d.func, s), d, s) for d, s in draws if isinstance(d, ast.Call)]
+    return [(name, d, s) for name, d, s in named if name is not None]
 
 
 def runs_only_what_it_is_given(name: str | None, written: str) -> bool:

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.enclosing import calls_in
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
-from torchrepro_lint.index import ModuleFacts, Scope, last_name
+from torchrepro_lint.index import ModuleFacts, last_name
 from torchrepro_lint.rng.updates import leads_to_update
 
 _DEFINES = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -44,10 +45,10 @@ def _trains(statement: ast.stmt, facts: ModuleFacts, program: Program) -> bool:
     """Whether a statement trains or makes ready to, itself or by a function of the notebook."""
     if isinstance(statement, _DEFINES):
         return False
-    calls = [n for n in ast.walk(statement) if isinstance(n, ast.Call)]
+    calls = list(calls_in(statement))
     if any(last_name(call.func) in catalogue.names("callables", "of_training") for call in calls):
         return True
-    functions = (f for call in calls for f in program.runs(call, facts.scope_of(call)) if isinstance(f, Scope))
+    functions = (f for call in calls for f in program.functions_run(call, facts.scope_of(call)))
     return any(leads_to_update(function, program) for function in functions)
 
 

@@ -9,17 +9,17 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Collection, Sequence
+from typing import TypeGuard
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.abstract_values import Result
-from torchrepro_lint.dataflow.enclosing import ancestors
+from torchrepro_lint.dataflow.abstract_values import Origin, Result
+from torchrepro_lint.dataflow.enclosing import ancestors, names_in
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.reaching_definitions import reads_of_binding
-from torchrepro_lint.dataflow.references import imported_reads
+from torchrepro_lint.dataflow.references import imported_reads, reads_of_target
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.rng.draws import Draw
-from torchrepro_lint.seeding.seeding import Step
+from torchrepro_lint.seeding.seeding import Link
 
 _CONVERT = frozenset({"str", "int", "float", "round"})
 _MOVE = frozenset({"to", "cuda", "cpu", "eval", "train", "half", "float", "double"})  # what a model itself is after
@@ -33,33 +33,32 @@ _FORM = frozenset({"shape", "dtype", "ndim"})
 _MEASURES = frozenset({"numel", "nelement", "element_size", "size", "shape", "requires_grad", "dtype", "__class__"})
 
 
-def is_never_read(draw: Draw) -> bool:
+def is_never_read(draw: Draw, program: Program) -> bool:
     """`number = str(random.randint(0, 9))` in a function that does nothing with it."""
     facts, scope = draw.scope.facts, draw.scope
-    node = _outermost(draw.node, facts)
-    match facts.parents.get(node):
+    match facts.parents.get(_outermost(draw.node, facts)):
         case ast.Assign(targets=[ast.Name() as target]) as statement if scope.kind == "function":
-            return not any(_sites(target, statement, scope)) and not _reads_all_names(scope)
+            return not reads_of_target(target, statement, scope, program) and not _reads_all_names(scope)
     return False
 
 
-def is_only_looked_at(steps: Sequence[Step], program: Program) -> bool:
+def is_only_described(steps: Sequence[Link], program: Program) -> bool:
     """Whether one of the calls on the way to a draw gives an object that is only described, which is made there."""
     return any(
         isinstance(step.node, ast.Call)
-        and _is_looked_at(step.node, step.scope, program)
+        and _is_described(step.node, step.scope, program)
         and _is_made(step.node, step.scope, {s.node for s in steps[number:]}, program)
         for number, step in enumerate(steps)
     )
 
 
-def is_measured(steps: Sequence[Step]) -> bool:
+def is_measured(steps: Sequence[Link]) -> bool:
     """Whether of what one of the calls on the way to a draw gives only the shape is read:
     `dataset.__getitem__(0)[0].shape`."""
     return any(isinstance(step.node, ast.Call) and _has_form_read(step.node, step.scope.facts) for step in steps)
 
 
-def is_on_meta(steps: Sequence[Step], program: Program) -> bool:
+def is_on_meta(steps: Sequence[Link], program: Program) -> bool:
     """Whether weights are made where there is no memory for them: `with torch.device("meta"): net = Net()`."""
     return any(
         isinstance(block, ast.With) and any(_is_undrawn(item.context_expr, step.scope, program) for item in block.items)
@@ -88,13 +87,14 @@ def _has_form_read(call: ast.Call, facts: ModuleFacts) -> bool:
 def _is_made(call: ast.Call, scope: Scope, calls: Collection[ast.AST], program: Program) -> bool:
     """Whether one of `calls` is the constructor of all that a call may give."""
     made = program.origins(call, scope)
-    return bool(made) and all(
-        isinstance(o, Result) and o.node in calls and (isinstance(o.callee, str) or _is_class(o.callee)) for o in made
-    )
+    return bool(made) and all(_is_constructed(origin) and origin.node in calls for origin in made)
 
 
-def _is_class(callee: object) -> bool:
-    return isinstance(callee, Scope) and callee.kind == "class"
+def _is_constructed(origin: Origin) -> TypeGuard[Result]:
+    match origin:
+        case Result(callee=str() | Scope(kind="class")):
+            return True
+    return False
 
 
 def _outermost(node: ast.AST, facts: ModuleFacts) -> ast.AST:
@@ -110,11 +110,6 @@ def _outermost(node: ast.AST, facts: ModuleFacts) -> ast.AST:
     return node
 
 
-def _sites(target: ast.Name, statement: ast.stmt, scope: Scope) -> list[Site]:
-    owner = scope.binding_scope(target.id)
-    return reads_of_binding(target.id, owner, statement) if owner is not None else []
-
-
 def _reads_all_names(scope: Scope) -> bool:
     found = (site for name in ("locals", "vars", "eval", "exec") for site in scope.facts.calls.get(name, ()))
     return any(
@@ -125,7 +120,7 @@ def _reads_all_names(scope: Scope) -> bool:
     )
 
 
-def _is_looked_at(call: ast.Call, scope: Scope, program: Program) -> bool:
+def _is_described(call: ast.Call, scope: Scope, program: Program) -> bool:
     """Whether the result of a call is described at once, or held by a name of which all reads only describe it."""
     facts = scope.facts
     made: ast.AST = call
@@ -135,20 +130,18 @@ def _is_looked_at(call: ast.Call, scope: Scope, program: Program) -> bool:
         case ast.Call(func=func, args=[first, *_]) if first is made:
             return _describes(func, scope, program)
         case ast.Assign(targets=[ast.Name() as target]) as statement if scope.kind in ("function", "module"):
-            owner = scope.binding_scope(target.id)
-            if owner is None or owner is not scope or _reads_all_names(scope):
+            if scope.binding_scope(target.id) is not scope or _reads_all_names(scope):
                 return False
-            if owner.kind == "module" and imported_reads(target.id, owner, program) != []:
+            if scope.kind == "module" and imported_reads(target.id, scope, program) != []:
                 return False
-            return all(_is_description(read, program) for read in _sites(target, statement, scope))
+            return all(_is_description(read, program) for read in reads_of_target(target, statement, scope, program))
     return False
 
 
 def _is_moved(node: ast.AST, facts: ModuleFacts) -> bool:
     """`Net().to(device)`"""
     parent = facts.parents.get(node)
-    call = facts.parents.get(parent) if isinstance(parent, ast.Attribute) and parent.attr in _MOVE else None
-    return isinstance(call, ast.Call) and call.func is parent
+    return isinstance(parent, ast.Attribute) and parent.attr in _MOVE and facts.call_of(parent) is not None
 
 
 def _describes(func: ast.expr, scope: Scope, program: Program) -> bool:
@@ -184,7 +177,7 @@ def _is_measured(outer: ast.AST | None, parts: ast.Call, facts: ModuleFacts) -> 
             body = outer
         case _:
             return False
-    names = {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
+    names = names_in(target)
     read = (n for n in ast.walk(body or outer) if isinstance(n, ast.Name) and n.id in names)
     return all(
         isinstance(up := facts.parents.get(n), ast.Attribute) and up.attr in _MEASURES

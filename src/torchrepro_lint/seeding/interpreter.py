@@ -9,8 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Sequence
 
-from torchrepro_lint.dataflow.abstract_values import Result
-from torchrepro_lint.dataflow.binding import argument_for
+from torchrepro_lint.dataflow.binding import argument_for, keyword_value
 from torchrepro_lint.dataflow.dynamic_lookup import picked
 from torchrepro_lint.dataflow.frames import Frame
 from torchrepro_lint.dataflow.options import Options
@@ -22,18 +21,20 @@ from torchrepro_lint.project.disk import exists
 from torchrepro_lint.project.entries import Entry
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.rng.draws import Seeder
-from torchrepro_lint.seeding.callees import EXITS, is_parameter
-from torchrepro_lint.seeding.run_by import IMPORTS, Run, handlers, started, wrappers
-from torchrepro_lint.seeding.seeding import Seeding, Step
+from torchrepro_lint.seeding.callees import EXITS, drawn_by_items, is_parameter
+from torchrepro_lint.seeding.run_by import IMPORTS, Run, commands, handlers, run_by, started, wrappers
+from torchrepro_lint.seeding.seeding import Link, Seeding
 from torchrepro_lint.seeding.state import FRESH, State, by_default, either, joined, level_by_default, replayed, telling
 from torchrepro_lint.seeding.summaries import Notes, summaries
-from torchrepro_lint.seeding.terms import Attempt, Branch, Fail, Guard, Import, Invoke, Leave, Loop, Select, Term
+from torchrepro_lint.seeding.terms import Attempt, Branch, Exit, Guard, Import, Invoke, Loop, Select, Term
 from torchrepro_lint.seeding.transfer import Effects
 
 MAX_DEPTH = 40  # calls within calls
 MAX_CALLS = 30_000
 MAX_FILES = 3_000  # that are imported
 MAX_LINES = 90_000  # of the files that code is run of
+_MAY_BE_KNOWN = (ast.Constant, ast.Name, ast.Attribute, ast.IfExp)
+_HAS_GPU = "torch.cuda.is_available"
 _FRESH_STARTS = ("spawn", "forkserver")
 
 
@@ -60,7 +61,6 @@ class _Interpreter:
         self._imported: set[str] = set()
         self._active: set[tuple[Scope, bool]] = set()
         self._memo: dict[object, State] = {}
-        self._chain = self.effects.chain
         self._exits: list[list[State]] = []
         self._calls = 0
         self._lines = 0
@@ -97,7 +97,7 @@ class _Interpreter:
             if self._lines > MAX_LINES:
                 self.found.bounds.add("files")
 
-    def _run_imports(self, paths: Iterable[str], step: Step, state: State) -> State:
+    def _run_imports(self, paths: Iterable[str], step: Link, state: State) -> State:
         """Run the top level of project modules the first time that they are imported."""
         for path in paths:
             if path in self._imported or state is None:
@@ -107,9 +107,8 @@ class _Interpreter:
                 self.found.bounds.add("files")
             facts = self.program.load(path) if self.found.complete else None
             if facts is not None:
-                self._chain.append(step)
-                state = self._module(facts, state) or state
-                self._chain.pop()
+                with self.effects.at(*step):
+                    state = self._module(facts, state) or state
         return state
 
     def _function(
@@ -136,7 +135,7 @@ class _Interpreter:
         signature = (owner, self._signature(function, call, frame, state))
         if signature in self._memo:
             return replayed(self._memo[signature], state)
-        depending = self.effects.depending, self.options.of_objects
+        depending = self._depending
         self._active.add(key)
         self._see(function.facts)
         if (function, owner) not in self._noted:
@@ -147,9 +146,14 @@ class _Interpreter:
             ended = self._term(term, state, Frame(function, call, frame, owner, receiver))
         after = either([ended, *self._exits.pop()]) or state
         self._active.discard(key)
-        if depending == (self.effects.depending, self.options.of_objects):
+        if depending == self._depending:
             self._memo[signature] = after
         return after
+
+    @property
+    def _depending(self) -> tuple[int, int]:
+        """How often an outcome hung on the calls that led to it: then it is not that of each equal run."""
+        return self.effects.depending, self.options.of_objects
 
     def _adds_nothing(self, run: Run, state: State) -> bool:
         """Whether a function only draws, and only what this program is already known to draw in this state, and imports
@@ -185,7 +189,7 @@ class _Interpreter:
         self._calls += 1
         if self._calls > MAX_CALLS:
             self.found.bounds.add("calls")
-        if len(self._chain) > MAX_DEPTH:
+        if len(self.effects.chain) > MAX_DEPTH:
             self.found.bounds.add("depth")
         return self.found.complete
 
@@ -197,20 +201,12 @@ class _Interpreter:
             given: list[tuple[object, ast.expr]] = [(None, a) for a in call.args]
             given += [(k.arg or call, k.value) for k in call.keywords]  # what `**mapping` holds, each call says itself
             for name, value in given:
-                known = self.options.values(value, frame.function, frame) if _may_be_known(value) else None
+                known = self.options.values(value, frame.function, frame) if isinstance(value, _MAY_BE_KNOWN) else None
                 passed.append((name, repr([(d.value, d.settable) for d in known]) if known else "?"))
         levels = tuple((f.level, f.early is None, f.taken) for f in state)
-        effects = self.effects
-        return (
-            function,
-            levels,
-            tuple(passed),
-            effects.process,
-            effects.in_workers,
-            effects.doubts > 0,
-            effects.rare > 0,
-            effects.paused,
-        )
+        now = self.effects
+        around = now.process, now.in_workers, now.doubts > 0, now.rare > 0, now.paused
+        return function, levels, tuple(passed), around
 
     # -- terms --------------------------------------------------------------------------------------------------
     def _term(self, term: Term, state: State, frame: Frame) -> State:
@@ -225,7 +221,7 @@ class _Interpreter:
                     state = self._branch(item, state, frame)
                 case Import(node=statement, scope=scope, paths=paths):
                     if not self._imported.issuperset(paths):
-                        state = self._run_imports(paths, Step(statement, scope), state)
+                        state = self._run_imports(paths, Link(statement, scope), state)
                 case Loop():
                     state = self._loop(item, state, frame)
                 case Attempt():
@@ -235,10 +231,8 @@ class _Interpreter:
                 case Guard(body=body):
                     if frame.function.facts is self.found.entry.facts:
                         state = self._term(body, state, frame)
-                case Leave():
-                    self._exits[-1].append(state)
-                    state = None
-                case Fail():
+                case Exit():
+                    self._exits[-1] += [state] if item is Exit.LEAVE else ()
                     state = None
         return state
 
@@ -247,7 +241,7 @@ class _Interpreter:
         truth = self.options.truth(test, item.scope, frame)
         if truth is Truth.NEVER and self.options.of_files > read:
             truth = Truth.RARELY  # with another number in the file it is true: what would be run then is noted
-        if truth is Truth.UNKNOWN and self._asks_for_gpu(test, item.scope):
+        if truth is Truth.UNKNOWN and isinstance(test, ast.Call) and self.program.callee(test, item.scope) == _HAS_GPU:
             truth = Truth.USUALLY  # what is seeded where there is none alone is not seeded where programs train
         if isinstance(item.node, ast.If):
             self.found.tests[item.node] = truth
@@ -274,14 +268,10 @@ class _Interpreter:
         effects.deferred = telling(joined(before, after_body, after_orelse, level_by_default), arm)
         return by_default(body, orelse)
 
-    def _asks_for_gpu(self, test: ast.expr, scope: Scope) -> bool:
-        return isinstance(test, ast.Call) and self.program.callee(test, scope) == "torch.cuda.is_available"
-
     def _loop(self, item: Loop, state: State, frame: Frame) -> State:
         for method, owner in item.iterated:
-            self._chain.append(Step(item.head, item.scope))
-            state = self._function(method, None, frame, state, owner, item.head)
-            self._chain.pop()
+            with self.effects.at(item.head, item.scope):
+                state = self._function(method, None, frame, state, owner, item.head)
         body = self._term(item.body, state, frame)
         return self._term(item.orelse, body if body is not None else state, frame)
 
@@ -297,14 +287,14 @@ class _Interpreter:
         self.found.reached.add(last_name(call.func))
         callees = self._targets(call, scope, frame)
         if not callees:
-            self.found.unfollowed.append(Step(call, scope))
+            self.found.unfollowed.append(Link(call, scope))
             state = self._external(None, call, state, scope, frame)
         elif len(callees) == 1:
             state = self._enter(callees[0], call, state, scope, frame)
         else:
             with self.effects.in_doubt():
                 state = either([self._enter(callee, call, state, scope, frame) for callee in callees])
-        return self._run_all(self._callees.commands(call, scope), call, state, scope, frame)
+        return self._run_all(commands(call, scope, self.program), call, state, scope, frame)
 
     def _run_all(self, runs: Sequence[Run], call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
         """Functions of the project that a framework runs for this call."""
@@ -313,17 +303,16 @@ class _Interpreter:
         signature = (tuple(runs), self._signature(runs[0][0], None, frame, state))
         if signature in self._memo:
             return replayed(self._memo[signature], state)
-        depending = self.effects.depending, self.options.of_objects
+        depending = self._depending
         after = self._run_each(runs, call, state, scope, frame)
-        if depending == (self.effects.depending, self.options.of_objects):
+        if depending == self._depending:
             self._memo[signature] = after
         return after
 
     def _run_each(self, runs: Sequence[Run], call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
         for function, owner in runs:
-            self._chain.append(Step(call, scope))
-            state = self._function(function, None, frame, state, owner)
-            self._chain.pop()
+            with self.effects.at(call, scope):
+                state = self._function(function, None, frame, state, owner)
         return state
 
     def _targets(self, call: ast.Call, scope: Scope, frame: Frame) -> tuple[str | Scope, ...]:
@@ -363,16 +352,15 @@ class _Interpreter:
         meaning = self.program.project.configured.of_own(callee)
         if meaning is not None:
             return self._external(meaning, call, state, scope, frame)
-        self._chain.append(Step(call, scope))
-        if callee.kind == "class":
-            state = self._construct(callee, call, state, scope, frame)
-        elif callee.kind in ("function", "lambda"):
+        with self.effects.at(call, scope):
+            if callee.kind == "class":
+                return self._construct(callee, call, state, scope, frame)
+            if callee.kind not in ("function", "lambda"):
+                return state
             for wrapper in wrappers(callee, self.program):
                 state = self._function(wrapper, None, frame, state)
             owners = self._callees.owners(callee, call, scope, frame)
-            state = either([self._function(callee, call, frame, state, owner) for owner in owners])
-        self._chain.pop()
-        return state
+            return either([self._function(callee, call, frame, state, owner) for owner in owners])
 
     def _construct(self, owner: Scope, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
         for method in self._callees.constructors(owner):
@@ -384,7 +372,7 @@ class _Interpreter:
         for base in self._callees.inherited_constructors(owner):
             self.found.reached.add(base.rpartition(".")[2])
             state = self.effects.apply(base, call, state, scope, frame)
-            for method, of in self._callees.run_by(base, call, scope):
+            for method, of in run_by(base, call, scope, self.program):
                 state = self._function(method, None, frame, state, of)
         for method in self._callees.overridden(owner):
             state = self._function(method, None, frame, state, owner)
@@ -397,30 +385,29 @@ class _Interpreter:
             return None
         if name == IMPORTS and call.args and isinstance(call.args[0], ast.Constant):
             paths = self._summaries.imports.named([(str(call.args[0].value), 0)], str(scope.facts.source.path))
-            return self._run_imports(paths, Step(call, scope), state)
+            return self._run_imports(paths, Link(call, scope), state)
         state = self.effects.apply(name, call, state, scope, frame)
         for function in self._callees.given(name, call, scope):
             if state is None:
                 return None
             state = self._run_callback(name, function, call, state, scope, frame)
-        state = self._run_all(self._callees.run_by(name, call, scope), call, state, scope, frame)
+        state = self._run_all(run_by(name, call, scope, self.program), call, state, scope, frame)
         return self._worker_code(name, call, state, scope, frame)
 
     def _run_callback(
         self, name: str | None, function: Scope, call: ast.Call, state: State, scope: Scope, frame: Frame
     ) -> State:
-        self._chain.append(Step(call, scope))
-        if function.kind == "function" and self._starts_afresh(name, call, scope):
-            with self.effects.process_of(function) as fresh:
-                self._function(function, self.program.callers.as_called(function, call, scope), frame, fresh)
-        elif self._callees.starts_process(name, call):
-            with self.effects.forked(function):
-                self._function(function, self.program.callers.as_called(function, call, scope), frame, state)
-        elif function.kind == "class":
-            state = self._construct(function, call, state, scope, frame)
-        else:
-            state = self._function(function, None, frame, state)
-        self._chain.pop()
+        with self.effects.at(call, scope):
+            if function.kind == "function" and self._starts_afresh(name, call, scope):
+                with self.effects.process_of(function) as fresh:
+                    self._function(function, self.program.callers.as_called(function, call, scope), frame, fresh)
+            elif self._callees.starts_process(name, call):
+                with self.effects.forked(function):
+                    self._function(function, self.program.callers.as_called(function, call, scope), frame, state)
+            elif function.kind == "class":
+                return self._construct(function, call, state, scope, frame)
+            else:
+                return self._function(function, None, frame, state)
         return state
 
     def _starts_afresh(self, name: str | None, call: ast.Call, scope: Scope) -> bool:
@@ -430,8 +417,8 @@ class _Interpreter:
         if name == "multiprocessing.Process":
             chosen = [c for f in self.found.files for c, _ in f.calls.get("set_start_method", ())]
         elif isinstance(call.func, ast.Attribute) and call.func.attr == "Process":
-            made = self.program.origins(call.func.value, scope)
-            chosen = [o.node for o in made if isinstance(o, Result) and str(o.callee).endswith("get_context")]
+            made = self.program.results(call.func.value, scope)
+            chosen = [result.node for result in made if str(result.callee).endswith("get_context")]
         else:
             return False
         return any(isinstance(a, ast.Constant) and a.value in _FRESH_STARTS for c in chosen for a in c.args)
@@ -448,58 +435,35 @@ class _Interpreter:
     def _used_later(self, name: str, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
         if name == "torch.utils.data.DataLoader" and call.args:
             samplers = [k.value for k in call.keywords if k.arg in ("sampler", "batch_sampler")]
-            drawing = self._callees.classes(samplers, scope)
-            state = self._run_in_workers(drawing, "__iter__", call, state, scope, frame, False)
-            owners = self._callees.classes([call.args[0]], scope)
-            has_workers, drawn = self._has_workers(call, scope, frame), self.effects.drawn_in_workers
-            for method in ("__getitem__", "__iter__"):
-                state = self._run_in_workers(owners, method, call, state, scope, frame, has_workers)
-            state = self._drawn_by_items(call, state, scope, has_workers)
+            with self.effects.in_worker(False):
+                state = self._run_each(self._callees.methods(samplers, "__iter__", scope), call, state, scope, frame)
+            drawn = self.effects.drawn_in_workers
+            with self.effects.in_worker(self._has_workers(call, scope, frame)):
+                for method in ("__getitem__", "__iter__"):
+                    runs = self._callees.methods(call.args[:1], method, scope)
+                    state = self._run_each(runs, call, state, scope, frame)
+                state = self._drawn_by_items(call, state, scope)
             return self.effects.seed_workers(call, scope, state) if self.effects.drawn_in_workers > drawn else state
         if ".transforms." in name:
             listed = [e for a in call.args for e in (a.elts if isinstance(a, ast.List | ast.Tuple) else [a])]
-            return self._run_in_workers(
-                self._callees.classes(listed, scope), "__call__", call, state, scope, frame, None
-            )
+            with self.effects.in_worker(None):
+                return self._run_each(self._callees.methods(listed, "__call__", scope), call, state, scope, frame)
         return state
 
-    def _drawn_by_items(self, call: ast.Call, state: State, scope: Scope, workers: bool | None) -> State:
+    def _drawn_by_items(self, call: ast.Call, state: State, scope: Scope) -> State:
         """What a pipeline of transforms draws that the data set was constructed with: by the class of each."""
-        outer, self.effects.in_workers = self.effects.in_workers, workers
-        self._chain.append(Step(call, scope))
-        for name, draw, where in self._callees.drawn_by_items(call, scope):
-            state = self.effects.apply(name, draw, state, where, Frame(where.function))
-        self._chain.pop()
-        self.effects.in_workers = outer
+        with self.effects.at(call, scope):
+            for name, draw, where in drawn_by_items(call, scope, self.program):
+                state = self.effects.apply(name, draw, state, where, Frame(where.function))
         return state
 
     def _has_workers(self, call: ast.Call, scope: Scope, frame: Frame) -> bool | None:
         """Whether the loader has worker processes for certain or by default; None where it may have."""
-        workers = next((k.value for k in call.keywords if k.arg == "num_workers"), None)
+        workers = keyword_value(call, "num_workers")
         if workers is None:
             return False
         values = self.options.values(workers, scope, frame)
         return any(v.value for v in values) if values else None
-
-    def _run_in_workers(
-        self,
-        owners: list[Scope],
-        method: str,
-        call: ast.Call,
-        state: State,
-        scope: Scope,
-        frame: Frame,
-        workers: bool | None,
-    ) -> State:
-        outer, self.effects.in_workers = self.effects.in_workers, workers
-        for owner in owners:
-            found = self.program.names.method(owner, method)
-            if found is not None:
-                self._chain.append(Step(call, scope))
-                state = self._function(found, None, frame, state, owner)
-                self._chain.pop()
-        self.effects.in_workers = outer
-        return state
 
 
 def _is_case(test: ast.expr) -> bool:
@@ -510,7 +474,3 @@ def _is_case(test: ast.expr) -> bool:
         isinstance(test.ops[0], ast.In)
         or (isinstance(test.ops[0], ast.Eq) and isinstance(getattr(test.comparators[0], "value", None), str))
     )
-
-
-def _may_be_known(value: ast.expr) -> bool:
-    return isinstance(value, ast.Constant | ast.Name | ast.Attribute | ast.IfExp)

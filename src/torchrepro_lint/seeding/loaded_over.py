@@ -10,32 +10,30 @@ import re
 from collections.abc import Collection, Iterable
 
 from torchrepro_lint.dataflow.binding import argument_place, parameter_at
+from torchrepro_lint.dataflow.enclosing import calls_in
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
-from torchrepro_lint.seeding.seeding import Step
+from torchrepro_lint.seeding.seeding import Link
 
 MAX_CALLS = 3  # from where weights are made to where others are loaded over them
 _TRAINS = r"(?i)^(?:\w*_)?(?:train|fit|save|optimi[sz]e|update)(?:_\w*)?$"
 
 
-def are_loaded_over(chain: Iterable[Step], program: Program) -> bool:
+def are_loaded_over(chain: Iterable[Link], program: Program) -> bool:
     """Whether a function on the way to the weights' draw loads others over them and does not train."""
     return any(
-        _loads_over(step, program)
-        and not _uses("backward", step.scope.function)
-        and not _uses("step", step.scope.function)
+        _loads_over(step, program) and not any(_calls(name, step.scope.function) for name in ("backward", "step"))
         for step in chain
         if step.scope.function.kind in ("function", "module")
     )
 
 
-def _loads_over(step: Step, program: Program) -> bool:
+def _loads_over(step: Link, program: Program) -> bool:
     """Whether the function that the step is in loads weights wherever the step is taken."""
     facts, function = step.scope.facts, step.scope.function
-    found = facts.calls.get("load_state_dict", ())
-    made = _made_into(step)
-    loads = [c for c, where in found if where.function is function and not _copies(c) and not _is_partial(c, made)]
+    made = [ast.unparse(t) for t in getattr(facts.statement(step.node), "targets", ())]
+    loads = [call for call in _calls("load_state_dict", function) if not _copies(call) and not _is_partial(call, made)]
     if made and function.kind == "function":
         loads += [call for name in made for call in _loading(function, MAX_CALLS, program).get(name, ())]
     if not loads:
@@ -52,16 +50,12 @@ def _loads_over(step: Step, program: Program) -> bool:
 def _loading(function: Scope, further: int, program: Program) -> dict[str, list[ast.Call]]:
     """The calls in a function of others that load all weights of what they are given, by the name that is given."""
     found: dict[str, list[ast.Call]] = {}
-    for call, scope in function.runs:
-        callee = program.resolve(call.func, scope) if isinstance(call, ast.Call) else None
-        if isinstance(call, ast.Call) and isinstance(callee, Scope) and callee.kind == "function":
-            for given in call.args:
+    for call, scope in ((call, scope) for call, scope in function.runs if isinstance(call, ast.Call)):
+        callee = program.resolve(call.func, scope)
+        if isinstance(callee, Scope) and callee.kind == "function":
+            for given in (argument for argument in call.args if isinstance(argument, ast.Name)):
                 parameter = parameter_at(callee, None, argument_place(call, given))
-                if (
-                    isinstance(given, ast.Name)
-                    and parameter is not None
-                    and parameter in _loaded(callee, further - 1, program)
-                ):
+                if parameter is not None and parameter in _loaded(callee, further - 1, program):
                     found.setdefault(given.id, []).append(call)
     return found
 
@@ -69,22 +63,13 @@ def _loading(function: Scope, further: int, program: Program) -> dict[str, list[
 @remembered
 def _loaded(function: Scope, further: int, program: Program) -> frozenset[str]:
     """The names whose weights a function loads in any case, all of them."""
-    found = [
-        (call.func.value.id, call)
-        for call, where in function.facts.calls.get("load_state_dict", ())
-        if where.function is function and not _copies(call) and not _is_partial(call, ())
-        if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name)
-    ]
+    loads = [call for call in _calls("load_state_dict", function) if not _copies(call) and not _is_partial(call, ())]
+    held = [(call.func.value, call) for call in loads if isinstance(call.func, ast.Attribute)]
+    found = [(holder.id, call) for holder, call in held if isinstance(holder, ast.Name)]
     for name, calls in _loading(function, further, program).items() if further else ():
         found += [(name, call) for call in calls]
     body = getattr(function.node, "body", ())
     return frozenset(name for name, call in found if function.facts.statement(call) in body)
-
-
-def _made_into(step: Step) -> list[str]:
-    """The names that the statement of a step gives to what it makes."""
-    statement = step.scope.facts.statement(step.node)
-    return [ast.unparse(t) for t in getattr(statement, "targets", ())]
 
 
 def _is_partial(load: ast.Call, made: Collection[str]) -> bool:
@@ -111,8 +96,7 @@ def _is_trained_between(built: ast.AST, load: ast.Call, facts: ModuleFacts) -> b
 
 def _trains(loop: ast.For | ast.While) -> bool:
     """Whether a loop calls something for training, by its name, or saves."""
-    called = (n.func for n in ast.walk(loop) if isinstance(n, ast.Call))
-    return any(re.search(_TRAINS, last_name(f)) for f in called)
+    return any(re.search(_TRAINS, last_name(call.func)) for call in calls_in(loop))
 
 
 def _copies(load: ast.Call) -> bool:
@@ -123,6 +107,6 @@ def _copies(load: ast.Call) -> bool:
     return False
 
 
-def _uses(name: str, scope: Scope) -> bool:
-    """Whether a method called `name` is called in this very function."""
-    return any(where.function is scope for _, where in scope.facts.calls.get(name, ()))
+def _calls(name: str, function: Scope) -> list[ast.Call]:
+    """The calls of that name in this very function."""
+    return [call for call, where in function.facts.calls.get(name, ()) if where.function is function]

@@ -10,7 +10,6 @@ import re
 
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import ModuleFacts, Scope
-from torchrepro_lint.seeding.seeding import Seeding
 from torchrepro_lint.seeding.seedings import seedings
 
 FAMILY = "numpy"
@@ -29,11 +28,11 @@ def may_be_seeded(facts: ModuleFacts, program: Program) -> bool:
     """Whether a seed may reach numpy's global generator before code of this file draws from it."""
     programs = seedings(facts, program)
     if programs:
-        return any(not s.complete or _seeds(s) for s in programs)
-    return (
-        program.project.text.any_match(_SEEDS, _SIGNS) is not False
-        or _SEEDS.search(facts.source.text.encode()) is not None
-    )
+        met = (s for s in programs if s.complete)
+        seeds = (FAMILY in s.conditional or any(FAMILY in seeder.families for seeder in s.seeders) for s in met)
+        return not all(s.complete for s in programs) or any(seeds)
+    is_in_project = program.project.text.any_match(_SEEDS, _SIGNS) is not False
+    return is_in_project or _SEEDS.search(facts.source.text.encode()) is not None
 
 
 def is_unseeded(scope: Scope, program: Program) -> bool:
@@ -46,7 +45,3 @@ def is_unseeded(scope: Scope, program: Program) -> bool:
 def is_reported(facts: ModuleFacts, program: Program) -> bool:
     """Whether a program that this file starts is reported for not seeding numpy at all."""
     return any(seeding.missing(FAMILY) is not None for seeding in seedings(facts, program))
-
-
-def _seeds(seeding: Seeding) -> bool:
-    return FAMILY in seeding.conditional or any(FAMILY in seeder.families for seeder in seeding.seeders)

@@ -13,8 +13,8 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.abstract_values import Result
-from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow.calls import Module, calls_like
+from torchrepro_lint.dataflow.enclosing import calls_in, names_in
 from torchrepro_lint.dataflow.execution_count import is_called_in_a_loop
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import CallSite
@@ -32,7 +32,6 @@ from torchrepro_lint.seeding.unfollowed import opaque
 _SPLITS = frozenset({"random_split", "randperm"})
 _BUILDS = re.compile(r"^[A-Z]|^$|model|build|create|load|instantiate")
 _FOR_EACH_SAMPLE = frozenset({"__getitem__", "__call__", "forward"})
-_STARTERS = frozenset({"Process", "spawn", "start_processes"})
 _JOIN = "torch.distributed.init_process_group"
 
 
@@ -60,7 +59,7 @@ def rank_seed(
     not seeded, some of which loaders alone lead to."""
     rank = _rank_of_process(seeding, process, program) if process is not None else _rank_in_group(seeding, program)
     if rank is None or not (_draws_apart(seeding, program) or _shuffles_apart(seeding, program)):
-        is_hidden = rank is not None and rank.added and _may_draw_out_of_sight(seeding, program)
+        is_hidden = rank is not None and rank.added and any(_may_build(*s, program) for s in opaque(seeding, program))
         is_open = rank is not None and (rank.added or rank.is_out_of_reach) and _is_undecided(seeding, missing, program)
         return None if is_hidden or is_open else _shared(rank, seeding, program)
     return None if not rank.added or _agrees(seeding, program) else rank
@@ -78,8 +77,7 @@ def _rank_of_process(seeding: Seeding, process: Scope, program: Program) -> Rank
     spawned = any(
         program.callee(call, scope) in NUMBERING and process in (f for _, f in program.given(call, scope))
         for facts in seeding.visited
-        for name in sorted(name.rpartition(".")[2] for name in NUMBERING)
-        for call, scope in facts.calls.get(name, ())
+        for call, scope in calls_like(NUMBERING, facts)
     )
     arguments = process.node.args.args if isinstance(process.node, ast.FunctionDef) else []
     return RankSeed(arguments[0].arg) if spawned and arguments else RankSeed()
@@ -95,7 +93,7 @@ def _rank_in_group(seeding: Seeding, program: Program) -> RankSeed | None:
     if not joins:
         keys = ("accelerators", "fabrics")
         joining = [name for key in keys for name in catalogue.names("frameworks", key)]
-        return RankSeed() if any(True for _ in _calls_of(joining, seeding, program)) else None
+        return RankSeed() if any(_calls_of(joining, seeding, program)) else None
     if any("RANK" in facts.subscript_sets for facts in seeding.visited):
         return RankSeed()  # `os.environ["RANK"] = ...`: no launcher has put it there
     variables = {groups[name].get("variable", "") for _, name in joins}
@@ -107,16 +105,15 @@ def _rank_in_group(seeding: Seeding, program: Program) -> RankSeed | None:
 
 def _calls_of(names: Collection[str], seeding: Seeding, program: Program) -> Iterator[tuple[ast.Call, str]]:
     """The calls of these external names that the program may come by."""
-    for last in sorted({name.rpartition(".")[2] for name in names}):
-        for call, scope in seeding.calls(last):
-            name = program.callee(call, scope)
-            if name in names:
-                yield call, str(name)
+    for call, scope in seeding.calls(*catalogue.last_parts(names)):
+        name = program.callee(call, scope)
+        if name in names:
+            yield call, str(name)
 
 
 def starts_processes(seeding: Seeding, program: Program) -> bool:
     """Whether a program may start processes that begin by running its modules again."""
-    if any(True for name in sorted(_STARTERS) for _ in seeding.calls(name)):
+    if any(seeding.calls("Process", "spawn", "start_processes")):
         return True
     classes = (c for facts in seeding.visited for c in facts.scope.children.values() if c.kind == "class")
     return any(base.endswith("multiprocessing.Process") for c in classes for base in program.external_bases(c))
@@ -126,40 +123,34 @@ def in_pool(witness: Witness, program: Program) -> bool:
     """Whether a worker of a pool draws: one that is forked begins with the state of its parent, and Python's generator
     is seeded anew in it; which worker has which task is a matter of time."""
     pools = catalogue.names("order", "pools")
-    holders = (
-        (step.node.func.value, step.scope)
+    return any(
+        not pools.keys().isdisjoint(program.makers(step.node.func.value, step.scope))
         for step in witness.chain
         if isinstance(step.node, ast.Call) and isinstance(step.node.func, ast.Attribute)
     )
-    made = (origin for holder, scope in holders for origin in program.origins(holder, scope))
-    return any(isinstance(origin, Result) and origin.callee in pools for origin in made)
 
 
 def _draws_apart(seeding: Seeding, program: Program) -> bool:
     """Whether anything is sampled again and again while the program runs: latents, noise, batches that are made up."""
-    return any(
-        _is_repeated(draw.node, draw.scope, program) or _is_whole_sample(draw.scope)
-        for draw in _samples(seeding, program)
-    )
+    draws = _samples(seeding, program)
+    return any(_is_repeated(draw.node, draw.scope, program) or _is_whole_sample(draw.scope) for draw in draws)
 
 
 def _shuffles_apart(seeding: Seeding, program: Program) -> bool:
     """Whether a loader shuffles all samples in each process of a group: in one order, they would do the same work."""
-    if not any(True for _ in seeding.calls("init_process_group")):
+    if not any(seeding.calls("init_process_group")):
         return False
     loaders = (call for facts in seeding.visited for call in loader_calls(Module(facts, program)))
-    return any(
-        shuffling(call) is not None and differs_by_rank(call) and seeding.runs(call.node, call.scope)
-        for call in loaders
-    )
+    apart = (call for call in loaders if shuffling(call) is not None and differs_by_rank(call))
+    return any(seeding.runs(call.node, call.scope) for call in apart)
 
 
 def _agrees(seeding: Seeding, program: Program) -> bool:
     """Whether the order of the data, or who gets which, is drawn, or the data themselves before they are split."""
-    orders = {n.rpartition(".")[2] for n, row in catalogue.names("rng", "draws").items() if row["kind"] == "order"}
-    if any(True for name in sorted(orders | _SPLITS) for _ in seeding.calls(name)):
+    orders = (name for name, row in catalogue.names("rng", "draws").items() if row["kind"] == "order")
+    if any(seeding.calls(*catalogue.last_parts(orders), *_SPLITS)):
         return True
-    made_up = any(True for _ in seeding.calls("TensorDataset"))
+    made_up = any(seeding.calls("TensorDataset"))
     return any(
         _is_of_data_set(draw.scope, program) or (made_up and not _is_repeated(draw.node, draw.scope, program))
         for draw in _samples(seeding, program)
@@ -168,23 +159,15 @@ def _agrees(seeding: Seeding, program: Program) -> bool:
 
 def _augments(seeding: Seeding, program: Program) -> bool:
     """Whether anything is drawn for each sample: by a transform, or in a method that a loader's workers may call."""
-    return any(
-        draw.deferred or _is_for_each_sample(draw.scope, program) or _is_of_data(draw.scope)
-        for name in sorted(_sampling())
-        for facts in seeding.visited
-        for draw in _drawn(facts.calls.get(name, ()), program)
-    )
-
-
-def _may_draw_out_of_sight(seeding: Seeding, program: Program) -> bool:
-    """Whether the model that ranks train may draw what cannot be seen."""
-    return any(_may_build(*step, program) for step in opaque(seeding, program))
+    sites = (site for name in _sampling() for facts in seeding.visited for site in facts.calls.get(name, ()))
+    draws = _drawn(sites, program)
+    return any(draw.deferred or _is_for_each_sample(draw.scope, program) or _is_of_data(draw.scope) for draw in draws)
 
 
 def _is_undecided(seeding: Seeding, missing: Collection[Witness], program: Program) -> bool:
     """Whether ranks draw what they may have to share or to keep apart: samples that a function draws once, and of which
     no data set is made."""
-    made_up = any(True for _ in seeding.calls("TensorDataset"))
+    made_up = any(seeding.calls("TensorDataset"))
     return not made_up and any(
         not _is_for_each_sample(draw.scope, program) and not _is_repeated(draw.node, draw.scope, program)
         for draw in (*_samples(seeding, program), *(w.draw for w in missing if w.draw.kind == "sample"))
@@ -195,10 +178,11 @@ def _is_undecided(seeding: Seeding, missing: Collection[Witness], program: Progr
 def _is_for_each_sample(scope: Scope, program: Program) -> bool:
     """Whether a method of a data set, a transform or a model runs a call."""
     owner = scope.method_class
-    if owner is None:
-        return False
-    is_named = scope.function.name.rpartition(".")[2] in _FOR_EACH_SAMPLE
-    return is_named or any(base.endswith("Dataset") for base in program.external_bases(owner))
+    return owner is not None and (scope.function.own_name in _FOR_EACH_SAMPLE or _is_data_set(owner, program))
+
+
+def _is_data_set(owner: Scope, program: Program) -> bool:
+    return any(base.endswith("Dataset") for base in program.external_bases(owner))
 
 
 def _is_of_data(scope: Scope) -> bool:
@@ -213,7 +197,7 @@ def _is_whole_sample(scope: Scope) -> bool:
     if scope.method_class is None or not isinstance(method, ast.FunctionDef) or method.name != "__getitem__":
         return False
     asked = {argument.arg for argument in method.args.args[1:]}
-    return bool(asked) and not any(isinstance(n, ast.Name) and n.id in asked for n in ast.walk(method))
+    return bool(asked) and asked.isdisjoint(names_in(method))
 
 
 def _may_build(call: ast.AST, scope: Scope, program: Program) -> bool:
@@ -227,21 +211,18 @@ def _may_build(call: ast.AST, scope: Scope, program: Program) -> bool:
 def _is_of_data_set(scope: Scope, program: Program) -> bool:
     """Whether the constructor of a data set runs a call: each rank has a part of what is made there."""
     owner = scope.method_class
-    if owner is None or scope.function.name.rpartition(".")[2] != "__init__":
-        return False
-    return any(base.endswith("Dataset") for base in program.external_bases(owner))
+    return owner is not None and scope.function.own_name == "__init__" and _is_data_set(owner, program)
 
 
 def _samples(seeding: Seeding, program: Program) -> Iterator[Draw]:
-    for name in sorted(_sampling()):
-        yield from _drawn(seeding.calls(name), program)
+    return _drawn(seeding.calls(*_sampling()), program)
 
 
-def _sampling() -> set[str]:
+def _sampling() -> list[str]:
     """The last names of what draws numbers that are used."""
     rows = {name.rpartition(".")[2]: row for name, row in catalogue.names("rng", "draws").items()}
     names = {n for n, row in rows.items() if row["kind"] == "sample" and "training" not in row} - _SPLITS
-    return names | set(catalogue.names("rng", "distribution_methods"))
+    return sorted(names.union(catalogue.names("rng", "distribution_methods")))
 
 
 def _drawn(sites: Iterable[CallSite], program: Program) -> Iterator[Draw]:
@@ -253,12 +234,11 @@ def _drawn(sites: Iterable[CallSite], program: Program) -> Iterator[Draw]:
 
 def _is_repeated(node: ast.AST, scope: Scope, program: Program) -> bool:
     """Whether a loop that trains runs a call, in this function or in one that calls it."""
-    if scope.function.name.rpartition(".")[2] == "__init__":
+    if scope.function.own_name == "__init__":
         return False
     loops = [n for n in scope.facts.ancestors(node) if isinstance(n, ast.For | ast.While)]
     return any(map(_trains, loops)) or is_called_in_a_loop(scope.function, program)
 
 
 def _trains(loop: ast.For | ast.While) -> bool:
-    called = (n.func for n in ast.walk(loop) if isinstance(n, ast.Call))
-    return any(last_name(f) in (*TRAINS, "step") for f in called)
+    return any(last_name(call.func) in (*TRAINS, "step") for call in calls_in(loop))

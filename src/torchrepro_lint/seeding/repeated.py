@@ -12,11 +12,13 @@ from collections.abc import Iterator
 
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.conditions import conditions
+from torchrepro_lint.dataflow.enclosing import calls_in, loops_around
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.loading.samplers import is_evaluation
 from torchrepro_lint.project import roles
+from torchrepro_lint.rng.updates import is_of_optim
 
 MAX_CALLS = 3  # from what is repeated to the place
 Loop = ast.For | ast.AsyncFor | ast.While
@@ -48,7 +50,7 @@ def _is_for_evaluation(function: Scope) -> bool:
     if function.kind != "function":
         return False
     owner = function.method_class
-    names = [function.name.rpartition(".")[2], *([owner.name.rpartition(".")[2]] if owner is not None else [])]
+    names = [function.own_name, *([owner.own_name] if owner is not None else [])]
     words = [w for n in names for w in (n, re.sub(r"(?<=[a-z])(?=[A-Z])", "_", n).lower())]
     return any(is_evaluation(w) or roles.of_function(w, ()) == "evaluation" for w in words)
 
@@ -68,7 +70,7 @@ def _is_undone(function: Scope, further: int, program: Program) -> bool:
 
 def _by_method(function: Scope, program: Program) -> str | None:
     """Methods of data sets, transforms and modules, and functions that collate, are called for each sample or batch."""
-    name, owner = function.name.rpartition(".")[2], function.parent
+    name, owner = function.own_name, function.parent
     if "collate" in name.lower() and function.kind == "function":
         return "batch"
     if function.kind != "function" or owner is None or owner.kind != "class":
@@ -81,36 +83,23 @@ def _by_method(function: Scope, program: Program) -> str | None:
     if name == "__call__":
         if "collat" in owner.name.lower():
             return "batch"
-        return "sample" if roles.of_class([owner.name.rpartition(".")[2]]) == "data" else None
+        return "sample" if roles.of_class([owner.own_name]) == "data" else None
     is_module = any(b in _MODULES for b in bases)
     return "batch" if is_module and name in ("forward", "training_step") else None
 
 
 def _by_callers(function: Scope, program: Program, further: int) -> str | None:
     """A function whose every call is repeated; outside of a loop that trains, where no test decides about it."""
-    calls = program.callers_of(function) if function.kind == "function" else None
-    units = [
-        _by_loop(*call, program) if any(conditions(*call)) else repeated_by(*call, program, further)
-        for call in calls or ()
-    ]
+    calls = (program.callers_of(function) or []) if function.kind == "function" else []
+    units = [_by_loop(*c, program) if any(conditions(*c)) else repeated_by(*c, program, further) for c in calls]
     return units[0] if units and None not in units else None
 
 
 # -- loops ----------------------------------------------------------------------------------------------------
 def _by_loop(node: ast.AST, scope: Scope, program: Program) -> str | None:
     """The unit of the innermost loop around `node` that trains."""
-    loop = next((loop for loop in _loops_around(node, scope) if _trains(loop, scope, program)), None)
+    loop = next((loop for loop in loops_around(scope.facts, node) if _trains(loop, scope, program)), None)
     return _unit(loop, scope) if loop is not None else None
-
-
-def _loops_around(node: ast.AST, scope: Scope) -> Iterator[Loop]:
-    child = node
-    for parent in scope.facts.ancestors(node):
-        if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
-            return
-        if isinstance(parent, Loop) and child in parent.body:
-            yield parent
-        child = parent
 
 
 def _header(loop: Loop, scope: Scope) -> str:
@@ -120,18 +109,14 @@ def _header(loop: Loop, scope: Scope) -> str:
 
 def _unit(loop: Loop, scope: Scope) -> str:
     inner = (n for statement in loop.body for n in ast.walk(statement) if isinstance(n, Loop))
-    is_of_passes = any(last_name(call.func) == "backward" for n in inner for call in _calls(n))
+    is_of_passes = any(last_name(call.func) == "backward" for n in inner for call in calls_in(*n.body))
     return "epoch" if is_of_passes or "epoch" in _header(loop, scope).lower() else "step"
-
-
-def _calls(loop: Loop) -> list[ast.Call]:
-    return [n for statement in loop.body for n in ast.walk(statement) if isinstance(n, ast.Call)]
 
 
 def _trains(loop: Loop, scope: Scope, program: Program) -> bool:
     """Whether the loop goes on training one model: with an optimizer that is there before it. Where each round makes
     one, it starts another run; where none is seen, names say what the rounds are."""
-    calls = _calls(loop)
+    calls = list(calls_in(*loop.body))
     if any(_makes_optimizer(c, scope, program) for c in calls):
         return False
     own = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
@@ -168,4 +153,4 @@ def _steps(calls: list[ast.Call]) -> Iterator[str]:
 
 def _makes_optimizer(call: ast.Call, scope: Scope, program: Program) -> bool:
     name = program.qualified(call.func, scope) or ""
-    return name.startswith("torch.optim.") and name.rpartition(".")[2][:1].isupper() and "lr_sched" not in name
+    return is_of_optim(name) and name.rpartition(".")[2][:1].isupper() and "lr_sched" not in name

@@ -14,11 +14,11 @@ from typing import Literal
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.model import Location
 from torchrepro_lint.project.entries import Entry
 from torchrepro_lint.rng import FAMILIES
-from torchrepro_lint.seeding.seeding import MAYBE, SEEDED, UNSEEDED, Seeding, SeedMet, Step, Witness
+from torchrepro_lint.seeding.seeding import MAYBE, SEEDED, UNSEEDED, Link, Seeding, SeedMet, Witness
 from torchrepro_lint.seeding.unfollowed import unfollowed
 from torchrepro_lint.seeding.unseeded import BY_OPTION, IN_PROCESS, LEFT, NEVER, Unseeded, kind_of, unseeded
 
@@ -130,12 +130,8 @@ def spot(facts: ModuleFacts, node: ast.AST) -> Spot:
     return Spot(facts.source.location(place), " ".join(text.split()))
 
 
-def _call(node: ast.AST, scope: Scope) -> Spot:
-    return spot(scope.facts, node)
-
-
-def _chain(steps: Sequence[Step]) -> tuple[Spot, ...]:
-    return tuple(_call(s.node, s.scope) for s in steps)
+def _chain(steps: Sequence[Link]) -> tuple[Spot, ...]:
+    return tuple(spot(step.scope.facts, step.node) for step in steps)
 
 
 # -- seeds ------------------------------------------------------------------------------------------------------
@@ -148,14 +144,10 @@ def _seeds(seeding: Seeding) -> Iterator[SeedReport]:
         families = met.seeder.families if met.seeder is not None else FAMILIES
         doubts = (*_of_value(met), *_of_tests(met, seeding, (Truth.RARELY, Truth.USUALLY)))
         certainty: Certainty = "none" if met.level == UNSEEDED else "conditional" if doubts else "certain"
-        trusted = (*_of_name(met), *_of_tests(met, seeding, (Truth.UNKNOWN, Truth.UNKNOWN)))
-        spot = _call(met.node, met.scope)
-        yield SeedReport(spot, tuple(families), certainty, (*doubts, *trusted), _chain(met.chain))
-
-
-def _of_name(met: SeedMet) -> Iterator[str]:
-    if met.seeder is None:
-        yield "believed to seed everything, for its name"
+        by_name = ("believed to seed everything, for its name",) if met.seeder is None else ()
+        trusted = (*by_name, *_of_tests(met, seeding, (Truth.UNKNOWN, Truth.UNKNOWN)))
+        place = spot(met.scope.facts, met.node)
+        yield SeedReport(place, tuple(families), certainty, (*doubts, *trusted), _chain(met.chain))
 
 
 def _of_value(met: SeedMet) -> Iterator[str]:
@@ -201,7 +193,7 @@ def _family(seeding: Seeding, family: str, verdict: Unseeded | None) -> FamilyRe
         else:
             state = _UNSURE[kind_of(seeding, first, False)]
     elif late is not None:
-        first, late_seed = late.witness, _call(late.seeder.node, late.seeder.scope)
+        first, late_seed = late.witness, spot(late.seeder.scope.facts, late.seeder.node)
         state, rule = "late", "TRP103" if seeding.seeded_late(family) else None
     elif family in seeding.unseeded or family in seeding.maybe:
         first = seeding.unseeded.get(family) or seeding.maybe[family]
@@ -213,11 +205,11 @@ def _family(seeding: Seeding, family: str, verdict: Unseeded | None) -> FamilyRe
 
 def _draw(witness: Witness) -> DrawReport:
     *calls, _ = witness.chain
-    return DrawReport(_call(witness.draw.node, witness.draw.scope), witness.draw.kind, _chain(calls))
+    return DrawReport(spot(witness.draw.scope.facts, witness.draw.node), witness.draw.kind, _chain(calls))
 
 
 # -- what was not followed ------------------------------------------------------------------------------------------
-def _first_names(steps: Iterable[Step]) -> Iterator[Spot]:
+def _first_names(steps: Iterable[Link]) -> Iterator[Spot]:
     """The first place of each of the first distinct names."""
     seen: dict[str, Spot] = {}
     for step in steps:

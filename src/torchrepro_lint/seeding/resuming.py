@@ -13,13 +13,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchrepro_lint.dataflow.abstract_values import Constant, Display, Origin, Result
+from torchrepro_lint.dataflow.calls import calls_like
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import CallSite
+from torchrepro_lint.dataflow.sites import CallSite, NodeSite
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.index.parents import descendants
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.rng.states import PUT, TAKEN
+from torchrepro_lint.rng.updates import is_of_optim
 
 if TYPE_CHECKING:
     from torchrepro_lint.seeding.seeding import Seeding
@@ -31,17 +33,9 @@ _COUNTED = r"(?i)epoch|step|iter"
 _RNG_STATE = r"(?i)rng_?state|[gs]et_?state\(|[\"']\w*random_state[\"']"
 _TAKES = r"(?i)(?:get|save)_\w*rng_?state|\bget_?state\("
 _PUTS = r"(?i)(?:set|load|restore)_\w*rng_?state|\bset_?state\("
-_SAVES = frozenset(
-    {"torch.save", "torch.distributed.checkpoint.save", "torch.distributed.checkpoint.state_dict_saver.save"}
-)
-_RESUMERS = (
-    "load_optim",
-    "load_optimizer",
-    "set_optimizer_state_dict",
-    "set_optim_state_dict",
-    "restart_from_checkpoint",
-    "_load_optimizer_and_scheduler",
-)
+_SAVES = ("torch.save", "torch.distributed.checkpoint.save", "torch.distributed.checkpoint.state_dict_saver.save")
+_RESUMERS = ("load_optim", "load_optimizer", "set_optimizer_state_dict", "set_optim_state_dict",
+             "restart_from_checkpoint", "_load_optimizer_and_scheduler")  # fmt: skip
 _SAVERS = ("save", "save_on_master", "save_checkpoint", "save_model")
 
 
@@ -49,8 +43,8 @@ class Resuming(NamedTuple):
     """Where a program saves its progress, and where it takes it up again; `families` are the generators whose states
     do not go along."""
 
-    save: tuple[ast.Call, Scope]
-    load: tuple[ast.AST, Scope]
+    save: CallSite
+    load: NodeSite
     families: tuple[str, ...]
 
 
@@ -78,24 +72,12 @@ def _not_kept(families: Sequence[str], files: Sequence[ModuleFacts], program: Pr
 def _moved(sign: str, functions: Mapping[str, str], files: Sequence[ModuleFacts], program: Program) -> frozenset[str]:
     """The families of generators whose states are taken, or put back; all, where a line of it is no plain call."""
     for facts in files:
-        called = {call.lineno for last in _last_names(functions) for call, _ in facts.calls.get(last, ())}
-        if any(
-            number not in called and re.search(sign, line) for number, line in _lines_on_states(facts, program).items()
-        ):
+        called = {call.lineno for call, _ in calls_like(functions, facts)}
+        lines = _lines_on_states(facts, program)
+        if any(number not in called and re.search(sign, line) for number, line in lines.items()):
             return frozenset(FAMILIES)
-    return frozenset(family for facts in files for family in _of_calls(facts, program, functions))
-
-
-def _of_calls(facts: ModuleFacts, program: Program, functions: Mapping[str, str]) -> Iterator[str]:
-    """The families of the generators that a file calls one of the functions of."""
-    for last in _last_names(functions):
-        for call, scope in facts.calls.get(last, ()):
-            if (name := program.callee(call, scope)) in functions:
-                yield functions[str(name)]
-
-
-def _last_names(functions: Mapping[str, str]) -> list[str]:
-    return sorted({name.rpartition(".")[2] for name in functions})
+    names = (program.callee(*site) for facts in files for site in calls_like(functions, facts))
+    return frozenset(functions[str(name)] for name in names if name in functions)
 
 
 def _keeps_states(lines: Sequence[str]) -> bool:
@@ -210,57 +192,43 @@ def _is_made_in_optim(call: ast.Call, scope: Scope, program: Program) -> bool:
     """`optG.state_dict()` of something that torch.optim made."""
     if not isinstance(call.func, ast.Attribute) or not call.func.attr.endswith("state_dict"):
         return False
-    made = program.origins(call.func.value, scope)
-    return any(isinstance(o, Result) and str(o.callee).startswith("torch.optim.") for o in made)
+    return any(map(is_of_optim, program.makers(call.func.value, scope)))
 
 
 @remembered
-def _resumes(facts: ModuleFacts, program: Program) -> tuple[tuple[ast.AST, Scope], ...]:
+def _resumes(facts: ModuleFacts, program: Program) -> tuple[NodeSite, ...]:
     """Where an optimizer's, scheduler's or scaler's state is put back (the load of the file, if it is in sight), or
     a file is read and the training goes on from the epoch or step in it."""
     return tuple(_put_back(facts, program))
 
 
-def _put_back(facts: ModuleFacts, program: Program) -> Iterator[tuple[ast.AST, Scope]]:
+def _put_back(facts: ModuleFacts, program: Program) -> Iterator[NodeSite]:
     for name in ("load_state_dict", *_RESUMERS):
         for call, scope in facts.calls.get(name, ()):
             if name in _RESUMERS or _is_of_optimizer(call, scope, program):
                 yield _file_read_before(call, scope, program) or call, scope
     for call, scope in facts.calls.get("load", ()):
-        if program.qualified(call.func, scope) != "torch.load":
-            continue
-        names = _assigned(call, scope)
-        attributes = _become_attributes(scope.function, program)
-        counted = _counted(scope.function, program)
-        if call in attributes or not names.isdisjoint(attributes) or not names.isdisjoint(counted):
-            yield call, scope
-
-
-def _assigned(read: ast.Call, scope: Scope) -> set[str]:
-    statement = scope.facts.statement(read)
-    return {t.id for t in getattr(statement, "targets", ()) if isinstance(t, ast.Name)}
+        if program.qualified(call.func, scope) == "torch.load":
+            gone_on_from = _become_attributes(scope.function, program) | _counted(scope.function, program)
+            targets = getattr(facts.statement(call), "targets", ())
+            if not gone_on_from.isdisjoint({call, *(t.id for t in targets if isinstance(t, ast.Name))}):
+                yield call, scope
 
 
 @remembered
 def _counted(function: Scope, program: Program) -> frozenset[str]:  # noqa: ARG001
     """The names of what training goes on from: `checkpoint` of `start_epoch = checkpoint["epoch"]`, or where a loop
     begins there: `range(start, epochs)`."""
-    begun = {first for node in ast.walk(function.node) if (first := _beginning(node)) is not None}
-    return frozenset(
-        name
-        for node in ast.walk(function.node)
-        if isinstance(node, ast.Assign)
-        and (re.search(_COUNTED, ast.unparse(node.targets[0])) or ast.unparse(node.targets[0]) in begun)
-        for name in _counting(node.value)
-    )
-
-
-def _beginning(node: ast.AST) -> str | None:
-    """`start` of `for epoch in range(start, epochs)`."""
-    match node:
-        case ast.For(iter=ast.Call(func=ast.Name(id="range"), args=[ast.Name(id=name), _, *_])):
-            return name
-    return None
+    begun: set[str] = set()
+    assigned: list[tuple[str, ast.expr]] = []
+    for node in ast.walk(function.node):
+        match node:
+            case ast.For(iter=ast.Call(func=ast.Name(id="range"), args=[ast.Name(id=name), _, *_])):
+                begun.add(name)
+            case ast.Assign(targets=[first, *_], value=value):
+                assigned.append((ast.unparse(first), value))
+    counted = (value for name, value in assigned if name in begun or re.search(_COUNTED, name))
+    return frozenset(name for value in counted for name in _counting(value))
 
 
 @remembered

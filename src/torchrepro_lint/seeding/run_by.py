@@ -5,7 +5,7 @@ Lightning module, the data set of a trainer.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from torchrepro_lint import catalogue
@@ -22,8 +22,6 @@ Run: TypeAlias = "tuple[Scope, Scope | None]"
 """A function, and the class of the object that it is a method of."""
 
 Decorated: TypeAlias = "tuple[Scope, list[str]]"
-Commands: TypeAlias = "dict[str, list[Scope]]"
-"""The functions of a file by what decorates them: those of `app` are decorated with `@app.command()`."""
 
 IMPORTS = "importlib.import_module"
 SETS_DEFAULTS = "set_defaults"  # of a parser: what it is given, the options have as attributes
@@ -35,11 +33,13 @@ _LIGHTNING = ("LightningModule", "LightningDataModule")
 _HOOKS = ("prepare_data", "setup", "configure_model", "train_dataloader", "configure_optimizers", "on_fit_start",
           "on_train_epoch_start", "training_step", "validation_step")  # fmt: skip
 _TRAINED_BY = ("fit", "validate", "LightningCLI")
+_OF_LOADER = {"sampler": "__iter__", "batch_sampler": "__iter__"}
 _OF_TRAINER = {"train_dataset": "__getitem__", "eval_dataset": "__getitem__", "model": "forward",
                "data_collator": "__call__"}  # fmt: skip
 
 
-def commands(call: ast.Call, scope: Scope, program: Program, decorated: Callable[[ModuleFacts], Commands]) -> list[Run]:
+@remembered
+def commands(call: ast.Call, scope: Scope, program: Program) -> list[Run]:
     """The functions that `app()` may run: those decorated with `@app.command()`; or `globals()[task]()`: all others of
     its file."""
     if _is_dispatch(call, scope):
@@ -53,7 +53,7 @@ def commands(call: ast.Call, scope: Scope, program: Program, decorated: Callable
             pass
         case _:
             return []
-    return [(function, None) for function in decorated(facts).get(name, ())]
+    return [(function, None) for function in _commands_in(facts, program).get(name, ())]
 
 
 def chosen(function: ast.expr, scope: Scope, program: Program) -> tuple[Scope, ...]:
@@ -93,9 +93,11 @@ def decorated_in(facts: ModuleFacts) -> list[Decorated]:
     return found
 
 
-def commands_in(facts: ModuleFacts) -> Commands:
-    """The first functions at the top of a file by the names of the objects that their decorators are of."""
-    found: Commands = {}
+@remembered
+def _commands_in(facts: ModuleFacts, program: Program) -> dict[str, list[Scope]]:  # noqa: ARG001
+    """The first functions at the top of a file by the names of the objects that their decorators are of: those of `app`
+    are decorated with `@app.command()`."""
+    found: dict[str, list[Scope]] = {}
     for function, by in decorated_in(facts):
         for name in dict.fromkeys(written.partition(".")[0] for written in by if "." in written):
             known = found.setdefault(name, [])
@@ -130,8 +132,7 @@ def _is_dispatch(call: ast.Call, scope: Scope) -> bool:
 
 def wrappers(function: Scope, program: Program) -> Iterator[Scope]:
     """The project's own code around a decorated function: what its decorators return in its place."""
-    decorators = function.node.decorator_list if isinstance(function.node, FunctionNode) else []
-    for decorator in decorators:
+    for decorator in getattr(function.node, "decorator_list", ()):
         made = decorator.func if isinstance(decorator, ast.Call) else decorator
         target = program.resolve(made, function.parent or function)
         found = [target] if isinstance(target, Scope) and target.kind == "function" else []
@@ -150,29 +151,28 @@ def may_run(name: str | None, written: str) -> bool:
     return is_run or name in _FIRE or last in _TRAINED_BY or name in catalogue.names("frameworks", "hf_trainers")
 
 
-def run_by(name: str | None, call: ast.Call, scope: Scope, program: Program) -> Iterator[Run]:
-    """The project's functions and methods that the external callee `name` runs."""
+@remembered
+def run_by(name: str | None, call: ast.Call, scope: Scope, program: Program) -> list[Run]:
+    """The project's functions that a framework runs when the external `name` is called."""
+    return list(_run_by(name, call, scope, program))
+
+
+def _run_by(name: str | None, call: ast.Call, scope: Scope, program: Program) -> Iterator[Run]:
     last = name.rpartition(".")[2] if name else last_name(call.func)
     if name in _FIRE:
         yield from _fired(call, scope, program)
     elif name is None and last in seeder_methods():
         yield from _experiments(call, scope, program)
     elif last in _TRAINED_BY:
-        for value in (*call.args, *(k.value for k in call.keywords)):
+        hooks = ("__init__", *_HOOKS) if name in interfaces() else _HOOKS
+        for owner in (o for v in (*call.args, *(k.value for k in call.keywords)) for o in _classes(v, scope, program)):
+            if any(base.rpartition(".")[2] in _LIGHTNING for base in program.external_bases(owner)):
+                yield from _methods(owner, hooks, program)
+    elif name == _LOADER or name in catalogue.names("frameworks", "hf_trainers"):
+        run = _OF_LOADER if name == _LOADER else _OF_TRAINER
+        for value, method in ((k.value, run[k.arg]) for k in call.keywords if k.arg is not None and k.arg in run):
             for owner in _classes(value, scope, program):
-                if any(b.rpartition(".")[2] in _LIGHTNING for b in program.external_bases(owner)):
-                    made = ("__init__",) if name in interfaces() else ()
-                    yield from _methods(owner, (*made, *_HOOKS), program)
-    elif name == _LOADER:
-        for keyword in call.keywords:
-            if keyword.arg in ("sampler", "batch_sampler"):
-                for owner in _classes(keyword.value, scope, program):
-                    yield from _methods(owner, ("__iter__",), program)
-    elif name in catalogue.names("frameworks", "hf_trainers"):
-        for keyword in call.keywords:
-            if keyword.arg in _OF_TRAINER:
-                for owner in _classes(keyword.value, scope, program):
-                    yield from _methods(owner, (_OF_TRAINER[keyword.arg],), program)
+                yield from _methods(owner, (method,), program)
 
 
 def started(facts: ModuleFacts, program: Program) -> Iterator[tuple[Scope, ast.Call]]:
@@ -192,9 +192,8 @@ def _experiments(call: ast.Call, scope: Scope, program: Program) -> Iterator[Run
     if "runs" not in row or not isinstance(call.func, ast.Attribute):
         return
     if is_made_by(row, call.func.value, scope, program):
-        for origin in program.origins(call.func.value, scope):
-            if isinstance(origin, Result):
-                yield from _decorated_by(tuple(row["runs"]), origin.scope.facts, program)
+        for made in program.results(call.func.value, scope):
+            yield from _decorated_by(tuple(row["runs"]), made.scope.facts, program)
 
 
 @remembered

@@ -10,8 +10,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.outcomes import Truth
+from torchrepro_lint.dataflow.reached import reached
+from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.rng.draws import Draw, Seeder
 
@@ -32,15 +33,13 @@ _LOOPS = ("fit", "minimize")  # what has a loop of its own
 _PROGRAM = r"(?i)main|train|run|launch"  # a function that is a program; others are tried out under a guard
 # Names of files and functions that measure how long something takes, how they do it, and what they may do besides.
 _MEASURES = r"(?i)(?:^|_)(?:bench(?:mark)?(?:s|ing)?|profil(?:e|er|ing)|latency|throughput|fps|speed(?:_?test)?)(?:_|$)"
-_CLOCKS = frozenset(
-    {"time", "perf_counter", "perf_counter_ns", "time_ns", "elapsed_time", "Timer", "timeit", "do_bench"}
-)
+_CLOCKS = {"time", "perf_counter", "perf_counter_ns", "time_ns", "elapsed_time", "Timer", "timeit", "do_bench"}
 _OF_MEASURING = frozenset({"parse_args", "open", "write", "dump", "load", "load_state_dict", "from_pretrained"})
 MAX_TRIES = 5  # rounds of a loop that only sees whether the code runs
 LOADS = ("load_state_dict", "from_pretrained", "load_from_checkpoint", "load", "pipeline")
 
 
-class Step(NamedTuple):
+class Link(NamedTuple):
     """One call on the way to a draw: where it is written."""
 
     node: ast.AST
@@ -55,7 +54,7 @@ class Witness(NamedTuple):
     draws in the order of the run."""
 
     draw: Draw
-    chain: tuple[Step, ...]
+    chain: tuple[Link, ...]
     level: int
     process: Scope | None = None
     sure: bool = True
@@ -75,7 +74,7 @@ class Late(NamedTuple):
 
     witness: Witness
     seeder: Seeder
-    chain: tuple[Step, ...]
+    chain: tuple[Link, ...]
 
 
 class SeedMet(NamedTuple):
@@ -87,7 +86,7 @@ class SeedMet(NamedTuple):
     scope: Scope
     seeder: Seeder | None
     level: int
-    chain: tuple[Step, ...]
+    chain: tuple[Link, ...]
     sure: bool = False
     number: int = 0
     process: Scope | None = None
@@ -113,7 +112,7 @@ class Seeding:
     met: list[SeedMet] = field(default_factory=list)
     drawn: dict[str, Witness] = field(default_factory=dict)  # the first draw of each family, seeded or not
     tests: dict[ast.If, Truth] = field(default_factory=dict)
-    unfollowed: list[Step] = field(default_factory=list)
+    unfollowed: list[Link] = field(default_factory=list)
     bounds: set[str] = field(default_factory=set)  # those that were hit
 
     @property
@@ -133,27 +132,22 @@ class Seeding:
             return True
         if "eval" in self.reached and (self.loads_weights or self._is_pretrained) and not self.updates:
             return False  # it looks at the gradients of predictions
-        return any(n in self.reached for n in TRAINS) or any(
-            self.runs(call, scope) for facts in self.visited for n in TRAINS for call, scope in facts.calls.get(n, ())
-        )
+        return not self.reached.isdisjoint(TRAINS) or any(self.calls(*TRAINS))
 
     @property
     def trains_repeatedly(self) -> bool:
         """Whether a loop computes gradients again and again, or a library does; not a step or two that are shown."""
         if self._is_trained_by_library:
             return True
-        pending = [*TRAINS, *_UPDATES]
-        seen = set(pending)
-        while pending:
-            name = pending.pop()
-            calls = list(self.calls(name))
-            if any(name in _LOOPS or is_in_loop(call, scope.facts) for call, scope in calls):
+
+        def callers(name: str) -> set[str]:
+            return {_called_as(scope.function) for _, scope in self.calls(name)} - {""}
+
+        for name in reached([*TRAINS, *_UPDATES], callers):
+            if any(name in _LOOPS or is_in_loop(call, scope.facts) for call, scope in self.calls(name)):
                 return True
-            callers = {_called_as(scope.function) for _, scope in calls} - {""}
-            if any(not any(self.calls(caller)) for caller in callers):
+            if any(not any(self.calls(caller)) for caller in callers(name)):
                 return True  # something out of sight calls it, as often as it likes
-            pending += sorted(callers - seen)
-            seen |= callers
         return False
 
     @property
@@ -165,15 +159,14 @@ class Seeding:
     def _is_by_library(self, call: ast.Call, scope: Scope) -> bool:
         """`trainer.train(...)` of a library's `SupervisedTrainer`, whose gradients are computed out of sight."""
         held = call.func.value if isinstance(call.func, ast.Attribute) else None
-        made = self.program.origins(held, scope) if held is not None else []
-        names = [o.callee for o in made if isinstance(o, Result) and isinstance(o.callee, str)]
-        told = next((name for name in names if _is_trainer(name)), "")
+        made = self.program.results(held, scope) if held is not None else []
+        told = next((o.callee for o in made if isinstance(o.callee, str) and _is_trainer(o.callee)), "")
         return self.says(bool(told), "that a library trains", told)
 
     @property
     def _is_pretrained(self) -> bool:
         """Whether a model is asked for with its weights: `resnet18(weights="DEFAULT")`."""
-        calls = (call for facts in self.visited for sites in facts.calls.values() for call, _ in sites)
+        calls = (call for facts in self.visited for call, _ in facts.every_call())
         asked = (k.value for call in calls for k in call.keywords if k.arg in ("pretrained", "weights"))
         return any(
             value.value not in (None, False) if isinstance(value, ast.Constant) else "Weights." in ast.unparse(value)
@@ -194,14 +187,13 @@ class Seeding:
         of a module, whether it stands under no guard but the program's own."""
         function = scope.function
         if function.kind != "module":
-            return function in self.entered or function.name.rpartition(".")[2] in self.reached
-        guard, line = scope.facts.guard, getattr(node, "lineno", 0)
-        return scope.facts is self.entry.facts or guard is None or not guard.lineno <= line <= (guard.end_lineno or 0)
+            return function in self.entered or function.own_name in self.reached
+        return scope.facts is self.entry.facts or not scope.facts.in_guard(node)
 
-    def calls(self, name: str) -> Iterator[tuple[ast.Call, Scope]]:
-        """The calls of that name that may run."""
-        for facts in self.visited:
-            yield from (site for site in facts.calls.get(name, ()) if self.runs(*site))
+    def calls(self, *names: str) -> Iterator[CallSite]:
+        """The calls of these names that may run, name by name."""
+        sites = (site for name in names for facts in self.visited for site in facts.calls.get(name, ()))
+        return (site for site in sites if self.runs(*site))
 
     @cached_property
     def is_launcher(self) -> bool:
@@ -232,12 +224,7 @@ class Seeding:
             return True
         if not (self.in_package or self._is_of_layers) or self._is_earnest:
             return False
-        return not any(
-            self.runs(call, scope) and is_in_loop(call, facts)
-            for facts in self.visited
-            for name in ("backward", "step")
-            for call, scope in facts.calls.get(name, ())
-        )
+        return not any(is_in_loop(call, scope.facts) for call, scope in self.calls("backward", "step"))
 
     @property
     def is_made_up(self) -> bool:
@@ -262,7 +249,7 @@ class Seeding:
         classes = (s for s in facts.scope.children.values() if s.kind == "class")
         if self.reached & {"main", "run"}:
             return False
-        is_program = any(re.search(_PROGRAM, function.name.rpartition(".")[2]) for function in self.entered)
+        is_program = any(re.search(_PROGRAM, function.own_name) for function in self.entered)
         return not is_program and any("forward" in owner.bindings for owner in classes)
 
     @property
@@ -270,7 +257,7 @@ class Seeding:
         """Whether the program reads the clock around what it does with made-up input, and is called after that."""
         if self.reached & ((_EARNEST | _TRAINERS) - _OF_MEASURING) or not self.reached & _CLOCKS:
             return False
-        names = (self.entry.facts.source.path.stem, *(f.name.rpartition(".")[2] for f in self.entered))
+        names = (self.entry.facts.source.path.stem, *(f.own_name for f in self.entered))
         told = next((name for name in sorted(names) if re.search(_MEASURES, name)), "")
         return self.says(bool(told), "that a program measures time", told)
 
@@ -310,11 +297,6 @@ class Seeding:
         has_say = self.trains or late.witness.draw.kind != "init" or not self.loads_weights
         return late if has_say else None
 
-    def _is_sure(self, family: str) -> bool:
-        """Whether no test that cannot be worked out decides whether the program draws from a family."""
-        first = self.unseeded.get(family) or self.maybe.get(family)
-        return first is not None and first.sure
-
     def _matters(self, family: str) -> bool:
         """A program that trains uses all it draws. One that loads a model samples from it, with numbers of any family.
         Any other is looked at only when it shuffles or splits data: a random input to try a model out is no result,
@@ -325,7 +307,8 @@ class Seeding:
         if self.trains:
             return bool(kinds)
         if self.loads_weights and "sample" in self.kinds.get("torch", ()):
-            return bool(kinds & {"sample", "order"}) and (family == "torch" or self._is_sure(family))
+            first = self.unseeded.get(family) or self.maybe.get(family)
+            return bool(kinds & {"sample", "order"}) and (family == "torch" or (first is not None and first.sure))
         return family != "torch" and "order" in kinds
 
 

@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Constant, Display, Origin, Result
+from torchrepro_lint.dataflow.enclosing import run_with
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import FunctionNode, Scope
-from torchrepro_lint.index.parents import children
 from torchrepro_lint.project.names import Variable
 from torchrepro_lint.rng.draws import draw_of
-from torchrepro_lint.seeding.run_by import commands, commands_in
+from torchrepro_lint.seeding.run_by import commands
 from torchrepro_lint.seeding.transfer import is_besides
 
 MAX_DEPTH = 5  # of functions that read options
@@ -68,8 +68,6 @@ def _entered(statement: ast.stmt | None, scope: Scope, works: Collection[ast.AST
             pass
         case ast.Return(value=ast.Call() as call):
             pass
-        case ast.If() if statement is scope.facts.guard:
-            return None
         case _:
             return None
     function = _started(call, scope, program)
@@ -108,19 +106,13 @@ def _started(call: ast.Call, scope: Scope, program: Program) -> Scope | None:
         return given[0][1] if len(given) == 1 else None
     if isinstance(function, Scope) and function.kind == "function":
         return function
-    offered = commands(call, scope, program, commands_in) if isinstance(function, Variable) else []
+    offered = commands(call, scope, program) if isinstance(function, Variable) else []
     return offered[0][0] if len(offered) == 1 else None
 
 
 def _calls(node: ast.AST) -> Iterator[ast.Call]:
     """The calls that running a node runs, without those in functions that it defines."""
-    pending = [node]
-    while pending:
-        item = pending.pop()
-        if isinstance(item, ast.Call):
-            yield item
-        if not isinstance(item, (*_DEFINES, ast.Lambda)):
-            pending += children(item)
+    return (part for part in run_with([node]) if isinstance(part, ast.Call))
 
 
 def _only_sets_up(call: ast.Call, scope: Scope, program: Program, depth: int) -> bool:
@@ -133,8 +125,7 @@ def _only_sets_up(call: ast.Call, scope: Scope, program: Program, depth: int) ->
         return all(_is_harmless(callee, program, depth) for callee in found)
     function: ast.expr | None = call.func
     if isinstance(function, ast.Name):  # `add = parser.add_argument`
-        owner = scope.binding_scope(function.id)
-        made = owner.bindings[function.id] if owner is not None else []
+        made, owner = scope.bindings_of(function), scope.binding_scope(function.id)
         function, scope = made[0].value if len(made) == 1 and not made[0].path else None, owner or scope
     if not isinstance(function, ast.Attribute):
         return False
@@ -184,15 +175,8 @@ def _sets_up(function: Scope, program: Program, depth: int) -> bool:
 def _function_sets_up(function: Scope, depth: int, program: Program) -> bool:
     if not isinstance(function.node, FunctionNode):
         return False
-    pending: list[tuple[ast.AST, Scope]] = [(n, function) for n in function.node.body]
-    while pending:
-        item, scope = pending.pop()
-        if isinstance(item, ast.Call) and not _only_sets_up(item, scope, program, depth):
-            return False
-        if not isinstance(item, (*_DEFINES, ast.Lambda)):
-            inner = scope.children.get(item, scope)
-            pending += [(n, inner) for n in children(item)]
-    return True
+    calls = (call for statement in function.node.body for call in _calls(statement))
+    return all(_only_sets_up(call, function.facts.scope_of(call), program, depth) for call in calls)
 
 
 def _is_quiet(name: str) -> bool:

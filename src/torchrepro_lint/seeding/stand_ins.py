@@ -26,7 +26,7 @@ from torchrepro_lint.dataflow.use import ESCAPED, STOP, Sink, Step, Steps, Use
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.rng.draws import Draw
 from torchrepro_lint.rng.predicates import training_mode
-from torchrepro_lint.seeding.seeding import Step as Call
+from torchrepro_lint.seeding.seeding import Link
 
 MAX_USES = 150  # of one draw; a model that is written out layer by layer has a hundred
 DESCRIBES = frozenset({"shape", "size", "dtype", "device", "ndim", "numel", "dim", "requires_grad"})
@@ -39,7 +39,7 @@ _RESULT: Steps = (Sink(None),)
 _LEARNS = frozenset({"backward", "step", "register_hook", "share_memory_"})
 
 
-def purpose(draw: Draw, chain: Sequence[Call], frame: Frame | None, options: Options, program: Program) -> str:
+def purpose(draw: Draw, chain: Sequence[Link], frame: Frame | None, options: Options, program: Program) -> str:
     """What a sample is drawn for: "stand-in" where a model is only tried out with it, "training" where nothing else
     reads it, else "sample"."""
     if _is_named_so(draw, chain, program):
@@ -47,10 +47,8 @@ def purpose(draw: Draw, chain: Sequence[Call], frame: Frame | None, options: Opt
     if _fills(draw.node):
         return "sample"
     uses = _Uses(draw, frame, options)
-    policy: Policy[None, None] = Policy(
-        "what is made of a draw", uses.judge, uses.judge_container, is_complete=True, bound=MAX_USES
-    )
-    search = Follow(policy, program)
+    asked, within = "what is made of a draw", uses.judge_container
+    search = Follow(Policy[None, None](asked, uses.judge, within, is_complete=True, bound=MAX_USES), program)
     for step, inner in pairwise(chain):
         if isinstance(step.node, ast.Call):
             search.edges.entered[inner.scope.function] = [(step.node, step.scope)]
@@ -66,11 +64,11 @@ def _fills(call: ast.Call) -> bool:
     return any(k.arg == "out" for k in call.keywords) or (last_name(call.func).endswith("_") and not is_fresh)
 
 
-def _is_named_so(draw: Draw, chain: Sequence[Call], program: Program) -> bool:
+def _is_named_so(draw: Draw, chain: Sequence[Link], program: Program) -> bool:
     """Whether the names around a draw say that a model is measured, traced or tried out with it."""
     statement = draw.scope.facts.statement(draw.node)
     names = [ast.unparse(t) for t in getattr(statement, "targets", ())]
-    names += [step.scope.function.name.rpartition(".")[2] for step in chain]
+    names += [step.scope.function.own_name for step in chain]
     found = next((name for name in names if re.search(_NAMES, name)), "")
     return program.by_name(bool(found), "that a draw only tries a model out", draw.scope, found)
 
@@ -84,9 +82,11 @@ def _is_tried(start: Steps, program: Program) -> bool:
 
 def _trial(use: Use[None], edges: Edges) -> Steps | None:
     """A sink with True where a model is tried out, with False where the draw is kept."""
-    name = edges.program.callee(use.call, use.scope) if use.call is not None else None
-    if use.call is None or name is None:
-        return None if use.call is None else ()
+    if use.call is None:
+        return None
+    name = edges.program.callee(use.call, use.scope)
+    if name is None:
+        return STOP
     if name in catalogue.table("rng")["kept"]["functions"]:
         return (Sink(False),)
     is_tried = name in catalogue.table("rng")["tried"]["functions"] and not name.startswith("builtins.")

@@ -51,14 +51,12 @@ def either(states: Sequence[State]) -> State:
     alive = [s for s in states if s is not None]
     if all(s is alive[0] for s in alive):  # most arms neither seed nor draw
         return alive[0] if alive else None
-    return tuple(
-        Family(
-            max(f.level for f in families),
-            next((f.early for f in families if f.early is not None), None),
-            max(f.taken for f in families),
-        )
-        for families in zip(*alive, strict=True)
-    )
+    return tuple(map(_either, zip(*alive, strict=True)))
+
+
+def _either(arms: Sequence[Family]) -> Family:
+    early = next((arm.early for arm in arms if arm.early is not None), None)
+    return Family(max(arm.level for arm in arms), early, max(arm.taken for arm in arms))
 
 
 def by_default(usual: State, other: State) -> State:

@@ -8,19 +8,21 @@ the tests on the way. It may import modules, which run the first time only. Wher
 from __future__ import annotations
 
 import ast
+from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from torchrepro_lint.dataflow.dynamic_lookup import picked
 from torchrepro_lint.dataflow.frames import Frame
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.reached import reached
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.project.configured import is_named
 from torchrepro_lint.rng.draws import draw_of, may_draw
 from torchrepro_lint.seeding.callees import EXITS, Callees, is_parameter, runs_only_what_it_is_given
 from torchrepro_lint.seeding.imports import Imports
-from torchrepro_lint.seeding.run_by import IMPORTS, Run, wrappers
-from torchrepro_lint.seeding.seeding import LOADS, TRAINS, Step
+from torchrepro_lint.seeding.run_by import IMPORTS, Run, commands, run_by, wrappers
+from torchrepro_lint.seeding.seeding import LOADS, TRAINS, Link
 from torchrepro_lint.seeding.terms import NOTHING, Term, TermBuilder
 from torchrepro_lint.seeding.transfer import is_besides, kind_of, may_seed, seeds
 from torchrepro_lint.tracking import Memo, Rests
@@ -41,7 +43,7 @@ class Notes(NamedTuple):
     and what it does itself."""
 
     called: frozenset[str] = frozenset()
-    unfollowed: tuple[Step, ...] = ()
+    unfollowed: tuple[Link, ...] = ()
     runs: tuple[Run, ...] = ()
     effect: Effect = Effect()
 
@@ -59,6 +61,28 @@ class _OnlyDraws(NamedTuple):
     runs: tuple[Run, ...]
     draws: Draws
     is_followed: bool
+
+
+@dataclass
+class _Noting:
+    """Takes down what `Notes` say, call by call."""
+
+    called: set[str] = field(default_factory=set)
+    unfollowed: list[Link] = field(default_factory=list)
+    runs: dict[Run, None] = field(default_factory=dict)
+    draws: set[tuple[str, str]] = field(default_factory=set)
+    imports: set[str] = field(default_factory=set)
+
+    def take(self, call: ast.Call, scope: Scope, found: _OnlyDraws) -> None:
+        self.called.add(last_name(call.func))
+        if not found.is_followed:
+            self.unfollowed.append(Link(call, scope))
+        self.runs.update(dict.fromkeys(found.runs))
+        self.draws |= found.draws
+
+    def notes(self) -> Notes:
+        effect = Effect(frozenset(self.draws), frozenset(self.imports))
+        return Notes(frozenset(self.called), tuple(self.unfollowed), tuple(self.runs), effect)
 
 
 @remembered
@@ -90,37 +114,29 @@ class Summaries:
 
     def _summary(self, run: Run) -> Summary:
         notes = self.only_draws(run) if run[0].kind != "module" else None
-        is_idle = notes is not None and not self.has_effect(run)
-        return Summary(NOTHING, notes) if notes is not None and is_idle else self._build(run)
+        return Summary(NOTHING, notes) if notes is not None and not self.has_effect(run) else self._build(run)
 
     def _build(self, run: Run) -> Summary:
         function, owner = run
-        frame = Frame(function, owner=owner)
-        called: set[str] = set()
-        unfollowed: list[Step] = []
-        runs: dict[Run, None] = {}
+        frame, noting = Frame(function, owner=owner), _Noting()
 
         def has_effect(call: ast.Call, scope: Scope) -> bool:
-            if _is_guarded(call, scope):
+            if scope.function.kind == "module" and scope.facts.in_guard(call):
                 return True  # it is to be noted only where it runs
             found = self._look_at(call, scope, frame)
             if found is None or found.draws or any(map(self.has_effect, found.runs)):
                 return True
-            called.add(last_name(call.func))
-            if not found.is_followed:
-                unfollowed.append(Step(call, scope))
-            runs.update(dict.fromkeys(found.runs))
+            noting.take(call, scope, found)
             return False
 
         def iterated(items: ast.expr, scope: Scope) -> tuple[Run, ...]:
             found = tuple(self.callees.iterated(items, scope))
             if any(self.only_draws(inner) is None or self.has_effect(inner) for inner in found):
                 return found
-            runs.update(dict.fromkeys(found))
+            noting.runs.update(dict.fromkeys(found))
             return ()
 
-        term = TermBuilder(has_effect, iterated, self.imports.by).of(function)
-        return Summary(term, Notes(frozenset(called), tuple(unfollowed), tuple(runs)))
+        return Summary(TermBuilder(has_effect, iterated, self.imports.by).of(function), noting.notes())
 
     def has_effect(self, run: Run) -> bool:
         """Whether a function that only draws does so, or imports, with all that it runs."""
@@ -131,19 +147,13 @@ class Summaries:
         return self._effects.get(run, lambda: self._whole_effect(run))
 
     def _whole_effect(self, run: Run) -> Effect:
-        found: list[Effect] = []
-        seen, pending = {run}, [run]
-        while pending:
-            current = pending.pop()
-            if current in self._effects:
-                found.append(self.effect_of(current))
-                continue
-            notes = self.only_draws(current)
-            assert notes is not None
-            found.append(notes.effect)
-            new = [r for r in notes.runs if r not in seen]
-            seen.update(new)
-            pending += new
+        def notes(run: Run) -> Notes:
+            found = self.only_draws(run)
+            assert found is not None
+            return found
+
+        runs = reached([run], lambda run: () if run in self._effects else notes(run).runs)
+        found = [self.effect_of(run) if run in self._effects else notes(run).effect for run in runs]
         draws, imports = zip(*found, strict=True)
         return Effect(frozenset().union(*draws), frozenset().union(*imports))
 
@@ -195,32 +205,22 @@ class Summaries:
     # -- one function -------------------------------------------------------------------------------------------
     def _look(self, run: Run) -> Notes | None:
         function, owner = run
-        frame = Frame(function, owner=owner)
-        called: set[str] = set()
-        unfollowed: list[Step] = []
-        runs: dict[Run, None] = {}
-        draws: set[tuple[str, str]] = set()
-        imports: set[str] = set()
+        frame, noting = Frame(function, owner=owner), _Noting()
         for node, scope in function.runs:
             if isinstance(node, ast.Import | ast.ImportFrom):
-                imports.update(self.imports.by(node, scope))
-                continue
-            if not isinstance(node, ast.Call):
+                noting.imports.update(self.imports.by(node, scope))
+            elif isinstance(node, ast.Call):
+                found = self._look_at(node, scope, frame)
+                if found is None:
+                    return None
+                noting.take(node, scope, found)
+            else:
                 assert isinstance(node, ast.For | ast.AsyncFor)
                 iterated = self.callees.iterated(node.iter, scope)
                 if any(self.only_draws(inner) is None for inner in iterated):
                     return None
-                runs.update(dict.fromkeys(iterated))
-                continue
-            called.add(last_name(node.func))
-            found = self._look_at(node, scope, frame)
-            if found is None:
-                return None
-            if not found.is_followed:
-                unfollowed.append(Step(node, scope))
-            runs.update(dict.fromkeys(found.runs))
-            draws |= found.draws
-        return Notes(frozenset(called), tuple(unfollowed), tuple(runs), Effect(frozenset(draws), frozenset(imports)))
+                noting.runs.update(dict.fromkeys(iterated))
+        return noting.notes()
 
     def _look_at(self, call: ast.Call, scope: Scope, frame: Frame) -> _OnlyDraws | None:
         written = last_name(call.func)
@@ -273,7 +273,7 @@ class Summaries:
     ) -> list[Run] | None:
         """The functions that a call enters; None where it does more than draw, which is added to `draws`."""
         callees = self.callees
-        if callees.commands(call, scope):
+        if commands(call, scope, self._program):
             return None
         if callee is None or isinstance(callee, str):
             name = _constructed(callee)
@@ -281,7 +281,11 @@ class Summaries:
                 return None
             given = list(callees.given(name, call, scope))
             has_classes = any(function.kind == "class" for function in given)
-            if has_classes or callees.run_by(name, call, scope) or not self._draws_itself(name, call, scope, draws):
+            if (
+                has_classes
+                or run_by(name, call, scope, self._program)
+                or not self._draws_itself(name, call, scope, draws)
+            ):
                 return None
             return [(function, None) for function in given]
         if any(is_named(callee, name) for name in self._program.project.seed_functions):
@@ -292,7 +296,7 @@ class Summaries:
             bases = callees.inherited_constructors(callee)
             if not all(self._draws_itself(base, call, scope, draws) for base in bases):
                 return None
-            if any(callees.run_by(base, call, scope) for base in bases):
+            if any(run_by(base, call, scope, self._program) for base in bases):
                 return None
             return [(method, callee) for method in (*callees.constructors(callee), *callees.overridden(callee))]
         if callee.kind not in ("function", "lambda"):
@@ -314,12 +318,6 @@ class Summaries:
 _NOTES_OF_NOTHING = Notes()
 _FOLLOWED = {is_followed: _OnlyDraws((), frozenset(), is_followed) for is_followed in (False, True)}
 _TELLING = frozenset((*TRAINS, *LOADS))  # calls that tell what a program is for: noted only where they are reached
-
-
-def _is_guarded(call: ast.Call, scope: Scope) -> bool:
-    """Whether a call is made by the guard of a file, which only the program's own file runs."""
-    guard = scope.facts.guard
-    return guard is not None and scope.function.kind == "module" and guard in scope.facts.ancestors(call)
 
 
 def _constructed(callee: str | None) -> str | None:

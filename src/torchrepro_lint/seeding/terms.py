@@ -9,24 +9,22 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from enum import Enum
+from typing import NamedTuple, TypeAlias
 
 from torchrepro_lint.index import FunctionNode, Scope
 from torchrepro_lint.index.parents import children
 from torchrepro_lint.seeding.run_by import Run
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Invoke:
+class Invoke(NamedTuple):
     """A call whose effect depends on the state, the arguments or the program."""
 
     node: ast.Call
     scope: Scope
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Import:
+class Import(NamedTuple):
     """An import statement, and the files of the project that it runs."""
 
     node: ast.stmt
@@ -34,8 +32,7 @@ class Import:
     paths: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Branch:
+class Branch(NamedTuple):
     """One of two terms, by a test whose own calls come before."""
 
     node: ast.If | ast.IfExp
@@ -44,8 +41,7 @@ class Branch:
     orelse: Term
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Loop:
+class Loop(NamedTuple):
     """A body that is run again and again; `iterated` runs whenever a round begins."""
 
     head: ast.expr
@@ -55,8 +51,7 @@ class Loop:
     orelse: Term
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Attempt:
+class Attempt(NamedTuple):
     """`try`: the handlers begin where the body began."""
 
     body: Term
@@ -65,35 +60,29 @@ class Attempt:
     finalbody: Term
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Select:
+class Select(NamedTuple):
     """`match`: one of several terms, or none."""
 
     arms: tuple[Term, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Guard:
+class Guard(NamedTuple):
     """`if __name__ == "__main__":`, which only the program's own file runs."""
 
     body: Term
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Leave:
-    """`return`."""
+class Exit(Enum):
+    """`return` and `raise`: nothing that follows is run."""
+
+    LEAVE = "return"
+    FAIL = "raise"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Fail:
-    """`raise`."""
-
-
-Item: TypeAlias = "Invoke | Import | Branch | Loop | Attempt | Select | Guard | Leave | Fail"
+Item: TypeAlias = "Invoke | Import | Branch | Loop | Attempt | Select | Guard | Exit"
 Term: TypeAlias = "tuple[Item, ...]"
 NOTHING: Term = ()
 _WITHOUT_CALLS = (ast.Name, ast.Constant, ast.Lambda)
-_LEAVE, _FAIL = Leave(), Fail()
 
 
 class TermBuilder:
@@ -117,7 +106,7 @@ class TermBuilder:
             return tuple(self._expression(node.body, function))
         assert isinstance(node, FunctionNode | ast.Module)
         term = self._block(node.body, function)
-        while term and term[-1] is _LEAVE:
+        while term and term[-1] is Exit.LEAVE:
             term = term[:-1]
         return term if _acts(term) else NOTHING
 
@@ -126,8 +115,8 @@ class TermBuilder:
         found: list[Item] = []
         for statement in body:
             found += self._statement(statement, scope)
-            if found and (found[-1] is _LEAVE or found[-1] is _FAIL):
-                break  # what follows is never run
+            if found and isinstance(found[-1], Exit):
+                break
         return tuple(found)
 
     def _statement(self, node: ast.stmt, scope: Scope) -> Sequence[Item]:
@@ -151,9 +140,9 @@ class TermBuilder:
                 arms = tuple(self._block(case.body, scope) for case in node.cases)
                 return [*self._expression(node.subject, scope), *([Select(arms)] if any(arms) else ())]
             case ast.Return():
-                return [*self._expression(node.value, scope), _LEAVE]
+                return [*self._expression(node.value, scope), Exit.LEAVE]
             case ast.Raise():
-                return [_FAIL]
+                return [Exit.FAIL]
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 return self._expressions([*node.decorator_list, *node.args.defaults], scope)
             case ast.ClassDef():
@@ -219,24 +208,20 @@ def _is_switched_off(test: ast.expr) -> bool:
 
 def _acts(term: Term) -> bool:
     """Whether anything in a term can have an effect; a function that only branches and leaves has none."""
-    for item in term:
-        match item:
-            case Invoke() | Import():
-                return True
-            case Branch(body=body, orelse=orelse):
-                parts: tuple[Term, ...] = (body, orelse)
-            case Loop(iterated=iterated, body=body, orelse=orelse):
-                if iterated:
-                    return True
-                parts = (body, orelse)
-            case Attempt(body=body, orelse=orelse, handlers=handlers, finalbody=final):
-                parts = (body, orelse, *handlers, final)
-            case Select(arms=arms):
-                parts = arms
-            case Guard(body=body):
-                parts = (body,)
-            case _:
-                continue
-        if any(map(_acts, parts)):
-            return True
-    return False
+    return any(
+        isinstance(item, Invoke | Import) or (isinstance(item, Loop) and item.iterated) or any(map(_acts, _parts(item)))
+        for item in term
+    )
+
+
+def _parts(item: Item) -> tuple[Term, ...]:
+    match item:
+        case Branch(body=body, orelse=orelse) | Loop(body=body, orelse=orelse):
+            return body, orelse
+        case Attempt(body=body, orelse=orelse, handlers=handlers, finalbody=final):
+            return body, orelse, *handlers, final
+        case Select(arms=arms):
+            return arms
+        case Guard(body=body):
+            return (body,)
+    return ()

@@ -1,6 +1,9 @@
-"""Which programs train: those that are compared run by run, so that what a fix changes is what their authors want."""
+"""Which programs train: those that are compared run by run, so that what a fix changes is what their authors want; and
+whose results are meant to vary, since they answer whoever asks."""
 
 from __future__ import annotations
+
+import ast
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.program import Program
@@ -42,12 +45,8 @@ def _is_tried_once(seeding: Seeding, program: Program) -> bool:
 def is_named_otherwise(facts: ModuleFacts, program: Program) -> bool:
     """Whether a file without a step of training says by its name that it does something else."""
     trains = any(name in facts.calls for name in (*TRAINS, "step", "train"))
-    return program.by_name(
-        not trains and roles.is_no_training(facts.source.rel),
-        "that a program trains nothing",
-        facts.scope,
-        facts.source.rel,
-    )
+    says = not trains and roles.is_no_training(facts.source.rel)
+    return program.by_name(says, "that a program trains nothing", facts.scope, facts.source.rel)
 
 
 def is_called_otherwise(facts: ModuleFacts, program: Program) -> bool:
@@ -89,4 +88,16 @@ def only_evaluates(facts: ModuleFacts, program: Program) -> bool:
     found = [s for f in starts[:MAX_PROGRAMS] for s in seedings(f, program)]
     return any(s.loads_weights or "eval" in s.reached for s in found) and not any(
         s.trains or may_train(s, program) for s in found
+    )
+
+
+def is_demonstration(seeding: Seeding) -> bool:
+    """Whether a program trains nothing, and serves requests or reads what a person types again and again: a constant
+    seed would give everyone the same."""
+    if seeding.trains:
+        return False
+    web = catalogue.table("frameworks")["web"]["packages"]
+    typed = (site for site in seeding.calls("input") if isinstance(site[0].func, ast.Name))
+    return any(not facts.packages.isdisjoint(web) for facts in seeding.visited) or any(
+        isinstance(holder, ast.While | ast.For) for call, scope in typed for holder in scope.facts.ancestors(call)
     )

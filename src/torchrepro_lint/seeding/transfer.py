@@ -16,25 +16,23 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reads
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Scope, last_name
-from torchrepro_lint.project.declarations import attribute_of
+from torchrepro_lint.project.declarations import attribute_of, flags_of
 from torchrepro_lint.project.versions import may_be
 from torchrepro_lint.rng import FAMILIES, states
 from torchrepro_lint.rng.draws import Draw, Seeder, draw_of, is_seeder, seeder_methods, seeder_of
 from torchrepro_lint.rng.generators import is_own
 from torchrepro_lint.rng.predicates import training_mode
 from torchrepro_lint.rng.seed_options import SEED_NAME
-from torchrepro_lint.seeding.discarded import is_measured, is_never_read, is_on_meta, is_only_looked_at
+from torchrepro_lint.seeding.discarded import is_measured, is_never_read, is_on_meta, is_only_described
 from torchrepro_lint.seeding.loaded_over import are_loaded_over
-from torchrepro_lint.seeding.seeding import MAYBE, SEEDED, UNSEEDED, Late, Seeding, SeedMet, Step, Witness
+from torchrepro_lint.seeding.seeding import MAYBE, SEEDED, UNSEEDED, Late, Link, Seeding, SeedMet, Witness
 from torchrepro_lint.seeding.stand_ins import purpose
 from torchrepro_lint.seeding.state import Family, State, put_back, seeded, taken, telling
 
 _SEEDS_BY_NAME = r"(?i)seed|determinis|reproduc"
 _NUMBERS = frozenset({"randint", "randrange", "getrandbits", "random_integers", "integers"})
 _READS = ("get_", "is_", "has_", "add_", "to_", "initial_", "print", "log", "manual_seed")
-_OWN_GENERATORS = (
-    r"(?i)(?:^|_|\.)(?:envs?|environment|\w*_space|rng|np_random|generator)$"  # their seed is no global one
-)
+_OWN_GENERATORS = r"(?i)(?:^|_|\.)(?:envs?|environment|\w*_space|rng|np_random|generator)$"  # with seeds of their own
 _PLAIN = (ast.Assign, ast.Expr, ast.Assert, ast.Delete)
 _KNOWN = ("torch", "numpy", "random", "builtins", "imgaug")  # packages of which the catalogue has every seeder
 
@@ -47,7 +45,7 @@ class Effects:
         self.program = program
         self.found = found
         self.options = options
-        self.chain: list[Step] = []
+        self.chain: list[Link] = []
         self.process: Scope | None = None
         self.child: Scope | None = None  # the function of the forked process that the walk is in
         self.in_workers: bool | None = False  # None where it may be
@@ -74,6 +72,20 @@ class Effects:
         yield tuple(map(Family, levels))
         self.finish()
         self.process, self.deferred, self.arm = outer, made, arm
+
+    @contextmanager
+    def at(self, node: ast.AST, scope: Scope) -> Iterator[None]:
+        """What a call, import or loop at a place leads to."""
+        self.chain.append(Link(node, scope))
+        yield
+        self.chain.pop()
+
+    @contextmanager
+    def in_worker(self, workers: bool | None) -> Iterator[None]:
+        """What runs in the workers of a loader, if that has `workers`; None where it may have."""
+        outer, self.in_workers = self.in_workers, workers
+        yield
+        self.in_workers = outer
 
     @contextmanager
     def running(self, function: Scope) -> Iterator[None]:
@@ -132,7 +144,7 @@ class Effects:
         self._meet(seeder.node, seeder.scope, seeder, level)
         if level > UNSEEDED and self.child is None:
             self.found.seeders.append(seeder)
-            if seeder.scope.kind == "module" and not _is_guarded(seeder):
+            if seeder.scope.kind == "module" and not seeder.scope.facts.in_guard(seeder.node):
                 self.seeded_at_import.update(seeder.families)
         families = list(state)
         for name in seeder.families:
@@ -140,7 +152,7 @@ class Effects:
             old = families[i]
             is_here = self.process is None and self.child is None
             if level == SEEDED and old.early is not None and name not in self.found.late and is_here:
-                self.found.late[name] = Late(old.early, seeder, (*self.chain, Step(seeder.node, seeder.scope)))
+                self.found.late[name] = Late(old.early, seeder, (*self.chain, Link(seeder.node, seeder.scope)))
             if level == MAYBE:
                 self.found.conditional.setdefault(name, seeder)
             families[i] = old._replace(level=max(old.level, level))
@@ -150,9 +162,8 @@ class Effects:
         return tuple(families)
 
     def _meet(self, call: ast.Call, scope: Scope, seeder: Seeder | None, level: int) -> None:
-        met = SeedMet(
-            call, scope, seeder, level, tuple(self.chain), self.doubts == 0, self.draws, self.process or self.child
-        )
+        process = self.process or self.child
+        met = SeedMet(call, scope, seeder, level, tuple(self.chain), self.doubts == 0, self.draws, process)
         self.found.met.append(met)
 
     def finish(self) -> None:
@@ -190,12 +201,9 @@ class Effects:
         is_seeded = old.level == SEEDED
         if (is_seeded and draw.family in self.found.drawn) or is_besides(draw, self.program):
             return state
-        kind = kind_of(draw, self.program)
-        if may_be_in_workers:
-            kind = "in workers"
-        chain = (*self.chain, Step(draw.node, draw.scope))
-        is_init = kind == "init"
-        if is_measured(chain) or (is_init and self._is_lost(chain)):
+        kind = "in workers" if may_be_in_workers else kind_of(draw, self.program)
+        chain = (*self.chain, Link(draw.node, draw.scope))
+        if is_measured(chain) or (kind == "init" and self._is_lost(chain)):
             self.depending += 1
             return state
         if kind == "sample":
@@ -218,7 +226,7 @@ class Effects:
             return (*state[:i], old._replace(early=witness), *state[i + 1 :])
         return state
 
-    def _purpose(self, draw: Draw, chain: tuple[Step, ...], frame: Frame | None) -> str:
+    def _purpose(self, draw: Draw, chain: tuple[Link, ...], frame: Frame | None) -> str:
         """The kind of a sample, by what becomes of it where the program does not train."""
         if any(known(training_mode, step.node, step.scope) for step in chain):
             return "training"
@@ -265,10 +273,10 @@ class Effects:
         """Whether no draw could be named here in place of this one, since it is in doubt that the program comes by."""
         return self.doubts > 0 and (named.is_telling or self.rare > 0)
 
-    def _is_lost(self, chain: Sequence[Step]) -> bool:
+    def _is_lost(self, chain: Sequence[Link]) -> bool:
         """Whether nothing is computed with the weights that are drawn at the end of these calls, or none are."""
         overwritten = are_loaded_over(chain, self.program)
-        return overwritten or is_only_looked_at(chain, self.program) or is_on_meta(chain, self.program)
+        return overwritten or is_only_described(chain, self.program) or is_on_meta(chain, self.program)
 
 
 def seeds(program: Program, name: str | None, call: ast.Call, scope: Scope) -> bool:
@@ -326,12 +334,6 @@ def _is_asserted(seed: ast.expr, seeder: Seeder) -> bool:
     return any(ast.unparse(test) in texts for test in asserted)
 
 
-def _is_guarded(seeder: Seeder) -> bool:
-    """Whether a call at module level stands under `if __name__ == "__main__"`, which a child does not run."""
-    guard = seeder.scope.facts.guard
-    return guard is not None and guard.lineno <= seeder.node.lineno <= (guard.end_lineno or 0)
-
-
 def _initialises(scope: Scope, program: Program) -> bool:
     """Whether a draw in `scope` makes initial weights, by the name of the function, or of one around it."""
     names = scope.function.name.split(".")
@@ -356,20 +358,19 @@ def is_besides(draw: Draw, program: Program) -> bool:
     """`args.seed = random.randint(...)` picks a seed, it is not drawn after one; a port, an address or the name of a
     run is no result, and runs that share it get into each other's way. Nor are the colours of a plot, or what a kernel
     is only tried out with."""
-    if _is_in_address(draw, program) or _is_given_as_seed(draw) or _is_tried_out(draw, program) or is_never_read(draw):
+    if _is_in_address(draw, program) or _is_given_as_seed(draw) or _is_tried_out(draw, program):
+        return True
+    if is_never_read(draw, program):
         return True
     statement = draw.scope.facts.statement(draw.node)
     targets = statement.targets if isinstance(statement, ast.Assign) else []
     ordered = draw.node.args[:1] if draw.kind == "order" and not targets else []  # `random.shuffle(colors)`
     written = [_name_of(t).lower() for t in (*targets, *ordered)]
-    found = next(filter(_is_label, written), "") or next((n for n in written if _tells_apart(n, draw)), "")
+    is_number = draw.what.rpartition(".")[2] in _NUMBERS  # no name of what is computed with: `run_name = randint(0, 9)`
+    found = next(filter(_is_label, written), "")
+    found = found or next((n for n in written if is_number and n.rpartition("_")[2] == "name"), "")
     found = found or _seed_with_default(draw)
     return program.by_name(bool(found), "that what is drawn is a seed or a label", draw.scope, found)
-
-
-def _tells_apart(name: str, draw: Draw) -> bool:
-    """`run_name = random.randint(0, 9999)`: a number is no name of what the program computes with."""
-    return name.rpartition("_")[2] == "name" and draw.what.rpartition(".")[2] in _NUMBERS
 
 
 def _seed_with_default(draw: Draw) -> str:
@@ -377,8 +378,7 @@ def _seed_with_default(draw: Draw) -> str:
     match draw.scope.facts.parents.get(draw.node):
         case ast.keyword(arg="default") as default:
             declared = draw.scope.facts.parents[default]
-            flags = [a.value for a in getattr(declared, "args", ()) if isinstance(a, ast.Constant)]
-            texts = (attribute_of(flag) for flag in flags if isinstance(flag, str))
+            texts = map(attribute_of, flags_of(declared)) if isinstance(declared, ast.Call) else ()
             return next((text for text in texts if SEED_NAME.fullmatch(text) or _is_label(text)), "")
     return ""
 
@@ -416,13 +416,10 @@ def _is_tried_out(draw: Draw, program: Program) -> bool:
     """`try: kernel(torch.randn(3)) except RuntimeError: HAS_KERNEL = False` at the top of a module: something is called
     with it there, and what the body makes is read nowhere else."""
     facts, scope = draw.scope.facts, draw.scope
+    if scope.kind != "module" or draw.kind != "sample":
+        return False
     trying = next((a for a in facts.ancestors(draw.node) if isinstance(a, ast.Try)), None)
-    if (
-        scope.kind != "module"
-        or draw.kind != "sample"
-        or trying is None
-        or facts.statement(draw.node) not in trying.body
-    ):
+    if trying is None or facts.statement(draw.node) not in trying.body:
         return False
     used = _made_to_try(trying, scope, program)
     return used is not None and any(isinstance(facts.parents.get(node), ast.Call) for node in (draw.node, *used))

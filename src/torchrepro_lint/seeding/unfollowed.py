@@ -8,17 +8,17 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Constant, Display, Result
 from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import CallSite
+from torchrepro_lint.dataflow.sites import start_of
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.project.contents import called_in, is_test
 from torchrepro_lint.rng.updates import is_on_optimizer
-from torchrepro_lint.seeding.seeding import TRAINS, Seeding, Step
+from torchrepro_lint.seeding.seeding import TRAINS, Link, Seeding
 from torchrepro_lint.seeding.transfer import seeds
 
 MAX_FUNCTIONS = 400  # that something chosen at run time may run, by their names
@@ -34,8 +34,8 @@ def never_seeds(program: Program) -> bool:
     """Whether no file of the project but its tests calls a function that seeds, is believed to for its name, or is
     given a seed by a library of which nothing is known."""
     text = program.project.text
-    names = {name.rpartition(".")[2] for name in (*catalogue.names("rng", "seeders"), *program.project.seed_functions)}
-    found = [text.containing(sign) for sign in _SIGNS] + [text.mentioning(name) for name in sorted(names)]
+    names = catalogue.last_parts((*catalogue.names("rng", "seeders"), *program.project.seed_functions))
+    found = [text.containing(sign) for sign in _SIGNS] + [text.mentioning(name) for name in names]
     if any(paths is None for paths in found):
         return False
     files = (program.load(str(path)) for path in sorted({path for paths in found for path in paths or ()}))
@@ -43,10 +43,9 @@ def never_seeds(program: Program) -> bool:
 
 
 def _seeds(facts: ModuleFacts, program: Program) -> bool:
-    sites = (site for sites in facts.calls.values() for site in sites)
     return any(
         seeds(program, program.callee(call, scope), call, scope) or _is_given_seed(call, scope, program)
-        for call, scope in sites
+        for call, scope in facts.every_call()
     )
 
 
@@ -60,33 +59,24 @@ def _is_given_seed(call: ast.Call, scope: Scope, program: Program) -> bool:
 
 
 # -- what could not be followed -------------------------------------------------------------------------------------
-def unfollowed(seeding: Seeding, program: Program) -> list[Step]:
+def unfollowed(seeding: Seeding, program: Program) -> list[Link]:
     """The calls of a program that run what is not known, in the order of the run, each once."""
     steps = {id(s.node): s for s in seeding.unfollowed}.values()
     return [s for s in steps if not _is_of_library(s, program)]
 
 
-def opaque(seeding: Seeding, program: Program) -> list[Step]:
+def opaque(seeding: Seeding, program: Program) -> list[Link]:
     """The calls that may build what is trained: of what is chosen at run time, or of a library of which nothing is
     known."""
     known = _transparent()
-    written = [
-        Step(call, scope)
-        for facts in seeding.visited
-        for call, scope in _in_order(facts)
-        if seeding.runs(call, scope) and _is_opaque(call, scope, program, known)
-    ]
+    files = [sorted(facts.every_call(), key=lambda site: start_of(site[0])) for facts in seeding.visited]
+    written = [Link(*s) for sites in files for s in sites if seeding.runs(*s) and _is_opaque(*s, program, known)]
     return [*written, *(s for s in unfollowed(seeding, program) if _is_looked_up(s))]
 
 
 def _transparent() -> frozenset[str]:
     """The packages that build nothing which is trained, or whose draws are known."""
     return frozenset(("builtins", *sys.stdlib_module_names, *catalogue.table("callables")["transparent"]["packages"]))
-
-
-def _in_order(facts: ModuleFacts) -> list[tuple[ast.Call, Scope]]:
-    sites = [site for sites in facts.calls.values() for site in sites]
-    return sorted(sites, key=lambda site: (site[0].lineno, site[0].col_offset))
 
 
 def _is_opaque(call: ast.Call, scope: Scope, program: Program, known: Collection[str]) -> bool:
@@ -98,7 +88,7 @@ def _is_opaque(call: ast.Call, scope: Scope, program: Program, known: Collection
     return chosen or name.partition(".")[0] not in known
 
 
-def _is_looked_up(step: Step) -> bool:
+def _is_looked_up(step: Link) -> bool:
     """`MODELS[name]()`, `find(name)()`."""
     return isinstance(step.node, ast.Call) and isinstance(step.node.func, ast.Subscript | ast.Call)
 
@@ -107,7 +97,7 @@ def _is_written_out(call: ast.Call) -> bool:
     return bool(call.args) and isinstance(call.args[0], ast.Constant)
 
 
-def _is_of_library(step: Step, program: Program) -> bool:
+def _is_of_library(step: Link, program: Program) -> bool:
     """Whether a method is a literal's, or that of something that a library made or is the base of."""
     function = step.node.func if isinstance(step.node, ast.Call) else None
     if not isinstance(function, ast.Attribute):
@@ -161,31 +151,28 @@ def may_use_tensors(seeding: Seeding, program: Program) -> bool:
 
 def _steps_a_model(seeding: Seeding) -> bool:
     wanted = (("backward", "manual_backward"), ("step",), ("parameters", "named_parameters", "param_groups"))
-    return all(any(True for name in names for _ in seeding.calls(name)) for names in wanted)
+    return all(any(seeding.calls(*names)) for names in wanted)
 
 
 def _resumes_an_optimizer(seeding: Seeding, program: Program) -> bool:
     """Whether an optimizer's state is kept and put back, as `algorithm.optimizer` of a library that steps it."""
-    halves = ("state_dict", "load_state_dict")
-    return all(any(is_on_optimizer(*site, program) for site in _certain_calls(name, seeding)) for name in halves)
-
-
-def _certain_calls(name: str, seeding: Seeding) -> Iterator[CallSite]:
-    """The calls in functions that are known to run, not only by their names."""
-    for call, scope in seeding.calls(name):
-        if scope.function.kind == "module" or scope.function in seeding.entered:
-            yield call, scope
+    return all(
+        any(
+            (scope.function.kind == "module" or scope.function in seeding.entered)  # not only by its name
+            and is_on_optimizer(call, scope, program)
+            for call, scope in seeding.calls(name)
+        )
+        for name in ("state_dict", "load_state_dict")
+    )
 
 
 def _fits(call: ast.Call, scope: Scope, program: Program) -> bool:
     """Whether `fit` is that of a framework for tensors, or of something unknown, not of scikit-learn."""
     if not isinstance(call.func, ast.Attribute):
         return False
-    made = [o.callee for o in program.origins(call.func.value, scope) if isinstance(o, Result)]
-    known = _transparent()
-    return not made or any(
-        isinstance(m, str) and (m.startswith(_TENSORS) or m.partition(".")[0] not in known) for m in made
-    )
+    made = [result.callee for result in program.results(call.func.value, scope)]
+    named, known = [maker for maker in made if isinstance(maker, str)], _transparent()
+    return not made or any(name.startswith(_TENSORS) or name.partition(".")[0] not in known for name in named)
 
 
 def _chooses(seeding: Seeding, program: Program) -> bool:
@@ -193,11 +180,11 @@ def _chooses(seeding: Seeding, program: Program) -> bool:
     if any(map(_is_looked_up, seeding.unfollowed)):
         return True
     chosen = catalogue.names("callables", "chosen")
-    sites = (site for name in chosen for site in seeding.calls(name.rpartition(".")[2]))
+    sites = seeding.calls(*catalogue.last_parts(chosen))
     return any(program.callee(*site) in chosen and not _is_written_out(site[0]) for site in sites)
 
 
-def _last(step: Step) -> str:
+def _last(step: Link) -> str:
     return last_name(step.node.func if isinstance(step.node, ast.Call) else step.node)
 
 

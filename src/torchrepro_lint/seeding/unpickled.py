@@ -29,13 +29,9 @@ def methods_of_unpickled(call: ast.Call, scope: Scope, program: Program) -> tupl
         facts = program.load(str(path))
         for owner in facts.scope.children.values() if facts is not None else ():
             method = program.names.method(owner, function.attr) if owner.kind == "class" else None
-            if method is not None and method.parent is owner and _is_module(owner, program):
-                found.append(method)
+            if method is not None and method.parent is owner:
+                found += [method] if any(b.startswith("torch.nn.") for b in program.external_bases(owner)) else []
     return tuple(found) if len(found) <= MAX_METHODS else ()
-
-
-def _is_module(owner: Scope, program: Program) -> bool:
-    return any(base.startswith("torch.nn.") for base in program.external_bases(owner))
 
 
 def _is_unpickled(node: ast.expr, scope: Scope, program: Program, seen: set[ast.Call]) -> bool:

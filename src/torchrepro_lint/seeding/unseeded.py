@@ -13,7 +13,7 @@ from torchrepro_lint.index import Scope
 from torchrepro_lint.rng import FAMILIES
 from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.entropy import Entropy
-from torchrepro_lint.seeding.seeding import MAYBE, SEEDED, UNSEEDED, Seeding, Step, Witness
+from torchrepro_lint.seeding.seeding import MAYBE, SEEDED, UNSEEDED, Link, Seeding, Witness
 from torchrepro_lint.seeding.stand_ins import DESCRIBES
 from torchrepro_lint.seeding.unfollowed import may_train, may_use_tensors, never_seeds, opaque, uses_tensors
 
@@ -32,7 +32,7 @@ class Unseeded(NamedTuple):
     first: Witness | None
     draws: dict[str, Witness]
     certain: bool
-    unseen: tuple[Step, ...] = ()
+    unseen: tuple[Link, ...] = ()
 
 
 def unseeded(seeding: Seeding, program: Program) -> Unseeded | None:
@@ -94,21 +94,12 @@ def _put_out(seeding: Seeding, program: Program) -> str | None:
         return None
     if not all(witness.sure for witness in seeding.sampled.values()):
         return None
-    if uses_tensors(seeding) and any(_is_drawn(*site, program) for site in _printed(seeding)):
+    printed = (Site(value, scope) for call, scope in seeding.calls("print") for value in call.args)
+    if uses_tensors(seeding) and any(_is_drawn(*site, program) for site in printed):
         return SHOWN
     if not program.project.text.mentioning("torch"):
         return None
     return KEPT if any(_is_drawn(*site, program) for site in _written(seeding, program)) else None
-
-
-def _is_described(site: Site) -> bool:
-    """Whether a value is the shape, the type or the place of another."""
-    return any(isinstance(n, ast.Attribute) and n.attr in DESCRIBES for n in ast.walk(site.node))
-
-
-def _printed(seeding: Seeding) -> Iterator[Site]:
-    for call, scope in seeding.calls("print"):
-        yield from (Site(value, scope) for value in call.args)
 
 
 def _written(seeding: Seeding, program: Program) -> Iterator[Site]:
@@ -118,18 +109,16 @@ def _written(seeding: Seeding, program: Program) -> Iterator[Site]:
         for call, scope in seeding.calls(name.rpartition(".")[2]):
             if program.callee(call, scope) == name:
                 yield from (Site(value, scope) for value in (*call.args[position:], *(k.value for k in call.keywords)))
-    for name in rows["of_value"]:
-        for call, scope in seeding.calls(name):
-            if isinstance(call.func, ast.Attribute):
-                yield Site(call.func.value, scope)
-    for name in rows["of_file"]:
-        for call, scope in seeding.calls(name):
-            yield from (Site(value, scope) for value in call.args if isinstance(call.func, ast.Attribute))
+    for call, scope in seeding.calls(*rows["of_value"]):
+        if isinstance(call.func, ast.Attribute):
+            yield Site(call.func.value, scope)
+    for call, scope in seeding.calls(*rows["of_file"]):
+        yield from (Site(value, scope) for value in call.args if isinstance(call.func, ast.Attribute))
 
 
 def _is_drawn(value: ast.expr, scope: Scope, program: Program) -> bool:
-    """Whether a value is made of numbers that are drawn; its shape is not."""
-    if _is_described(Site(value, scope)):
+    """Whether a value is made of numbers that are drawn; its shape, type and place are not."""
+    if any(isinstance(n, ast.Attribute) and n.attr in DESCRIBES for n in ast.walk(value)):
         return False
     sources = Entropy(program).sources(value, scope)
     return any(draw_of(program, program.callee(s.node, s.scope), s.node, s.scope) is not None for s in sources)
@@ -149,7 +138,7 @@ def _left_to_option(seeding: Seeding) -> Unseeded | None:
     is_left = seeding.complete and "torch" in seeding.conditional and all(m.level < SEEDED for m in met)
     if not is_left or not seeding.trains or "torch" in seeding.drawn:
         return None
-    seeders = {m.node: Step(m.node, m.scope) for m in met}
+    seeders = {m.node: Link(m.node, m.scope) for m in met}
     return Unseeded(LEFT, ("torch",), None, {}, certain=False, unseen=tuple(seeders.values())[:1])
 
 

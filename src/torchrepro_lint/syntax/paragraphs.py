@@ -8,6 +8,7 @@ import ast
 import re
 from collections.abc import Sequence
 
+from torchrepro_lint.dataflow.enclosing import calls_in
 from torchrepro_lint.index import ModuleFacts, last_name
 from torchrepro_lint.syntax.statements import begins_cell, is_docstring, top_line
 
@@ -39,7 +40,7 @@ def _is_constant(statement: ast.stmt) -> bool:
     """Whether a statement gives a constant a name, or is a text, as code is that was put into quotes."""
     is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
     is_plain = isinstance(statement, ast.Assign | ast.AnnAssign)
-    return is_text or (is_plain and not any(isinstance(n, ast.Call) for n in ast.walk(statement)))
+    return is_text or (is_plain and not any(calls_in(statement)))
 
 
 def divides_paragraph(facts: ModuleFacts, statement: ast.stmt) -> bool:
@@ -57,12 +58,12 @@ def divides_paragraph(facts: ModuleFacts, statement: ast.stmt) -> bool:
 
 def _gives_settings(statement: ast.stmt) -> bool:
     """Whether a statement calls what gives options or settings, by its name: `get_opts()`."""
-    return any(_SETTINGS.search(last_name(n.func)) for n in ast.walk(statement) if isinstance(n, ast.Call))
+    return any(_SETTINGS.search(last_name(call.func)) for call in calls_in(statement))
 
 
 def reads_options(statement: ast.stmt) -> bool:
     """Whether a statement calls what parses, by its name."""
-    return any("pars" in last_name(n.func).lower() for n in ast.walk(statement) if isinstance(n, ast.Call))
+    return any("pars" in last_name(call.func).lower() for call in calls_in(statement))
 
 
 def is_below_heading(facts: ModuleFacts, statement: ast.stmt) -> bool:
@@ -102,7 +103,7 @@ def _is_plain(statement: ast.stmt) -> bool:
 
 def _reads(statement: ast.stmt) -> bool:
     """Whether a statement calls more than constructors of classes: it may be what reads the options."""
-    return any(not last_name(n.func)[:1].isupper() for n in ast.walk(statement) if isinstance(n, ast.Call))
+    return any(not last_name(call.func)[:1].isupper() for call in calls_in(statement))
 
 
 def _begins_paragraph(facts: ModuleFacts, statement: ast.stmt) -> bool:
