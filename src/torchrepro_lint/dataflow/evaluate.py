@@ -67,6 +67,7 @@ class _Known(NamedTuple):
     height: int
     rests: Rests  # on these questions, see `tracking`
     circle: frozenset[Part]  # of a value that is made of itself: all that was worked out for it
+    is_cut: bool  # a bound was reached from a question's first part on, as it is whenever a question begins with it
 
 
 class Evaluation(Generic[V]):
@@ -163,6 +164,7 @@ class Evaluation(Generic[V]):
             if part.rests:
                 self._tracker.rest_on(part.rests)
             self._deepest = max(self._deepest, depth + part.height)
+            self._is_cut |= part.is_cut
             return part.value  # type: ignore[no-any-return]
         if depth > MAX_DEPTH or self._steps > MAX_STEPS:
             self._is_cut = True
@@ -183,9 +185,10 @@ class Evaluation(Generic[V]):
         found = work()
         rests = self._tracker.end(outer)
         del self._open[key]
-        if not self._is_cut and self._leans >= depth:
+        if (not self._is_cut or steps == 1) and self._leans >= depth:
             circle = frozenset(self._opened[opened:]) if self._leans == depth else _NO_CIRCLE
-            self._parts[key] = _Known(found, self._steps - steps, self._deepest - depth, rests, circle)
+            height = self._deepest - depth
+            self._parts[key] = _Known(found, self._steps - steps, height, rests, circle, self._is_cut)
         if self._leans >= depth:
             self._leans = _NOWHERE
         self._depth = depth - 1
@@ -194,6 +197,8 @@ class Evaluation(Generic[V]):
         return found
 
     def _is_same_here(self, part: _Known, depth: int) -> bool:
+        if part.is_cut:
+            return self._steps == 1
         fits = depth + part.height <= MAX_DEPTH and self._steps + part.steps <= MAX_STEPS
         return fits and (not part.circle or part.circle.isdisjoint(self._open))
 
