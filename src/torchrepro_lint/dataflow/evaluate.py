@@ -100,9 +100,11 @@ class Evaluation(Generic[V]):
 
     def ask(self, expr: ast.expr, scope: Scope) -> V:
         """The same, always as a question of its own, for whoever remembers the answer."""
+        if isinstance(expr, ast.Constant):
+            return self._domain.constant(expr.value, expr, scope)
         if (expr, scope) in self._asking:  # a file whose name is read from the same file
             return self._unknown(expr, scope)
-        return self._answers.get((expr, scope), lambda: self._asked(lambda: self._answer(expr, scope)))
+        return self._answers.get((expr, scope), self._asked, (self._answer, expr, scope))
 
     def _answer(self, expr: ast.expr, scope: Scope) -> V:
         self._asking.add((expr, scope))
@@ -117,14 +119,14 @@ class Evaluation(Generic[V]):
     def _cut(self, expr: ast.expr, scope: Scope) -> None:
         """A bound kept a question from being answered."""
 
-    def _asked(self, work: Callable[[], A]) -> A:
+    def _asked(self, work: Callable[..., A], *arguments: Any) -> A:
         """Answer a question within bounds of its own, also where it comes up while another one is answered."""
         outer = self._steps, self._depth, self._deepest, self._leans, self._is_cut
         inside = self._open, self._opened, self._so_far
         self._steps, self._depth, self._deepest, self._leans, self._is_cut = 0, 0, 0, _NOWHERE, False
         self._open, self._opened, self._so_far = {}, [], {}
         try:
-            return work()
+            return work(*arguments)
         finally:
             self._steps, self._depth, self._deepest, self._leans, self._is_cut = outer
             self._open, self._opened, self._so_far = inside
@@ -520,7 +522,7 @@ class Values(Evaluation["list[Origin]"]):
 
     def callees(self, call: ast.Call, scope: Scope) -> list[str | Scope | None]:
         """What a call may call: an external name, a function or class of the project, or None for unknown."""
-        return self._called_by.get((call, scope), lambda: self._asked(lambda: self._callees(call, scope)))
+        return self._called_by.get((call, scope), self._asked, (self._callees, call, scope))
 
     def reaching(self, variable: Variable, read: ast.expr, scope: Scope) -> tuple[Binding, ...]:
         """The bindings of a variable that a read of it can see, where both stand in code that runs from top to
