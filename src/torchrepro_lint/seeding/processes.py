@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.abstract_values import Result
-from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.execution_count import is_called_in_a_loop
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import CallSite
@@ -147,7 +146,7 @@ def _shuffles_apart(seeding: Seeding, program: Program) -> bool:
     """Whether a loader shuffles all samples in each process of a group: in one order, they would do the same work."""
     if not any(True for _ in seeding.calls("init_process_group")):
         return False
-    loaders = (call for facts in seeding.visited for call in loader_calls(Module(facts, program)))
+    loaders = (call for facts in seeding.visited for call in loader_calls(facts, program))
     return any(
         shuffling(call) is not None and differs_by_rank(call) and seeding.runs(call.node, call.scope)
         for call in loaders
