@@ -67,7 +67,7 @@ class _Known(NamedTuple):
     height: int
     rests: Rests  # on these questions, see `tracking`
     circle: frozenset[Part]  # of a value that is made of itself: all that was worked out for it
-    is_cut: bool  # a bound was reached from a question's first part on, as it is whenever a question begins with it
+    is_cut: bool  # a bound was reached: used only where a question begins with it, which has as much left
 
 
 class Evaluation(Generic[V]):
@@ -157,7 +157,7 @@ class Evaluation(Generic[V]):
 
     def _guarded(self, key: Part, expr: ast.AST, scope: Scope, work: Callable[[], V]) -> V:
         """Do the work within the bounds. Its answer is remembered where it depends neither on a bound nor on a value
-        that is still being evaluated further up."""
+        that is still being evaluated further up; where it depends on a bound, for questions that begin with it."""
         self._steps += 1
         depth = self._depth + 1
         part = self._parts.get(key)
