@@ -383,6 +383,22 @@ SEARCHES = {
         ),
         60,
     ),
+    "results that are passed in again": (
+        lambda n: (
+            HEAD
+            + "from data import load\nfrom torch import nn\nimport torch.nn.functional as F\n"
+            + "class Painter(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+            + "        self.layer = nn.Conv2d(3, 3, 3)\n    def forward(self, x):\n"
+            + "        return self.layer(F.interpolate(x, scale_factor=2, mode='bilinear'))\n" * n
+            + "    def paint(self, x):\n        for _ in range(9): x = self(x)\n        return x\n"
+            + "def main():\n    painter = Painter().cuda()\n"
+            + "    optimizer = torch.optim.SGD(painter.parameters(), lr=0.1)\n"
+            + "    for images, _ in load():\n        painter.paint(painter(images.cuda())).mean().backward()\n"
+            + "        optimizer.step()\n"
+            + "main()\n"
+        ),
+        30,
+    ),
     "epochs that are told a constant": (
         lambda n: (
             HEAD
@@ -414,12 +430,26 @@ def test_calls_that_are_written_alike_are_changed_once(tmp_path: Path, monkeypat
     assert sum(code.startswith("init_seeds(") for code in asked) == 1
 
 
-def test_a_finding_takes_no_more_steps_than_it_did(tmp_path: Path) -> None:
-    """Lines that are executed for each finding of a rule that is quickly decided, with its fix and its report."""
-    text = "from ultralytics.utils.torch_utils import init_seeds\n\n"
-    checked(tmp_path, text + "init_seeds(7)\n" * 3)
-    few, many = (work(tmp_path, text + "init_seeds(7)\n" * n) for n in (100, 200))
-    assert (many - few) / 100 < 1_500
+STEPS = {  # of a line with a finding, with its fix and its report; a harmless call takes 700
+    "init_seeds(7)": 1_450,
+    "torch.backends.cudnn.benchmark = True": 1_320,
+    "torch.rand(2, generator=torch.Generator())": 2_280,
+    "torch.manual_seed(int(time.time()))": 3_370,
+    "sampler = RandomSampler(ds)": 2_950,
+    "loader = DataLoader(ds, shuffle=True, num_workers=2)": 3_850,
+    "def warp(x, grid): return F.grid_sample(x, grid)": 3_350,
+}
+
+
+@pytest.mark.parametrize("line", STEPS)
+def test_a_finding_takes_no_more_steps_than_it_did(line: str, tmp_path: Path) -> None:
+    head = (
+        "import time\nimport torch.nn.functional as F\nfrom torch.utils.data import RandomSampler\n"
+        "from ultralytics.utils.torch_utils import init_seeds\n" + HEAD + "torch.use_deterministic_algorithms(True)\n"
+    )
+    checked(tmp_path, head + f"{line}\n" * 3)
+    few, many = (work(tmp_path, head + f"{line}\n" * n) for n in (100, 200))
+    assert (many - few) / 100 < STEPS[line]
 
 
 def test_draws_that_are_added_up(tmp_path: Path) -> None:
@@ -525,6 +555,7 @@ def test_the_time_for_a_long_name_that_may_seed_grows_with_its_length() -> None:
             assert pattern.search(b" ".join([b"seed" * 100_000, b".set" * 100_000, b"update" * 60_000])) is None
             assert pattern.search(b"cfg[" * 100_000) is None
         assert usual_seed._KEY.search("'" + "seed" * 100_000) is None
+        assert usual_seed._READ.search("." + "seed" * 100_000 + "[ (" * 100_000) is None
 
 
 def test_the_time_for_imports_that_are_never_closed_grows_with_their_number() -> None:

@@ -6,7 +6,9 @@ import ast
 import platform
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
+from string import Formatter
 from traceback import extract_tb
 from typing import TYPE_CHECKING
 
@@ -137,7 +139,12 @@ def fill(template: str, values: Mapping[str, str]) -> str:
     """The message with its `{placeholders}` filled; long values, and calls of many lines, are shortened."""
     if "{" not in template and "}" not in template:
         return template
-    return template.format_map({k: _short(v) for k, v in values.items()})
+    return template.format_map({name: _short(values[name]) for name in _placeholders(template)})
+
+
+@cache
+def _placeholders(template: str) -> frozenset[str]:
+    return frozenset(name for _, name, _, _ in Formatter().parse(template) if name)
 
 
 def _short(text: str, limit: int = 240) -> str:

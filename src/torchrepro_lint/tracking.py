@@ -204,7 +204,7 @@ class Memo(Generic[V]):
     def __contains__(self, key: Hashable) -> bool:
         return key in self._answers
 
-    def get(self, key: Hashable, work: Callable[[], V]) -> V:
+    def get(self, key: Hashable, work: Callable[..., V], arguments: tuple[Any, ...] = ()) -> V:
         """The answer, worked out when it is first asked for."""
         known = self._answers.get(key, _NOTHING)
         if known.__class__ is _Resting:
@@ -214,7 +214,7 @@ class Memo(Generic[V]):
             return known  # type: ignore[no-any-return]
         outer = self._tracker.begin()
         try:
-            found = work()
+            found = work(*arguments)
         finally:
             rests = self._tracker.end(outer)
         self._answers[key] = _Resting(found, rests) if rests else found

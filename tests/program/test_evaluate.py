@@ -202,6 +202,9 @@ CIRCLES = {
             def g(self):
                 op(self.v, self.u)
         """,
+    "more results than are followed": "def f(x):\n"
+    + "".join(f"    if x == {n}:\n        return x or y{n}\n" for n in range(60))
+    + "    return x\ndef g(x):\n    return f(x)\nv = f(g(f(1)))\nop(v, f(v), f(g(v)))\n",
     "a file named in a file": """
         import yaml
         with open("a.yaml") as f:

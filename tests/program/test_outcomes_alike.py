@@ -65,7 +65,7 @@ def program(tmp_path: Path, value: str) -> SmallProject:
 def test_a_value_is_read_alike_everywhere(program: SmallProject, expected: bool | None) -> None:
     module = program.module()
     as_certainty = {True: Certainty.CERTAIN, False: None, None: Certainty.LIKELY}
-    assert [shuffling(call) for call in loader_calls(module)] == [as_certainty[expected]]
+    assert [shuffling(call) for call in loader_calls(module.facts, program.program)] == [as_certainty[expected]]
     found = {True: [True], False: [], None: [False]}
     assert [sampler.certain for sampler in training_samplers(module, program.program)] == found[expected]
     assert [state for _, state in stated(module, "torch.backends.cudnn", "benchmark").settings] == [expected]

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import Counter
 from collections.abc import Iterator
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.seed_edit import seed_fix
 from torchrepro_lint.dataflow.binding import named_parameters
-from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.execution_count import runs_in_each_pass, runs_often
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
@@ -50,8 +49,7 @@ def is_unclear(call: Call, seed: str, program: Program) -> bool:
     """Whether a generator that is seeded with `seed` may not be what an author would give the loader or sampler."""
     return (
         is_seed_unclear(call, seed, program)
-        or _cuda_by_default(program)
-        or _is_for_old_torch(program)
+        or _takes_other_generators(program)
         or differs_by_rank(call)
         or is_made_side_by_side(call)
         or is_for_evaluation(call)
@@ -65,14 +63,24 @@ def is_seed_unclear(call: Call, seed: str, program: Program) -> bool:
     """Whether it is for a person to say if what `call` makes is to be seeded at all, or with another number."""
     return (
         _is_tried_out(call)
-        or is_run_to_evaluate(call.facts, program)
-        or is_test(call.facts)
-        or is_called_otherwise(call.facts, program)
+        or _is_there_for_something_else(call.facts, program)
         or (call.name != _SPLITS and _is_seeded_anew(call.facts, program))
         or _STANDS_IN.search(seed) is not None
         or _is_seeded_otherwise(call, seed)
         or (seed.isdecimal() and (_is_given_a_seed(call.scope.function) or _misses_seed(call)))
     )
+
+
+@remembered
+def _takes_other_generators(program: Program) -> bool:
+    """Whether loaders of the project need a generator of another device, or run where they take none."""
+    return _cuda_by_default(program) or _is_for_old_torch(program)
+
+
+@remembered
+def _is_there_for_something_else(facts: ModuleFacts, program: Program) -> bool:
+    """Whether a file evaluates, tests, or by its name does anything but train."""
+    return is_run_to_evaluate(facts, program) or is_test(facts) or is_called_otherwise(facts, program)
 
 
 def _is_seeded_otherwise(call: Call, seed: str) -> bool:
@@ -88,14 +96,20 @@ def _is_seeded_otherwise(call: Call, seed: str) -> bool:
 def _is_made_again(call: Call) -> bool:
     """Whether its function makes the same loader at another place, as where the first is exhausted: the two should
     share one generator."""
-    return _written(call.facts, call.program)[call.scope.function, ast.dump(call.node)] > 1
+    return call.node in _made_again(call.facts, call.program)
 
 
 @remembered
-def _written(facts: ModuleFacts, program: Program) -> Counter[tuple[Scope, str]]:
-    """How often each loader is written in one function; in a notebook, where cells stand by themselves, once."""
-    made = [] if facts.source.cells else loader_calls(Module(facts, program))
-    return Counter((call.scope.function, ast.dump(call.node)) for call in made)
+def _made_again(facts: ModuleFacts, program: Program) -> set[ast.Call]:
+    """The loaders that one function writes more than once; in a notebook, where cells stand by themselves, none."""
+    alike: dict[tuple[Scope, str], list[ast.Call]] = {}
+    dumped: dict[str, str] = {}  # by the text
+    for call in [] if facts.source.cells else loader_calls(facts, program):
+        text = facts.text(call.node)
+        if text not in dumped:
+            dumped[text] = ast.dump(call.node)
+        alike.setdefault((call.scope.function, dumped[text]), []).append(call.node)
+    return {node for nodes in alike.values() if len(nodes) > 1 for node in nodes}
 
 
 @remembered
@@ -117,7 +131,7 @@ def _running(facts: ModuleFacts, program: Program) -> Iterator[ModuleFacts]:
 
 def _augments_alike(call: Call) -> bool:
     """Whether the workers of each rank would begin with one seed, and draw."""
-    if call.name not in loaders() or workers(call) is False or not has_ranks(call.facts, call.program):
+    if call.name not in loaders() or not has_ranks(call.facts, call.program) or workers(call) is False:
         return False
     programs = seedings(call.facts, call.program)
     is_alone = bool(programs) and not any(any(s.calls("init_process_group")) for s in programs)

@@ -19,8 +19,8 @@ from torchrepro_lint.loading.loaders import argument, lacks_generator, loader_ca
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
     """Report each loader that shuffles without `generator=`."""
-    configured = instantiated_calls(module, program, loaders())
-    for call, is_written in chain(zip(loader_calls(module), repeat(True)), zip(configured, repeat(False))):
+    written, configured = loader_calls(module.facts, program), instantiated_calls(module, program, loaders())
+    for call, is_written in chain(zip(written, repeat(True)), zip(configured, repeat(False))):
         certainty = shuffling(call)
         if certainty is None or not lacks_generator(call) or is_dead(call.node, call.scope):
             continue

@@ -52,7 +52,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
 
 def _drawn(module: Module) -> list[tuple[Call, WorkerDraws]]:
     """The loaders without `worker_init_fn`, and what their workers draw."""
-    return [(call, worker_draws(call)) for call in loader_calls(module) if _is_bare(call)]
+    return [(call, worker_draws(call)) for call in loader_calls(module.facts, module.program) if _is_bare(call)]
 
 
 def _is_bare(call: Call) -> bool:
@@ -60,6 +60,8 @@ def _is_bare(call: Call) -> bool:
 
 
 def _draft(call: Call, draws: WorkerDraws, first: Call, program: Program) -> Draft | None:
+    if not draws.found:
+        return None
     values = {"call": call.written}
     held, own, numpy = draws.first("held"), draws.first("own"), draws.first("numpy")
     if held is not None:
@@ -83,7 +85,7 @@ def _draft(call: Call, draws: WorkerDraws, first: Call, program: Program) -> Dra
             unsafe = unsafe or trains_nothing(call.facts, program) or not _is_surely_drawn(call)
             return draft._replace(depends=(_EVALUATES,), unsafe=unsafe)
         return draft._replace(certainty=Certainty.CERTAIN)
-    if not draws.found or not lacks_generator(call):
+    if not lacks_generator(call):
         return None
     values["families"] = listed([_WRITTEN[f] for f in FAMILIES if draws.first(f)])
     related = tuple(p for f in FAMILIES if (d := draws.first(f)) is not None for p in _place(d))

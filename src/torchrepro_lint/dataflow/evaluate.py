@@ -67,6 +67,7 @@ class _Known(NamedTuple):
     height: int
     rests: Rests  # on these questions, see `tracking`
     circle: frozenset[Part]  # of a value that is made of itself: all that was worked out for it
+    is_cut: bool  # a bound was reached: used only where a question begins with it, which has as much left
 
 
 class Evaluation(Generic[V]):
@@ -99,9 +100,11 @@ class Evaluation(Generic[V]):
 
     def ask(self, expr: ast.expr, scope: Scope) -> V:
         """The same, always as a question of its own, for whoever remembers the answer."""
+        if isinstance(expr, ast.Constant):
+            return self._domain.constant(expr.value, expr, scope)
         if (expr, scope) in self._asking:  # a file whose name is read from the same file
             return self._unknown(expr, scope)
-        return self._answers.get((expr, scope), lambda: self._asked(lambda: self._answer(expr, scope)))
+        return self._answers.get((expr, scope), self._asked, (self._answer, expr, scope))
 
     def _answer(self, expr: ast.expr, scope: Scope) -> V:
         self._asking.add((expr, scope))
@@ -116,14 +119,14 @@ class Evaluation(Generic[V]):
     def _cut(self, expr: ast.expr, scope: Scope) -> None:
         """A bound kept a question from being answered."""
 
-    def _asked(self, work: Callable[[], A]) -> A:
+    def _asked(self, work: Callable[..., A], *arguments: Any) -> A:
         """Answer a question within bounds of its own, also where it comes up while another one is answered."""
         outer = self._steps, self._depth, self._deepest, self._leans, self._is_cut
         inside = self._open, self._opened, self._so_far
         self._steps, self._depth, self._deepest, self._leans, self._is_cut = 0, 0, 0, _NOWHERE, False
         self._open, self._opened, self._so_far = {}, [], {}
         try:
-            return work()
+            return work(*arguments)
         finally:
             self._steps, self._depth, self._deepest, self._leans, self._is_cut = outer
             self._open, self._opened, self._so_far = inside
@@ -154,7 +157,7 @@ class Evaluation(Generic[V]):
 
     def _guarded(self, key: Part, expr: ast.AST, scope: Scope, work: Callable[[], V]) -> V:
         """Do the work within the bounds. Its answer is remembered where it depends neither on a bound nor on a value
-        that is still being evaluated further up."""
+        that is still being evaluated further up; where it depends on a bound, for questions that begin with it."""
         self._steps += 1
         depth = self._depth + 1
         part = self._parts.get(key)
@@ -163,6 +166,7 @@ class Evaluation(Generic[V]):
             if part.rests:
                 self._tracker.rest_on(part.rests)
             self._deepest = max(self._deepest, depth + part.height)
+            self._is_cut |= part.is_cut
             return part.value  # type: ignore[no-any-return]
         if depth > MAX_DEPTH or self._steps > MAX_STEPS:
             self._is_cut = True
@@ -183,9 +187,10 @@ class Evaluation(Generic[V]):
         found = work()
         rests = self._tracker.end(outer)
         del self._open[key]
-        if not self._is_cut and self._leans >= depth:
+        if (not self._is_cut or steps == 1) and self._leans >= depth:
             circle = frozenset(self._opened[opened:]) if self._leans == depth else _NO_CIRCLE
-            self._parts[key] = _Known(found, self._steps - steps, self._deepest - depth, rests, circle)
+            height = self._deepest - depth
+            self._parts[key] = _Known(found, self._steps - steps, height, rests, circle, self._is_cut)
         if self._leans >= depth:
             self._leans = _NOWHERE
         self._depth = depth - 1
@@ -194,6 +199,8 @@ class Evaluation(Generic[V]):
         return found
 
     def _is_same_here(self, part: _Known, depth: int) -> bool:
+        if part.is_cut:
+            return self._steps == 1
         fits = depth + part.height <= MAX_DEPTH and self._steps + part.steps <= MAX_STEPS
         return fits and (not part.circle or part.circle.isdisjoint(self._open))
 
@@ -515,7 +522,7 @@ class Values(Evaluation["list[Origin]"]):
 
     def callees(self, call: ast.Call, scope: Scope) -> list[str | Scope | None]:
         """What a call may call: an external name, a function or class of the project, or None for unknown."""
-        return self._called_by.get((call, scope), lambda: self._asked(lambda: self._callees(call, scope)))
+        return self._called_by.get((call, scope), self._asked, (self._callees, call, scope))
 
     def reaching(self, variable: Variable, read: ast.expr, scope: Scope) -> tuple[Binding, ...]:
         """The bindings of a variable that a read of it can see, where both stand in code that runs from top to

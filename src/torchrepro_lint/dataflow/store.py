@@ -88,6 +88,7 @@ def _remembered(
         key = arguments[:-1]
         if not keeps_all and key not in known:
             known.clear()
-        return cast(Answer, known.get(key, lambda: ask(*arguments)))  # type: ignore[call-arg]
+        found: Answer = known.get(key, ask, arguments)
+        return found
 
     return cast("Callable[Question, Answer]", answer)

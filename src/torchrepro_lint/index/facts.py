@@ -271,7 +271,11 @@ class ModuleFacts:
 
     def text(self, node: ast.AST) -> str:
         """The source of `node`, as written."""
-        return self.source.slice(self.range(node))
+        text, starts = self.source.text, self.source.line_starts
+        if self.f_strings or not text.isascii():
+            return self.source.slice(self.range(node))
+        at: Any = node
+        return text[starts[at.lineno - 1] + at.col_offset : starts[at.end_lineno - 1] + at.end_col_offset]
 
     # -- what is set ----------------------------------------------------------------------------------------
     def item_sets(self, key: str, name: str) -> Sequence[SubscriptSet]:

@@ -92,11 +92,17 @@ class OperationCall:
     signature: Signature
     tensors: Tensors
     uses: Callable[[], Sequence[CallSite]]
+    _arguments: dict[str, Site | Opaque | ast.expr | None] = field(default_factory=dict)
     _values: dict[str, list[Value]] = field(default_factory=dict)
     _traits: dict[str, list[tuple[Traits, Related | None]]] = field(default_factory=dict)
 
     def argument(self, name: str) -> Site | Opaque | ast.expr | None:
         """What is passed for a parameter, or its default; None when there is no such parameter."""
+        if name not in self._arguments:
+            self._arguments[name] = self._argument(name)
+        return self._arguments[name]
+
+    def _argument(self, name: str) -> Site | Opaque | ast.expr | None:
         if name not in self.signature.parameters:
             return None
         place, default = self.signature.parameters[name]

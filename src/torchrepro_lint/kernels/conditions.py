@@ -24,6 +24,7 @@ TRAITS = {
     "whole": ("the values of `{}` are whole numbers", "the values of `{}` are not whole numbers"),
     "unique": ("`{}` has no repeated values", "`{}` has repeated values"),
 }
+_OF_TENSORS = frozenset({"rank_min", "rank_in", *TRAITS})
 
 
 class Holds(IntEnum):
@@ -75,7 +76,7 @@ def in_doubt(exact: Sequence[Condition], site: OperationCall) -> list[str]:
 
 
 def _one(name: str, test: Any, site: OperationCall) -> tuple[Holds, list[Related]]:
-    if any(key in test for key in ("rank_min", "rank_in", *TRAITS)):
+    if not _OF_TENSORS.isdisjoint(test):
         return _best([(_traits_hold(traits, test), use) for traits, use in site.traits(name)])
     if name in site.signature.called:
         return _best([(value_holds(value, name, test, site), use) for value, use in site.called_with(name)])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from torchrepro_lint import catalogue
@@ -20,7 +21,7 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site, start_of
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.elements import Certainty
-from torchrepro_lint.index import Scope, last_name
+from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.project.unknown import UNKNOWN, Opaque
 
 _NO_SUCH_ARGUMENT = frozenset({"TypeError", "Exception", "BaseException"})  # what a call with an unknown one raises
@@ -37,16 +38,17 @@ def samplers() -> Mapping[str, Mapping[str, Any]]:
     return catalogue.names("loaders", "samplers")
 
 
-def loader_calls(module: Module) -> list[Call]:
+@remembered
+def loader_calls(facts: ModuleFacts, program: Program) -> list[Call]:
     """The loaders that a file makes, of derived classes too whose constructors hand their arguments on."""
-    found = {id(c.node): c for c in module.calls(loaders().keys())}
-    for spelled, sites in module.facts.calls.items():
+    found = {id(c.node): c for c in Module(facts, program).calls(loaders().keys())}
+    for spelled, sites in facts.calls.items():
         for node, scope in sites if "Loader" in spelled else ():
-            owner = module.program.resolve(node.func, scope)
+            owner = program.resolve(node.func, scope)
             if id(node) not in found and isinstance(owner, Scope) and owner.kind == "class":
-                handed = _handed_on(owner, module.program)
+                handed = _handed_on(owner, program)
                 if handed is not None:
-                    found[id(node)] = Call(node, scope, handed.name, module.program, subclass=owner)
+                    found[id(node)] = Call(node, scope, handed.name, program, subclass=owner)
     return sorted(found.values(), key=lambda c: start_of(c.node))
 
 
@@ -97,9 +99,8 @@ def _as_written(call: ast.Call) -> ast.Call:
 
 def argument(call: Call, name: str) -> Site | Opaque | None:
     """The argument `name` of a loader or sampler."""
-    row = loaders().get(call.name) or samplers()[call.name]
-    position = row["positions"].get(name) if "positions" in row else row.get(name)
-    handed = _handed_on(call.subclass, call.program) if call.subclass is not None and "positions" in row else None
+    position, is_loader = _position(call.name, name), call.name in loaders()
+    handed = _handed_on(call.subclass, call.program) if call.subclass is not None and is_loader else None
     if handed is None or call.scope is handed.scope:
         return call.argument(name, position)
     written = handed.argument(name, position)
@@ -110,6 +111,14 @@ def argument(call: Call, name: str) -> Site | Opaque | None:
         return written
     takes_args = isinstance(handed.scope.node, ast.FunctionDef) and handed.scope.node.args.vararg is not None
     return call.argument(name, position if takes_args else None)
+
+
+@cache
+def _position(called: str, name: str) -> int | None:
+    """Where a loader or sampler takes an argument that is passed by its place."""
+    row = loaders().get(called) or samplers()[called]
+    position: int | None = row["positions"].get(name) if "positions" in row else row.get(name)
+    return position
 
 
 def _given(call: Call, constructor: Scope, name: str) -> Site | Opaque | None:
@@ -125,11 +134,16 @@ def _given(call: Call, constructor: Scope, name: str) -> Site | Opaque | None:
 # -- shuffling ------------------------------------------------------------------------------------------------
 def shuffling(call: Call) -> Certainty | None:
     """Whether a loader shuffles by itself: certain, likely (an expression decides), or None."""
+    return _shuffling(call, call.program)
+
+
+@remembered
+def _shuffling(call: Call, program: Program) -> Certainty | None:
     sampler = _sampler_given(call)
     shuffle = argument(call, "shuffle")
     if sampler is True or not isinstance(shuffle, Site):
         return None
-    truth = outcome(shuffle.node, shuffle.scope, call.program)
+    truth = outcome(shuffle.node, shuffle.scope, program)
     is_configured = shuffle.scope.facts.source.kind == "configuration"
     if (truth.usual if is_configured else truth.certain) is False:
         return None

@@ -42,11 +42,11 @@ def is_only_looked_at(call: Call) -> bool:
     statement = facts.parents[call.node]
     if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
         return False
-    if len(statement.targets) > 1 or program.project.users([facts.source.path]):
-        return False
     sites = reads_of_target(statement.targets[0], statement, call.scope, program)
+    if len(statement.targets) > 1 or not (sites or facts.source.cells) or program.project.users([facts.source.path]):
+        return False
     if not sites:
-        return bool(facts.source.cells)
+        return True
     loop = outermost_loop(facts, call.node)
     return any(map(_is_taken, sites)) and all(_is_looked_at(site, loop, program) for site in sites)
 

@@ -79,7 +79,7 @@ class _Drawing:
 def _drawing(facts: ModuleFacts, program: Program) -> dict[Scope, _Drawing]:
     """The loaders and samplers of a file that draw, by the function that makes them."""
     module = Module(facts, program)
-    drawing = [c for c in loader_calls(module) if shuffling(c) is not None]
+    drawing = [c for c in loader_calls(facts, program) if shuffling(c) is not None]
     drawing += [c for c in module.calls(samplers().keys()) if c.name != _SPLIT]
     found: dict[Scope, _Drawing] = {}
     named: dict[tuple[Scope, str], tuple[int, int]] = {}

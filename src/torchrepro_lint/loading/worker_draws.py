@@ -61,7 +61,7 @@ def _draws(call: Call, program: Program) -> WorkerDraws:  # noqa: ARG001
 
 def unseen_loaders(module: Module) -> Iterator[Call]:
     """The loaders of a file that have workers, or may, which nobody seeds and whose draws cannot be seen."""
-    for call in loader_calls(module):
+    for call in loader_calls(module.facts, module.program):
         if workers(call) is not False and lacks_worker_init(call) and lacks_generator(call):
             draws = worker_draws(call)
             if draws.unseen and not draws.found:

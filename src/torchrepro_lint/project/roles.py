@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cache
 from pathlib import PurePath
 from typing import Literal
 
@@ -94,20 +95,27 @@ def of_class(names: Iterable[str]) -> Role | None:
 
 def of_file(path: str, *, trains: bool) -> Role | None:
     """Tests and evaluation code by the names of files and folders; `trains` when the file runs backward passes."""
-    parts = PurePath(path)
-    if _TEST_FILE.search(parts.stem):
+    folders, stem = _parts(path)
+    if _TEST_FILE.search(stem):
         return "evaluation"
-    named = _EVALUATION_FILE.search(parts.stem) or any(_EVALUATION_FOLDER.search(p) for p in parts.parts[:-1])
+    named = _EVALUATION_FILE.search(stem) or any(map(_EVALUATION_FOLDER.search, folders))
     return "evaluation" if named and not trains else None
 
 
 def is_no_training(path: str) -> bool:
     """Whether a file that trains nothing itself is named after what uses a model, measures it or tries it out."""
-    return of_file(path, trains=False) is not None or _TRIAL_FILE.search(PurePath(path).stem) is not None
+    return of_file(path, trains=False) is not None or _TRIAL_FILE.search(_parts(path)[1]) is not None
 
 
 def handles_data(path: str, *, in_module: bool) -> bool:
     """Whether a file lies where a project prepares its data; its own name says so only outside neural modules."""
-    parts = PurePath(path)
-    places = parts.parts[:-1] if in_module else (*parts.parts[:-1], parts.stem)
+    folders, stem = _parts(path)
+    places = folders if in_module else (*folders, stem)
     return any(_DATA_PLACE.search(place) and "transformer" not in place for place in places)
+
+
+@cache
+def _parts(path: str) -> tuple[tuple[str, ...], str]:
+    """The folders that a file lies in, and its name without an ending."""
+    parts = PurePath(path)
+    return parts.parts[:-1], parts.stem

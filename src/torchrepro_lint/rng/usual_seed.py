@@ -28,6 +28,9 @@ _SEEDS = re.compile(  # what a function is called that is given one
     r"|(?:set|init|fix)_?random_?(?:seed|state)s?|SeedSequence|PRNGKey"
 )
 _TURNED_OFF = re.compile(r"^[ \t\"]*#[ \t#]*[\w.]{0,80}seed\w{0,40}\(", re.MULTILINE)  # also in a notebook's JSON
+_READ = re.compile(  # an attribute that is not called, an item
+    r"(?:\.[\s\\]{0,80}|\[[\s(]{0,80}u?[\"'])\w{0,80}(?:seed|random_?state)\w{0,80}\b(?!\s{0,80}\()", re.IGNORECASE
+)
 _KEY = re.compile(r"""["']\w{0,40}(?:seed|random_?state)\w{0,40}["']\s*:""", re.IGNORECASE)  # of a dict
 
 
@@ -153,9 +156,10 @@ def _given(facts: ModuleFacts) -> Iterator[ast.expr | None]:
 def _reads(facts: ModuleFacts) -> bool:
     """Whether a file has an option for the seed, or reads one: `config.seed`, `settings["seed"]`. What an object calls
     its own, `self.seed`, it was given elsewhere."""
-    return any(map(_is_named, declared_options(facts))) or any(
-        _is_read(node, facts) for node in descendants(facts.tree) if isinstance(node, ast.Attribute | ast.Subscript)
-    )
+    if any(map(_is_named, declared_options(facts))):
+        return True
+    nodes = descendants(facts.tree) if _READ.search(facts.source.whole) else ()
+    return any(_is_read(node, facts) for node in nodes if isinstance(node, ast.Attribute | ast.Subscript))
 
 
 def _is_read(node: ast.Attribute | ast.Subscript, facts: ModuleFacts) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.calls import Module, calls_like
+from torchrepro_lint.dataflow.calls import calls_like
 from torchrepro_lint.dataflow.enclosing import calls_in, names_in
 from torchrepro_lint.dataflow.execution_count import is_called_in_a_loop
 from torchrepro_lint.dataflow.program import Program
@@ -140,7 +140,7 @@ def _shuffles_apart(seeding: Seeding, program: Program) -> bool:
     """Whether a loader shuffles all samples in each process of a group: in one order, they would do the same work."""
     if not any(seeding.calls("init_process_group")):
         return False
-    loaders = (call for facts in seeding.visited for call in loader_calls(Module(facts, program)))
+    loaders = (call for facts in seeding.visited for call in loader_calls(facts, program))
     apart = (call for call in loaders if shuffling(call) is not None and differs_by_rank(call))
     return any(seeding.runs(call.node, call.scope) for call in apart)
 

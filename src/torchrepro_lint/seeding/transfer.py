@@ -354,6 +354,7 @@ def _fills_weights(draw: Draw) -> bool:
     return isinstance(filled, ast.Attribute) and filled.attr in ("weight", "bias")
 
 
+@remembered
 def is_besides(draw: Draw, program: Program) -> bool:
     """`args.seed = random.randint(...)` picks a seed, it is not drawn after one; a port, an address or the name of a
     run is no result, and runs that share it get into each other's way. Nor are the colours of a plot, or what a kernel

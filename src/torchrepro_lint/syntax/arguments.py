@@ -23,6 +23,7 @@ _CLOSED = re.compile(r"(?:\s*\))*")  # brackets around an argument are no part o
 _COMMA = re.compile(r"\s*,(\s*)")
 _BRACKET = re.compile(r"\s*\((\s*)")
 _INTRICATE = re.compile(r"[#\\\r\f]")  # in a call that may have comments, or lines that end otherwise than by a newline
+_VALUE = "_value_of_the_new_argument_"
 _MAGIC = re.compile(r"\s*pass;|[^=]*= {5,}")  # what stands for `%time f()` and `x = %time f()`
 
 
@@ -42,20 +43,20 @@ def with_argument(facts: ModuleFacts, call: ast.Call, name: str, value: str, sty
 
 
 def _laid_out(facts: ModuleFacts, call: ast.Call, name: str, value: str) -> Edit:
-    """The argument added as the others are laid out, for calls that are written alike once."""
+    """The argument added as the others are laid out: once for calls that are written alike, whatever its value."""
     source, place = facts.source, facts.range(call)
     begin, end = source.offset(place.start), source.offset(place.end)
     before = source.text[begin:end]
-    known: dict[tuple[str, str, str], tuple[int, int, str] | None] = facts.with_arguments
-    key = before, name, value
+    known: dict[tuple[str, str], tuple[str, str, str] | None] = facts.with_arguments
+    key = before, name
     if key not in known:
-        after = _plainly(facts, call, before, name, value)
-        after = _by_libcst(facts, before, name, value) if after is None else after
-        known[key] = _difference(before, after) if after is not None else None
-    change = known[key]
-    if change is None:
+        after = _plainly(facts, call, before, name, _VALUE)
+        after = _by_libcst(facts, before, name, _VALUE) if after is None else after
+        known[key] = after.partition(_VALUE) if after is not None else None
+    around = known[key]
+    if around is None:
         return _behind_last(facts, call, f"{name}={value}")
-    head, tail, text = change
+    head, tail, text = _difference(before, f"{around[0]}{value}{around[2]}")
     return Edit(source.rel, Range(source.position(begin + head), source.position(end - tail)), text)
 
 
@@ -242,7 +243,7 @@ def _within_width(facts: ModuleFacts, call: ast.Call, edit: Edit, style: Style) 
     width = style.width or _width(source)
     if len(head) + len(edit.text) + len(tail) <= width:
         return edit
-    if _is_whole_value(facts, call) and (style.hangs or source.hangs):
+    if (style.hangs or source.hangs) and _is_whole_value(facts, call):
         return _hanging(facts, call, edit.text.strip(", "), width)
     whole = facts.statement(call)
     if isinstance(getattr(whole, "value", None), ast.IfExp) and len(line) <= width:
@@ -291,10 +292,12 @@ def kept_within_width(facts: ModuleFacts, node: ast.expr, edits: Sequence[Edit],
 def _stands_apart(facts: ModuleFacts, call: ast.Call) -> bool:
     """Whether all arguments are on one line, with both parentheses on others."""
     arguments = _arguments(facts, call)
+    if (call.func.end_lineno or 0) >= arguments[0].lineno:
+        return False
     first, last, end = facts.range(arguments[0]).start, facts.range(arguments[-1]).end, facts.range(call).end
     before, after = facts.source.line(first.line)[: first.column - 1], facts.source.line(last.line)[last.column - 1 :]
     alone = not before.strip() and after.strip() in ("", ",") and first.line == last.line
-    return alone and end.line == last.line + 1 and facts.range(call.func).end.line < first.line
+    return alone and end.line == last.line + 1
 
 
 def _arguments(facts: ModuleFacts, call: ast.Call) -> list[ast.expr | ast.keyword]:
