@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.abstract_values import Result
+from torchrepro_lint.dataflow.abstract_values import Origin, Result, Unknown
 from torchrepro_lint.dataflow.binding import is_super
 from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.frames import HANDS_ON, Frame
@@ -135,8 +135,20 @@ class Callees:
 
     def classes(self, values: Iterable[ast.expr], scope: Scope) -> list[Scope]:
         """The project classes that these values are instances of."""
-        made = [o.callee for v in values for o in self._program.origins(v, scope) if isinstance(o, Result)]
-        return [c for c in made if isinstance(c, Scope) and c.kind == "class"]
+        found = (origin for value in values for origin in self._program.origins(value, scope))
+        return [owner for origin in found for owner in self._made_by(origin)]
+
+    def _made_by(self, origin: Origin) -> Iterator[Scope]:
+        match origin:
+            case Result(callee=Scope(kind="class") as owner):
+                yield owner
+            case Result(callee=None, node=call, scope=where) | Unknown(node=ast.Call() as call, scope=Scope() as where):
+                for held in self._program.origins(call.func, where):  # `make(rows)` after `make = partial(Rows, 0.1)`
+                    match held:
+                        case Result(callee="functools.partial", node=ast.Call(args=[first, *_]), scope=made):
+                            wrapped = self._program.definition(first, made)
+                            if wrapped is not None and wrapped.kind == "class":
+                                yield wrapped
 
     def iterated(self, items: ast.expr, scope: Scope) -> list[Run]:
         """What runs when a loop takes the items of an object of the project: `for batch in Batches(10):`."""

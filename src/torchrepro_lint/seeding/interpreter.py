@@ -11,12 +11,15 @@ from collections.abc import Iterable, Sequence
 
 from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.binding import argument_for
+from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.dynamic_lookup import picked
 from torchrepro_lint.dataflow.frames import Frame
 from torchrepro_lint.dataflow.options import Options
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
+from torchrepro_lint.loading.loaders import argument
 from torchrepro_lint.project.configured import is_named
 from torchrepro_lint.project.disk import exists
 from torchrepro_lint.project.entries import Entry
@@ -446,12 +449,12 @@ class _Interpreter:
         return state
 
     def _used_later(self, name: str, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
-        if name == "torch.utils.data.DataLoader" and call.args:
-            samplers = [k.value for k in call.keywords if k.arg in ("sampler", "batch_sampler")]
-            drawing = self._callees.classes(samplers, scope)
+        if name == "torch.utils.data.DataLoader":
+            loader = Call(call, scope, name, self.program)
+            drawing = [c for given in ("sampler", "batch_sampler") for c in self._classes_given(loader, given)]
             state = self._run_in_workers(drawing, "__iter__", call, state, scope, frame, False)
-            owners = self._callees.classes([call.args[0]], scope)
-            has_workers, drawn = self._has_workers(call, scope, frame), self.effects.drawn_in_workers
+            owners = self._classes_given(loader, "dataset")
+            has_workers, drawn = self._has_workers(loader, frame), self.effects.drawn_in_workers
             for method in ("__getitem__", "__iter__"):
                 state = self._run_in_workers(owners, method, call, state, scope, frame, has_workers)
             state = self._drawn_by_items(call, state, scope, has_workers)
@@ -473,12 +476,19 @@ class _Interpreter:
         self.effects.in_workers = outer
         return state
 
-    def _has_workers(self, call: ast.Call, scope: Scope, frame: Frame) -> bool | None:
+    def _classes_given(self, loader: Call, name: str) -> list[Scope]:
+        """The project's classes that an argument of a loader is an instance of."""
+        given = argument(loader, name)
+        return self._callees.classes([given.node], given.scope) if isinstance(given, Site) else []
+
+    def _has_workers(self, loader: Call, frame: Frame) -> bool | None:
         """Whether the loader has worker processes for certain or by default; None where it may have."""
-        workers = next((k.value for k in call.keywords if k.arg == "num_workers"), None)
+        workers = argument(loader, "num_workers")
         if workers is None:
             return False
-        values = self.options.values(workers, scope, frame)
+        if not isinstance(workers, Site):
+            return None
+        values = self.options.values(workers.node, workers.scope, frame if workers.scope is loader.scope else None)
         return any(v.value for v in values) if values else None
 
     def _run_in_workers(
