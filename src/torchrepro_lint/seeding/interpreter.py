@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.calls import Call
+from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.dynamic_lookup import picked
 from torchrepro_lint.dataflow.frames import Frame
 from torchrepro_lint.dataflow.options import Options
@@ -482,12 +483,16 @@ class _Interpreter:
         return self._callees.classes([given.node], given.scope) if isinstance(given, Site) else []
 
     def _has_workers(self, loader: Call, frame: Frame) -> bool | None:
-        """Whether the loader has worker processes for certain or by default; None where it may have."""
+        """Whether the loader has worker processes for certain or by default; None where it may have, but for those that
+        its options get under a condition: without them it draws by itself."""
         workers = argument(loader, "num_workers")
         if workers is None:
             return False
         if not isinstance(workers, Site):
             return None
+        around = {condition.owner for condition in conditions(loader.node, loader.scope)}
+        if workers.scope is loader.scope and any(c.owner not in around for c in conditions(*workers)):
+            return False
         values = self.options.values(workers.node, workers.scope, frame if workers.scope is loader.scope else None)
         return any(v.value for v in values) if values else None
 
