@@ -44,8 +44,8 @@ def new_import(facts: ModuleFacts, module: str, line: str, scope: Scope, at: ast
 
 
 def from_import(facts: ModuleFacts, module: str, scope: Scope, at: ast.AST | None) -> ast.ImportFrom | None:
-    """The import of names from `module` that has run before `at`, if there is one."""
-    for node in _reach(facts, scope, at):
+    """The import of names from `module` that has run before `at`, if there is one; of a notebook the nearest."""
+    for node in _reach(facts, scope, at)[:: -1 if facts.source.cells else 1]:
         if isinstance(node, ast.ImportFrom) and (node.module, node.level) == (module, 0) and node.names[0].name != "*":
             return node
     return None
