@@ -38,6 +38,17 @@ def fresh_weights(model: Site, program: Program) -> Iterator[FreshWeights]:
                 yield FreshWeights(origin.node, origin.scope, what)
 
 
+def own_adapter(trainer: Call) -> Iterator[FreshWeights]:
+    """The weights that a trainer of trl draws itself, for the adapter whose configuration it is given."""
+    given = trainer.argument("peft_config")
+    if not trainer.name.startswith("trl.") or trainer.subclass is not None or not isinstance(given, Site):
+        return
+    made = trainer.program.origins(given.node, given.scope)
+    known = catalogue.names("frameworks", "adapter_configurations")
+    if made and all(isinstance(origin, Result) and origin.callee in known for origin in made):
+        yield FreshWeights(trainer.node, trainer.scope, "the adapter's weights")
+
+
 def _drawn(call: Call) -> str | None:
     if call.name in catalogue.names("frameworks", "adapters"):
         return "the adapter's weights"
