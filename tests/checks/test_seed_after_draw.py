@@ -67,13 +67,32 @@ for row in np.random.permutation(rows):
 """
 
 
-@pytest.mark.parametrize(("drawn", "wanted"), [(SHOWN, []), (SPLIT, ["numpy"])])
+LOADED = "rows = np.load('part.npy')\n"
+SAVED = "np.save('part.npy', rows[np.random.permutation(len(rows))])\n"
+FITTED = """\
+import trl
+trainer = trl.DPOTrainer("gpt2", args=trl.DPOConfig(), train_dataset=rows)
+trainer.train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("cells", "wanted"),
+    [
+        ([SHOWN, TRAINED], []),
+        ([SPLIT, TRAINED], ["numpy"]),
+        ([SAVED, TRAINED], []),
+        ([SAVED, LOADED, TRAINED], ["numpy"]),
+        ([SPLIT, FITTED], ["numpy"]),
+        ([SHOWN, FITTED], []),
+    ],
+)
 def test_a_cell_of_a_notebook_that_shows_an_example_decides_nothing(
-    tmp_path: Path, drawn: str, wanted: list[str]
+    tmp_path: Path, cells: list[str], wanted: list[str]
 ) -> None:
-    sources = ["import numpy as np\nimport torch\n\nrows = np.load('rows.npy')\n", drawn, TRAINED]
-    cells = [{"cell_type": "code", "source": source, "metadata": {}, "outputs": []} for source in sources]
-    (tmp_path / "a.ipynb").write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4}))
+    sources = ["import numpy as np\nimport torch\n\nrows = np.load('rows.npy')\n", *cells]
+    book = [{"cell_type": "code", "source": source, "metadata": {}, "outputs": []} for source in sources]
+    (tmp_path / "a.ipynb").write_text(json.dumps({"cells": book, "metadata": {}, "nbformat": 4}))
     resolver = SettingsResolver(cards.codes(), isolated=True, overrides={"select": ["TRP103"]})
     found = check(Request((tmp_path,), resolver)).findings
     assert [f.properties["family"] for f in found] == wanted

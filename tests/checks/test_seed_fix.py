@@ -641,6 +641,25 @@ def test_the_imports_of_two_cells_are_no_group(tmp_path: Path) -> None:
     assert second.startswith("import os\nimport random\n\nimport torch\nfrom torch import nn, optim\n")
 
 
+def test_the_cell_that_seeds_imports_the_seeder_where_it_imports_from_there(tmp_path: Path) -> None:
+    sources = [
+        "from transformers import AutoTokenizer",
+        "from transformers import AutoModelForSequenceClassification\n\n"
+        "model = AutoModelForSequenceClassification.from_pretrained('bert-base-uncased')",
+        "from transformers import Trainer\n\ntrainer = Trainer(model=model)\ntrainer.train()",
+    ]
+    cells = [
+        {"cell_type": "code", "metadata": {}, "source": c, "outputs": [], "execution_count": None} for c in sources
+    ]
+    book = tmp_path / "train.ipynb"
+    book.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+    resolver = SettingsResolver(cards.codes(), isolated=True, overrides={"select": ["TRP603"]})
+    fix(Request((tmp_path,), resolver), unsafe=False, write=True)
+    after = ["".join(cell["source"]) for cell in json.loads(book.read_text())["cells"]]
+    assert after[0] == sources[0]
+    assert after[1].startswith("from transformers import AutoModelForSequenceClassification, set_seed\n\nset_seed(0)\n")
+
+
 OWN_DRAWS = """\
 import numpy as np
 import torch

@@ -313,6 +313,15 @@ def test_programs_that_begin_with_one_function_are_seeded_in_it(tmp_path: Path) 
     assert (tmp_path / "one.py").read_text() == one
 
 
+def test_a_script_without_a_guard_begins_with_the_function_too(tmp_path: Path) -> None:
+    train = SHARED + "\n\nif __name__ == '__main__':\n    run('b')\n"
+    script = "from train import run\n\nname = 'a'\nrun(name)\n"
+    after = fixed(tmp_path, train=train, one=script)
+    assert "def run(name):\n    random.seed(0)\n" in after
+    assert after.count("random.seed(0)") == 1
+    assert (tmp_path / "one.py").read_text() == script
+
+
 def test_a_program_that_seeds_by_itself_keeps_its_seed(tmp_path: Path) -> None:
     own = "import torch\n" + WRAPPER.format(before="    torch.manual_seed(3)\n")
     assert fixed(tmp_path, train=SHARED, one=WRAPPER.format(before=""), two=own) == SHARED

@@ -557,7 +557,7 @@ def test_an_operation_that_an_autograd_function_calls_by_its_own_name(tmp_path: 
     ],
 )
 def test_a_convolution_that_pads_with_copies(tmp_path: Path, arguments: str, wanted: list[tuple[str, str]]) -> None:
-    text = f"layer = nn.Conv2d({arguments})\nprint(layer(x).padding_mode)\nlayer(x).sum().backward()\n"
+    text = f"layer = nn.Conv2d({arguments})\nprint(layer(x).padding_mode)\nlayer(x.cuda()).sum().backward()\n"
     assert outcome(judged(tmp_path, text)) == wanted
 
 
@@ -674,6 +674,6 @@ def test_a_file_that_processes_images_prepares_data(tmp_path: Path, name: str, w
 
         net = nn.Conv2d(3, 3, 1)
         for images in torch.load("images.pt"):
-            net(torch.stack(smaller(images, 8))).mean().backward()
+            net(torch.stack(smaller(images.cuda(), 8))).mean().backward()
         """
     assert len(judged_in(tmp_path, name, train, body)) == wanted

@@ -13,12 +13,11 @@ from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.index import Scope
 from torchrepro_lint.model import Edit
 from torchrepro_lint.rng.draws import Seeder
-from torchrepro_lint.rng.fresh_weights import FreshWeights, fresh_weights
+from torchrepro_lint.rng.fresh_weights import FreshWeights, fresh_weights, own_adapter
 from torchrepro_lint.rng.own_seed import seed_text
 from torchrepro_lint.seeding.seedings import seedings
-from torchrepro_lint.syntax import import_name, insert_before
+from torchrepro_lint.syntax import import_from, insert_before
 
-SEED = "transformers.set_seed"
 MAX_CALLS = 6  # from where both are reached to the one or the other
 
 
@@ -35,11 +34,11 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         seeders = [s for s in (*seeding.seeders, *seeding.conditional.values()) if "torch" in s.families]
         for call in trainers:
             model = call.argument("model", 0)
-            if isinstance(model, Site):
-                for fresh in fresh_weights(model, program):
-                    drafts = [] if id(fresh.node) in reported else list(_drafts(call, fresh, seeders))
-                    reported |= {id(fresh.node)} if drafts else set()
-                    yield from drafts
+            made = list(fresh_weights(model, program)) if isinstance(model, Site) else []
+            for fresh in made or own_adapter(call):
+                drafts = [] if id(fresh.node) in reported else list(_drafts(call, fresh, seeders))
+                reported |= {id(fresh.node)} if drafts else set()
+                yield from drafts
 
 
 def _drafts(trainer: Call, fresh: FreshWeights, seeders: Sequence[Seeder]) -> Iterator[Draft]:
@@ -55,13 +54,16 @@ def _drafts(trainer: Call, fresh: FreshWeights, seeders: Sequence[Seeder]) -> It
     seeded = Place(late[0].scope.facts, late[0].node, "seeded only here") if late else None
     values = {"model": facts.text(fresh.node.func), "what": fresh.what, "trainer": trainer.written}
     values["seed"] = late[0].scope.facts.text(late[0].node) if late else ""
-    related: tuple[Place, ...] = (seeded or Place(trainer.facts, trainer.node, "seeded only here"),)
+    is_own = fresh.node is trainer.node
+    message = "late" if late else "own" if is_own else "full" if _is_fully_determined(trainer) else None
+    own = () if is_own else (Place(trainer.facts, trainer.node, "seeded only here"),)
+    related: tuple[Place, ...] = (seeded,) if seeded is not None else own
     if not here:
         related = (*related, Place(facts, fresh.node, f"{fresh.what} are drawn here"))
     yield Draft(
         fresh.node if here else trainer.node,
         values,
-        "late" if late else "full" if _is_fully_determined(trainer) else None,
+        message,
         related=related,
         edits=_edits(trainer, fresh) if here and not late else (),
         unsafe=not runs_once(trainer.program, fresh.node, fresh.scope),  # else members of an ensemble begin alike
@@ -75,7 +77,7 @@ def _name(seeder: Seeder, program: Program) -> str:
 def _is_made_by(seeder: Seeder, trainer: Call, fresh: FreshWeights) -> bool:
     """Whether the seed is the one that the Trainer sets itself, maybe through a class of the project's."""
     if seeder.node is trainer.node:  # a Trainer above the model is another model's: names may be rebound
-        return seeder.scope.function is not fresh.scope.function
+        return fresh.node is trainer.node or seeder.scope.function is not fresh.scope.function
     in_constructor = seeder.scope.function.name.endswith("__init__")
     return in_constructor and _name(seeder, trainer.program) in catalogue.names("frameworks", "hf_trainers")
 
@@ -118,5 +120,5 @@ def _edits(trainer: Call, fresh: FreshWeights) -> tuple[Edit, ...]:
     made = _arguments(trainer)
     given = made.literal("seed") if made is not None else None
     seed = str(given) if type(given) is int else seed_text(fresh.scope, statement, trainer.program)
-    name = import_name(facts, SEED, fresh.scope, statement)
+    name = import_from(facts, "transformers", "set_seed", fresh.scope, statement)
     return (*name.edits, insert_before(facts, statement, f"{name.text}({seed})"))

@@ -15,6 +15,7 @@ from torchrepro_lint.project.entries import files_of_programs
 _GPU = re.compile(r"(?i)cuda|accelerat|gpu")
 # What moves a model there without being told to, and what launchers leave to the processes that they start.
 _BY_THEMSELVES = re.compile(r"(?:pytorch_)?lightning\b|\btransformers\b|deepspeed|fastai|colossalai|LOCAL_RANK")
+_MOVES = re.compile(r"(?i)device|\.to\(|\.type\(|default_tensor_type")
 _WORDS = ("cuda", "CUDA", "gpu", "GPU", "accelerat", "lightning", "transformers", "deepspeed", "LOCAL_RANK")
 
 
@@ -44,3 +45,20 @@ def goes_to_gpu(facts: ModuleFacts, program: Program) -> bool:
     files = files_of_programs(facts, program.project)
     spoken = [program.project.text.containing(word) for word in _WORDS]
     return any(paths is None or (not files.isdisjoint(paths) if files else paths) for paths in spoken)
+
+
+@remembered
+def stays_on_cpu(facts: ModuleFacts, program: Program) -> bool:
+    """Whether the programs that run the code of a file train by themselves, and nowhere speak of a device: then
+    nothing moves their tensors to a GPU. Of code that no program in sight runs, nobody knows."""
+    if goes_to_gpu(facts, program):
+        return False
+    files = [program.load(str(path)) for path in sorted(files_of_programs(facts, program.project))]
+    known = [file for file in files if file is not None]
+    return any(_trains(file) for file in known) and not any(_MOVES.search(file.source.text) for file in known)
+
+
+def _trains(facts: ModuleFacts) -> bool:
+    """Whether a backward pass is run by the program that a file is, and not only by who calls its functions."""
+    calls = facts.calls.get("backward", ())
+    return bool(calls) and (facts.guard is not None or any(scope.kind == "module" for _, scope in calls))

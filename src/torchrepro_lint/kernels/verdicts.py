@@ -24,7 +24,7 @@ from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.kernels.arguments import OperationCall, Related
 from torchrepro_lint.kernels.conditions import Holds, Judged, in_doubt, judge
 from torchrepro_lint.kernels.context import NAMED_AS_DATA, NOTHING, Context, context, runs_backward
-from torchrepro_lint.kernels.device import goes_to_gpu
+from torchrepro_lint.kernels.device import goes_to_gpu, stays_on_cpu
 from torchrepro_lint.kernels.evaluated import only_evaluated
 from torchrepro_lint.kernels.layers import freezes_itself, has_parameters
 from torchrepro_lint.kernels.module_calls import calls_of, is_outermost, module_calls
@@ -109,6 +109,11 @@ class _Reader:
         """Whether the programs that run the file go to a GPU where there is one."""
         return goes_to_gpu(self.module.facts, self.program)
 
+    @cached_property
+    def on_cpu(self) -> bool:
+        """Whether they leave everything on the CPU."""
+        return not self.on_gpu and stays_on_cpu(self.module.facts, self.program)
+
     def candidates(self) -> Iterator[Call]:
         """Calls whose name is in the catalogue; of methods only those that a tensor may have."""
         facts = self.module.facts
@@ -147,7 +152,7 @@ class _Reader:
         uses = cache(lambda: calls_of(call, self.program))
         site = OperationCall(call, signature(call.name), self.tensors, uses)
         fits = [f for row in rows(call.name) if (f := self._fit(row, site)) is not None]
-        if not fits:
+        if not fits or self.on_cpu:
             return None
         fit = max(fits, key=lambda f: f.judged.holds)
         gradient = self._gradient_if_it_trains(fit, site)

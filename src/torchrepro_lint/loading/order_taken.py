@@ -33,11 +33,23 @@ def within(use: Use[Shown], edges: Edges) -> Steps | None:
     """A container with the items in it is saved whole; else they are followed into it and out again. The keys of a dict
     in it are looked up by who loads it."""
     if use.call is None:
-        return None
+        return _joined_arguments(use, edges)
     name = edges.program.qualified(use.call.func, use.scope) or ""
+    if name in _table()["joins"] and len(use.path) == 1:
+        return (use.become("sequence").at(use.call, ()),)
     if use.state == "sequence" and saves(use.call, use.scope, edges.program):
         return decided(use, use.call, SAVED)
     return (use.become("text").at(use.call, ()),) if name in _table()["texts"] else None
+
+
+def _joined_arguments(use: Use[Shown], edges: Edges) -> Steps | None:
+    """`chain(*listings)`"""
+    starred = use.parent
+    call = use.scope.facts.parents[starred] if isinstance(starred, ast.Starred) else None
+    if not isinstance(call, ast.Call) or len(use.path) != 1:
+        return None
+    joins = edges.program.qualified(call.func, use.scope) in _table()["joins_all"]
+    return (use.become("sequence").at(call, ()),) if joins else None
 
 
 def indexed(parent: ast.Subscript, use: Use[Shown], edges: Edges, asked: ast.expr) -> Steps:

@@ -35,6 +35,15 @@ def fresh_weights(model: Site, program: Program) -> Iterator[FreshWeights]:
             yield FreshWeights(made.node, made.scope, what)
 
 
+def own_adapter(trainer: Call) -> Iterator[FreshWeights]:
+    """The weights that a trainer of trl draws itself, for the adapter whose configuration it is given."""
+    given = trainer.argument("peft_config")
+    if not trainer.name.startswith("trl.") or trainer.subclass is not None or not isinstance(given, Site):
+        return
+    if trainer.program.is_made_by(catalogue.names("frameworks", "adapter_configurations"), given.node, given.scope):
+        yield FreshWeights(trainer.node, trainer.scope, "the adapter's weights")
+
+
 def _drawn(call: Call) -> str | None:
     if call.name in catalogue.names("frameworks", "adapters"):
         return "the adapter's weights"

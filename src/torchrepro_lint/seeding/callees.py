@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow.abstract_values import Result, Unknown
 from torchrepro_lint.dataflow.binding import is_super, keyword_value
 from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.frames import HANDS_ON, Frame
@@ -62,7 +63,7 @@ class Callees:
         receiver = function.value if isinstance(function, ast.Attribute) else function
         if is_super(receiver) or any(_is_self(e, frame) for e in (receiver, *call.args[:1])):
             return [frame.owner]
-        made = dict.fromkeys(self._program.classes_of(receiver, scope))
+        made = dict.fromkeys(self._classes(receiver, scope))
         known: list[Scope | None] = [c for c in made if method.parent in self._program.names.bases(c)]
         return known[:MAX_OWNERS] or [None]
 
@@ -116,6 +117,26 @@ class Callees:
         is_kept = keyword is not None and last_name(call.func) == SETS_DEFAULTS
         return is_kept and bool(self._program.project.text.containing(f".{keyword}("))
 
+    def _classes(self, value: ast.expr, scope: Scope) -> Iterator[Scope]:
+        """The project's classes that a value may be an instance of, those included that `partial` holds."""
+        for origin in self._program.origins(value, scope):
+            match origin:
+                case Result(callee=Scope(kind="class") as owner):
+                    yield owner
+                case (
+                    Result(callee=None, node=call, scope=where)
+                    | Unknown(node=ast.Call() as call, scope=Scope() as where)
+                ):
+                    yield from self._held_by_partial(call.func, where)
+
+    def _held_by_partial(self, function: ast.expr, scope: Scope) -> Iterator[Scope]:
+        """`make(rows)` after `make = partial(Rows, 0.1)`"""
+        for made in self._program.results(function, scope):
+            if made.callee == "functools.partial" and isinstance(made.node, ast.Call) and made.node.args:
+                held = self._program.definition(made.node.args[0], made.scope)
+                if held is not None and held.kind == "class":
+                    yield held
+
     def iterated(self, items: ast.expr, scope: Scope) -> list[Run]:
         """What runs when a loop takes the items of an object of the project: `for batch in Batches(10):`."""
         if not self._program.project.text.defines_function("__iter__"):
@@ -126,7 +147,7 @@ class Callees:
 
     def methods(self, values: Iterable[ast.expr], name: str, scope: Scope) -> list[Run]:
         """The methods of that name of the objects of the project that these values are."""
-        owners = [owner for value in values for owner in self._program.classes_of(value, scope)]
+        owners = [owner for value in values for owner in self._classes(value, scope)]
         return [(method, owner) for owner in owners if (method := self._program.names.method(owner, name)) is not None]
 
     @staticmethod

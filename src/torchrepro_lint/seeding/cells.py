@@ -5,6 +5,7 @@ make is shown and forgotten, as a layer that is tried out below its definition.
 from __future__ import annotations
 
 import ast
+import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -16,6 +17,7 @@ from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, last_name
 from torchrepro_lint.rng.updates import leads_to_update
 
+_FILE = re.compile(r"[^\s{}]+[./][^\s{}]+")  # as a path is written: no name of Python's is
 _DEFINES = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
@@ -45,8 +47,8 @@ def _trains(statement: ast.stmt, facts: ModuleFacts, program: Program) -> bool:
     """Whether a statement trains or makes ready to, itself or by a function of the notebook."""
     if isinstance(statement, _DEFINES):
         return False
-    calls = list(calls_in(statement))
-    if any(last_name(call.func) in catalogue.names("callables", "of_training") for call in calls):
+    calls, known = list(calls_in(statement)), catalogue.names("callables", "of_training")
+    if any(name in known or name.endswith("Trainer") for name in (last_name(call.func) for call in calls)):
         return True
     functions = (f for call in calls for f in program.functions_run(call, facts.scope_of(call)))
     return any(leads_to_update(function, program) for function in functions)
@@ -54,7 +56,7 @@ def _trains(statement: ast.stmt, facts: ModuleFacts, program: Program) -> bool:
 
 class _Uses(NamedTuple):
     """The module's names that a statement reads before it binds them itself, those that it binds, and those of objects
-    whose methods it calls, which may change them."""
+    whose methods it calls, which may change them. Names of files count as well: what binds nothing may write them."""
 
     read: set[str]
     bound: set[str]
@@ -63,6 +65,7 @@ class _Uses(NamedTuple):
     @classmethod
     def of(cls, statement: ast.stmt, facts: ModuleFacts) -> _Uses:
         uses = cls(set(), set(), set())
+        is_assigned = isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign)
         for node in _in_order(statement):
             match node:
                 case ast.Name(id=name, ctx=ast.Load()) if name not in uses.bound:
@@ -73,6 +76,9 @@ class _Uses(NamedTuple):
                     uses.bound.update({name} if node is statement else ())
                 case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name)))):
                     uses.changed.update({name} if not _is_imported(name, facts) else ())
+                case ast.Constant(value=str(name)) if _FILE.fullmatch(name):
+                    uses.read.add(name)
+                    uses.changed.update({name} if not is_assigned else ())
         return uses
 
 

@@ -164,8 +164,16 @@ def _is_description(read: Site, program: Program) -> bool:
             if not isinstance(call, ast.Call) or call.func is not parent:
                 return False
             outer = facts.parents.get(call)
-            return isinstance(outer, ast.Expr) if attr in _MOVE else attr in _PARTS and _is_measured(outer, call, facts)
+            if attr in _MOVE:
+                return isinstance(outer, ast.Expr) and not _runs_own_method(call, read.scope, program)
+            return attr in _PARTS and _is_measured(outer, call, facts)
     return False
+
+
+def _runs_own_method(call: ast.Call, scope: Scope, program: Program) -> bool:
+    """`trainer.train()` of a class of the project that is no module."""
+    owners = (m.parent for m in program.runs(call, scope) if isinstance(m, Scope))
+    return any(o is not None and o.kind == "class" and not program.external_bases(o) for o in owners)
 
 
 def _is_measured(outer: ast.AST | None, parts: ast.Call, facts: ModuleFacts) -> bool:

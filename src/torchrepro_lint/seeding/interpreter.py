@@ -9,13 +9,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Sequence
 
-from torchrepro_lint.dataflow.binding import argument_for, keyword_value
+from torchrepro_lint.dataflow.binding import argument_for
+from torchrepro_lint.dataflow.calls import Call
+from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.dynamic_lookup import picked
 from torchrepro_lint.dataflow.frames import Frame
 from torchrepro_lint.dataflow.options import Options
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
+from torchrepro_lint.loading.loaders import argument
 from torchrepro_lint.project.configured import is_named
 from torchrepro_lint.project.disk import exists
 from torchrepro_lint.project.entries import Entry
@@ -433,15 +437,15 @@ class _Interpreter:
         return state
 
     def _used_later(self, name: str, call: ast.Call, state: State, scope: Scope, frame: Frame) -> State:
-        if name == "torch.utils.data.DataLoader" and call.args:
-            samplers = [k.value for k in call.keywords if k.arg in ("sampler", "batch_sampler")]
+        if name == "torch.utils.data.DataLoader":
+            loader = Call(call, scope, name, self.program)
             with self.effects.in_worker(False):
-                state = self._run_each(self._callees.methods(samplers, "__iter__", scope), call, state, scope, frame)
+                for given in ("sampler", "batch_sampler"):
+                    state = self._run_each(self._methods_of(loader, given, "__iter__"), call, state, scope, frame)
             drawn = self.effects.drawn_in_workers
-            with self.effects.in_worker(self._has_workers(call, scope, frame)):
+            with self.effects.in_worker(self._has_workers(loader, frame)):
                 for method in ("__getitem__", "__iter__"):
-                    runs = self._callees.methods(call.args[:1], method, scope)
-                    state = self._run_each(runs, call, state, scope, frame)
+                    state = self._run_each(self._methods_of(loader, "dataset", method), call, state, scope, frame)
                 state = self._drawn_by_items(call, state, scope)
             return self.effects.seed_workers(call, scope, state) if self.effects.drawn_in_workers > drawn else state
         if ".transforms." in name:
@@ -457,12 +461,23 @@ class _Interpreter:
                 state = self.effects.apply(name, draw, state, where, Frame(where.function))
         return state
 
-    def _has_workers(self, call: ast.Call, scope: Scope, frame: Frame) -> bool | None:
-        """Whether the loader has worker processes for certain or by default; None where it may have."""
-        workers = keyword_value(call, "num_workers")
+    def _methods_of(self, loader: Call, name: str, method: str) -> list[Run]:
+        """The methods of the project's objects that a loader is given."""
+        given = argument(loader, name)
+        return self._callees.methods([given.node], method, given.scope) if isinstance(given, Site) else []
+
+    def _has_workers(self, loader: Call, frame: Frame) -> bool | None:
+        """Whether the loader has worker processes for certain or by default; None where it may have, but for those that
+        its options get under a condition: without them it draws by itself."""
+        workers = argument(loader, "num_workers")
         if workers is None:
             return False
-        values = self.options.values(workers, scope, frame)
+        if not isinstance(workers, Site):
+            return None
+        around = {condition.owner for condition in conditions(loader.node, loader.scope)}
+        if workers.scope is loader.scope and any(c.owner not in around for c in conditions(*workers)):
+            return False
+        values = self.options.values(workers.node, workers.scope, frame if workers.scope is loader.scope else None)
         return any(v.value for v in values) if values else None
 
 

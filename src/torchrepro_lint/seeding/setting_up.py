@@ -86,10 +86,12 @@ def _starts_program(call: ast.Call, scope: Scope, program: Program) -> bool:
     """Whether a call is what a program of its own begins its work with."""
     facts = scope.facts
     statement = facts.statement(call)
-    guard, outer = facts.guard, facts.parents.get(statement)
-    if guard is None or outer is not guard or not isinstance(statement, ast.Expr) or statement.value is not call:
+    start = facts.guard or facts.tree
+    if facts.parents.get(statement) is not start or not isinstance(statement, ast.Expr) or statement.value is not call:
         return False
-    return statement is next((s for s in guard.body if _is_work(s, facts.scope, (), program)), None)
+    if facts.guard is None and program.project.users([facts.source.path]):
+        return False
+    return statement is next((s for s in start.body if _is_work(s, facts.scope, (), program)), None)
 
 
 def _is_started_elsewhere(function: Scope, program: Program) -> bool:

@@ -1,7 +1,7 @@
 """Where a new import goes: with the others of its kind, in their order.
 
 Kinds are those of isort: standard library, third party, the file's own project. Where a file does not keep them
-apart, an import goes beside the first of its kind.
+apart, an import goes into the block with most of its kind that are written alike.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ def new_import(facts: ModuleFacts, module: str, line: str, scope: Scope, at: ast
     """Put the import `line` where it has run before `at` in `scope` needs it."""
     groups = _in_one_cell(facts, _groups(facts, _reach(facts, scope, at)), at)
     kind = _kind(facts, module, 0)
-    for group in groups:
-        same = [n for n in group if _kind_of(facts, n) == kind]
-        if same:
-            return _among(facts, same, module, line)
+    alike = [same for group in groups if (same := [n for n in group if _kind_of(facts, n) == kind])]
+    if alike:
+        form = ast.Import if line.startswith("import ") else ast.ImportFrom
+        return _among(facts, max(alike, key=lambda same: sum(isinstance(n, form) for n in same)), module, line)
     if groups:
         return _apart(facts, groups, kind, line)
     return _first(facts, line)
 
 
 def from_import(facts: ModuleFacts, module: str, scope: Scope, at: ast.AST | None) -> ast.ImportFrom | None:
-    """The import of names from `module` that has run before `at`, if there is one."""
-    for node in _reach(facts, scope, at):
+    """The import of names from `module` that has run before `at`, if there is one; of a notebook the nearest."""
+    for node in _reach(facts, scope, at)[:: -1 if facts.source.cells else 1]:
         if isinstance(node, ast.ImportFrom) and (node.module, node.level) == (module, 0) and node.names[0].name != "*":
             return node
     return None
