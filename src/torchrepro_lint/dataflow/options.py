@@ -72,6 +72,9 @@ class Options:
             return [Default(expr.value, settable=False)]
         if isinstance(expr, ast.IfExp):
             return self._of_arms(expr, scope, frame, depth)
+        if isinstance(expr, ast.Compare):
+            truth = self.truth(expr, scope, frame, depth + 1)
+            return [Default(truth.usual, settable=truth.certain is None)] if truth.usual is not None else None
         if isinstance(expr, ast.Attribute) and frame is not None and frame.owner is not None:
             attribute = self._of_object(expr, scope, frame, frame.owner, depth)
             if attribute is not None:
@@ -108,7 +111,7 @@ class Options:
         return self._in_files(expr, scope)
 
     def _of_arms(self, choice: ast.IfExp, scope: Scope, frame: Frame | None, depth: int) -> list[Default] | None:
-        truth = self.truth(choice.test, scope, frame)
+        truth = self.truth(choice.test, scope, frame, depth + 1)
         arms = {Truth.UNKNOWN: [choice.body, choice.orelse]}.get(truth, [choice.body if truth.usual else choice.orelse])
         found = [self._held(arm, scope, frame, depth + 1) for arm in arms]
         return _joined(found, settable=truth.certain is None and truth is not Truth.UNKNOWN)
@@ -143,7 +146,7 @@ class Options:
                 found = [self._bound(binding, base, None, depth)]
             for binding, where in base.attributes.get(name, ()):
                 own = constructed if where.function is constructed.function else None
-                truth = self._comes_by(binding.node, where, own) if own is not None else Truth.UNKNOWN
+                truth = self._comes_by(binding.node, where, own, depth + 1) if own is not None else Truth.UNKNOWN
                 settable |= truth in (Truth.USUALLY, Truth.RARELY)
                 if truth.usual is not False:
                     found = [*(found if truth.usual is None else ()), self._bound(binding, where, own, depth)]
@@ -154,12 +157,12 @@ class Options:
             return None
         return self._held(binding.value, scope, frame, depth)
 
-    def _comes_by(self, node: ast.AST, scope: Scope, frame: Frame) -> Truth:
+    def _comes_by(self, node: ast.AST, scope: Scope, frame: Frame, depth: int) -> Truth:
         """Whether a call of a function gets to a statement of its own."""
         truths, inner = [Truth.ALWAYS], node
         for block in ancestors(node, scope):
             if isinstance(block, ast.If):
-                truth = self.truth(block.test, scope, frame)
+                truth = self.truth(block.test, scope, frame, depth)
                 truths.append(truth if arm_of(block, inner) == "body" else truth.inverted())
             elif isinstance(block, ast.stmt) and not isinstance(block, ast.With) and block is not scope.function.node:
                 truths.append(Truth.UNKNOWN)
@@ -176,8 +179,11 @@ class Options:
         return [Default(o.value, settable=True) for o in values] if found and len(values) == len(found) else None
 
     def _passed(self, name: str, scope: Scope, frame: Frame, depth: int) -> list[Default] | Opaque | None:
-        """The value of a parameter of the call in progress; UNKNOWN when `name` is not one."""
+        """The value of a parameter of the call in progress, or of the one that defined the function which is called;
+        UNKNOWN when `name` is none."""
         owner = scope.binding_scope(name)
+        while owner is not frame.function and frame.caller is not None:
+            frame = frame.caller
         if owner is not frame.function or owner.kind != "function" or frame.call is None or frame.caller is None:
             return UNKNOWN
         bindings = owner.bindings[name]
@@ -236,37 +242,39 @@ class Options:
             self._set_on_others |= _set_on_others(facts, self._program)
         self._count = len(self._files)
 
-    def truth(self, test: ast.expr, scope: Scope, frame: Frame | None) -> Truth:
+    def truth(self, test: ast.expr, scope: Scope, frame: Frame | None, depth: int = 0) -> Truth:
         """How `test` comes out when the program runs as configured by default."""
         if _is_for_checkers(test):
             return Truth.NEVER
         match test:
             case ast.UnaryOp(op=ast.Not(), operand=operand):
-                return self.truth(operand, scope, frame).inverted()
+                return self.truth(operand, scope, frame, depth).inverted()
             case ast.BoolOp(op=op, values=values):
-                return joined([self.truth(v, scope, frame) for v in values], any_of=isinstance(op, ast.Or))
+                return joined([self.truth(v, scope, frame, depth) for v in values], any_of=isinstance(op, ast.Or))
             case ast.IfExp():
-                return self._chosen(test, scope, frame)
+                return self._chosen(test, scope, frame, depth)
             case ast.NamedExpr(value=value):
-                return self.truth(value, scope, frame)
+                return self.truth(value, scope, frame, depth)
             case ast.Compare(left=left, ops=[op], comparators=[right]):
-                return self._compared(left, op, right, scope, frame)
+                return self._compared(left, op, right, scope, frame, depth)
             case _:
-                return truth_of(self.values(test, scope, frame), bool)
+                return truth_of(self.values(test, scope, frame, depth), bool)
 
-    def _chosen(self, choice: ast.IfExp, scope: Scope, frame: Frame | None) -> Truth:
-        body, orelse = (self.truth(arm, scope, frame) for arm in (choice.body, choice.orelse))
-        chosen = self.truth(choice.test, scope, frame).certain
+    def _chosen(self, choice: ast.IfExp, scope: Scope, frame: Frame | None, depth: int) -> Truth:
+        body, orelse = (self.truth(arm, scope, frame, depth) for arm in (choice.body, choice.orelse))
+        chosen = self.truth(choice.test, scope, frame, depth).certain
         if chosen is None:
             return body if body is orelse else Truth.UNKNOWN
         return body if chosen else orelse
 
-    def _compared(self, left: ast.expr, op: ast.cmpop, right: ast.expr, scope: Scope, frame: Frame | None) -> Truth:
+    def _compared(
+        self, left: ast.expr, op: ast.cmpop, right: ast.expr, scope: Scope, frame: Frame | None, depth: int
+    ) -> Truth:
         other, compare = constant(right), COMPARE.get(type(op))
         if other is UNKNOWN or compare is None:
             return Truth.UNKNOWN
         try:
-            found = self._held(left, scope, frame, 0) if other is None else self.values(left, scope, frame)
+            found = self._held(left, scope, frame, depth) if other is None else self.values(left, scope, frame, depth)
             return truth_of(found, lambda value: bool(compare(value, other)))
         except TypeError:
             return Truth.UNKNOWN

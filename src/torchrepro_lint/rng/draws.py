@@ -95,11 +95,17 @@ def _kind(row: Mapping[str, Any], site: Call) -> str | None:
 
 def _is_multiplied_away(call: ast.Call, scope: Scope, program: Program) -> bool:
     """Whether what is drawn counts for nothing: `x + torch.randn_like(x) * 0`."""
+    other = factor(call, scope)
+    return other is not None and program.literal(other, scope) == 0
+
+
+def factor(call: ast.Call, scope: Scope) -> ast.expr | None:
+    """The name or number that what is drawn is multiplied with."""
     match scope.facts.parents.get(call):
         case ast.BinOp(op=ast.Mult(), left=left, right=right):
             other = right if left is call else left
-            return isinstance(other, ast.Name | ast.Constant) and program.literal(other, scope) == 0
-    return False
+            return other if isinstance(other, ast.Name | ast.Constant) else None
+    return None
 
 
 def _unnamed_row(call: ast.Call, scope: Scope, program: Program) -> Mapping[str, Any] | None:

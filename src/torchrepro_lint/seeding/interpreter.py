@@ -474,9 +474,11 @@ class _Interpreter:
             return False
         if not isinstance(workers, Site):
             return None
-        around = {condition.owner for condition in conditions(loader.node, loader.scope)}
-        if workers.scope is loader.scope and any(c.owner not in around for c in conditions(*workers)):
-            return False
+        parents = loader.facts.parents
+        if workers.scope is loader.scope and parents[parents[workers.node]] is not loader.node:  # in `**options`
+            around = {condition.owner for condition in conditions(loader.node, loader.scope)}
+            if any(condition.owner not in around for condition in conditions(*workers)):
+                return False
         values = self.options.values(workers.node, workers.scope, frame if workers.scope is loader.scope else None)
         return any(v.value for v in values) if values else None
 

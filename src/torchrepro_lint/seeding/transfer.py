@@ -19,7 +19,7 @@ from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.project.declarations import attribute_of, flags_of
 from torchrepro_lint.project.versions import may_be
 from torchrepro_lint.rng import FAMILIES, states
-from torchrepro_lint.rng.draws import Draw, Seeder, draw_of, is_seeder, seeder_methods, seeder_of
+from torchrepro_lint.rng.draws import Draw, Seeder, draw_of, factor, is_seeder, seeder_methods, seeder_of
 from torchrepro_lint.rng.generators import is_own
 from torchrepro_lint.rng.predicates import training_mode
 from torchrepro_lint.rng.seed_options import SEED_NAME
@@ -201,6 +201,9 @@ class Effects:
         is_seeded = old.level == SEEDED
         if (is_seeded and draw.family in self.found.drawn) or is_besides(draw, self.program):
             return state
+        if frame is not None and self._is_multiplied_away(draw, frame):
+            self.depending += 1
+            return state
         kind = "in workers" if may_be_in_workers else kind_of(draw, self.program)
         chain = (*self.chain, Link(draw.node, draw.scope))
         if is_measured(chain) or (kind == "init" and self._is_lost(chain)):
@@ -225,6 +228,12 @@ class Effects:
         if is_early and (old.early is None or (witness.sure and not old.early.sure)):
             return (*state[:i], old._replace(early=witness), *state[i + 1 :])
         return state
+
+    def _is_multiplied_away(self, draw: Draw, frame: Frame) -> bool:
+        """Whether what is drawn is multiplied with 0 in the call in progress: `render(rays, noise=0)`."""
+        other = factor(draw.node, draw.scope)
+        values = self.options.values(other, draw.scope, frame) if other is not None else None
+        return bool(values) and all(v.value == 0 and not v.settable for v in values or ())
 
     def _purpose(self, draw: Draw, chain: tuple[Link, ...], frame: Frame | None) -> str:
         """The kind of a sample, by what becomes of it where the program does not train."""
