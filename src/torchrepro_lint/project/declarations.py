@@ -40,6 +40,12 @@ def option_names(facts: ModuleFacts) -> Iterator[str]:
     return chain(_options(facts).defaults, _options(facts).calls)
 
 
+def names_options_at_run_time(facts: ModuleFacts) -> bool:
+    """Whether a file declares options by names that it makes up as it goes: `parser.add_argument(f"--{key}")`."""
+    calls = facts.calls.get("add_argument", ())
+    return any(call.args and not isinstance(call.args[0], ast.Constant | ast.Starred) for call, _ in calls)
+
+
 def declarations(name: str, facts: ModuleFacts) -> Sequence[tuple[ast.Call, Scope]]:
     """The calls in a file that declare an option."""
     return _options(facts).calls.get(name, ())
