@@ -266,7 +266,7 @@ PLACES = {
         "import argparse\nimport multiprocessing as mp\nimport random\n\nimport torch\n\nif __name__ == '__main__':\n"
         "    parser = argparse.ArgumentParser()\n"
         "    parser.add_argument('--workers', type=int, default=mp.cpu_count() - 1)\n"
-        "    parser.add_argument('--seed', type=int, default=random.randint(0, 9))\n    args = parser.parse_args()\n"
+        "    parser.add_argument('--port', type=int, default=random.randint(0, 9))\n    args = parser.parse_args()\n"
         "    torch.nn.Linear(4, 1)(d).sum().backward()\n",
         "    args = parser.parse_args()\n    random.seed(0)\n    torch.manual_seed(0)\n",
     ),

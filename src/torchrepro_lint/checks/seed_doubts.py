@@ -13,9 +13,10 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.enclosing import calls_in
 from torchrepro_lint.index import last_name
+from torchrepro_lint.project.declarations import names_options_at_run_time
 from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.predicates import about_seed
-from torchrepro_lint.rng.usual_seed import has_own_seed, is_turned_off
+from torchrepro_lint.rng.usual_seed import has_own_seed, is_configured, is_turned_off
 from torchrepro_lint.seeding import cells
 from torchrepro_lint.syntax import below_header, divides_paragraph, is_below_heading, is_below_import, reads_options
 
@@ -59,6 +60,8 @@ def _may_be_another_number(seeding: Seeding, place: Place, program: Program) -> 
     elsewhere = catalogue.table("callables")["settings_elsewhere"]["packages"]
     if any(not facts.packages.isdisjoint(elsewhere) for facts in seeding.visited):
         return has_own_seed(program.project.text.containing("seed") or (), program)
+    if any(map(names_options_at_run_time, seeding.visited)) and is_configured(program):
+        return True
     return has_own_seed({facts.source.path for facts in seeding.visited}, program)
 
 

@@ -13,7 +13,7 @@ from torchrepro_lint.dataflow.options import outcome
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.seeding.seeding import SEEDED
-from torchrepro_lint.seeding.unfollowed import uses_tensors
+from torchrepro_lint.seeding.unfollowed import may_use_tensors, uses_tensors
 
 if TYPE_CHECKING:
     from torchrepro_lint.dataflow.program import Program
@@ -29,9 +29,15 @@ def families_of(program: Program, seeding: Seeding, found: Unseeded, process: Sc
     missing = {f for f, w in found.draws.items() if w.process is process} or set(found.named)
     seeds = (m for m in seeding.met if m.level == SEEDED and m.process is process)
     if all(may_be_left_out(program, m) for m in seeds):
-        missing |= {"python"} | ({"torch"} if uses_tensors(seeding) else set())
+        missing |= {"torch"} if uses_tensors(seeding) else set()
+        missing |= {"python"} if _has_random(program, seeding) else set()
         missing |= {"numpy"} if _has_numpy(program, seeding) else set()
     return [family for family in SEED_CALLS if family in missing]
+
+
+def _has_random(program: Program, seeding: Seeding) -> bool:
+    """Whether the program imports `random`, or may compute with tensors: what prepares these may draw from it."""
+    return any("random" in facts.packages for facts in seeding.visited) or may_use_tensors(seeding, program)
 
 
 def _has_numpy(program: Program, seeding: Seeding) -> bool:

@@ -13,6 +13,7 @@ from torchrepro_lint.syntax import (
     insert_at,
     insert_before,
     is_below_import,
+    joins_others,
     stands_apart,
     top_of_paragraph,
 )
@@ -71,6 +72,6 @@ def inserted(place: Place, lines: Sequence[str]) -> Edit:
         return insert_after(facts, statement, *lines)
     if own is None and (line := below_header(facts, statement)) is not None:
         return insert_at(facts, line, statement, *lines, "")
-    below_import = is_below_import(facts, statement)
-    apart = below_import or stands_apart(facts, statement)
-    return insert_before(facts, statement, *[""] * below_import, *lines, *[""] * apart)
+    is_joined = is_below_import(facts, statement) or joins_others(facts, statement)
+    apart = is_joined or stands_apart(facts, statement)
+    return insert_before(facts, statement, *[""] * is_joined, *lines, *[""] * apart)

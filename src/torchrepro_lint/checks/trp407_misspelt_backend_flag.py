@@ -42,7 +42,9 @@ def _unknown(module: Module, program: Program, owner: Mapping[str, Any]) -> Iter
         values = {"owner": owner["name"], "name": name, "meant": meant or ""}
         kind = owner["unknown"] + ("" if meant else "_without_guess")
         edits = (_respelt(module.facts, target, meant),) if meant else ()
-        yield Draft(module.facts.statement(target), values, None if kind == "ignored" else kind, edits=edits)
+        statement = module.facts.statement(target)
+        message = None if kind == "ignored" else kind
+        yield Draft(statement, values, message, edits=edits, unsafe=_takes_liberties(meant or "", statement))
 
 
 def _targets(facts: ModuleFacts, owner: str) -> Iterator[tuple[ast.Attribute | ast.Call, str, Scope]]:
@@ -81,6 +83,17 @@ def _respelt(facts: ModuleFacts, target: ast.Attribute | ast.Call, meant: str) -
     return Edit(facts.source.rel, Range(Position(end.line, end.column - len(target.attr)), end), meant)
 
 
+def _takes_liberties(meant: str, statement: ast.stmt) -> bool:
+    """Whether a switch that is off by default, and that nothing has turned on so far, may come on: autotuning, or less
+    precise kernels."""
+    if meant != "benchmark" and not meant.startswith("allow_"):
+        return False
+    given = statement.value if isinstance(statement, ast.Assign) else None
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):  # setattr(cudnn, "benckmark", True)
+        given = statement.value.args[-1]
+    return not (isinstance(given, ast.Constant) and given.value is False)
+
+
 def _misplaced(module: Module, program: Program, row: Mapping[str, Any]) -> Iterator[Draft]:
     facts = module.facts
     for item in facts.attribute_sets.get(row["meant"].rpartition(".")[2], ()):
@@ -91,4 +104,5 @@ def _misplaced(module: Module, program: Program, row: Mapping[str, Any]) -> Iter
             edits = (Edit(facts.source.rel, facts.range(item.target), text), *torch.edits)
             owner, _, name = written.rpartition(".")
             values = {"owner": owner, "name": name, "meant": row["meant"]}
-            yield Draft(item.statement, values, "misplaced", edits=edits)
+            unsafe = _takes_liberties(row["meant"].rpartition(".")[2], item.statement)
+            yield Draft(item.statement, values, "misplaced", edits=edits, unsafe=unsafe)

@@ -7,7 +7,8 @@ Options come from argparse and click declarations, settings from dataclass field
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from torchrepro_lint.index import AttributeSet, ModuleFacts, Scope, SubscriptSet
@@ -34,6 +35,17 @@ def declared_options(facts: ModuleFacts) -> Mapping[str, Default]:
     return _options(facts).defaults
 
 
+def option_names(facts: ModuleFacts) -> Iterator[str]:
+    """The options that a file declares, also those whose default is worked out when the program runs."""
+    return chain(_options(facts).defaults, _options(facts).calls)
+
+
+def names_options_at_run_time(facts: ModuleFacts) -> bool:
+    """Whether a file declares options by names that it makes up as it goes: `parser.add_argument(f"--{key}")`."""
+    calls = facts.calls.get("add_argument", ())
+    return any(call.args and not isinstance(call.args[0], ast.Constant | ast.Starred) for call, _ in calls)
+
+
 def declarations(name: str, facts: ModuleFacts) -> Sequence[tuple[ast.Call, Scope]]:
     """The calls in a file that declare an option."""
     return _options(facts).calls.get(name, ())
@@ -51,14 +63,14 @@ def _find_options(facts: ModuleFacts) -> _Options:
     for spelled in ("add_argument", "option", "add"):
         for call, scope in facts.calls.get(spelled, ()):
             flags = flags_of(call)
+            if spelled == "add" and not any(flag.startswith("-") for flag in flags):
+                continue
             keywords = {k.arg: k.value for k in call.keywords}
             name = _destination(flags, keywords.get("dest"))
             if name is not None:
                 found.calls.setdefault(name, []).append((call, scope))
             if not flags and spelled == "add_argument":
                 found.defaults.update(_declared_in_loop(call, scope))
-                continue
-            if spelled == "add" and not any(flag.startswith("-") for flag in flags):
                 continue
             default = _declared_default(keywords)
             if name and default is not UNKNOWN:

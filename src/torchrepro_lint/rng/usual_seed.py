@@ -17,7 +17,7 @@ from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.index.parents import descendants
 from torchrepro_lint.project.contents import is_test
-from torchrepro_lint.project.declarations import declared_options
+from torchrepro_lint.project.declarations import declared_options, option_names
 from torchrepro_lint.rng.seed_options import SEED_NAME, is_seed
 
 MAX_FILES = 40  # of a project that speak of seeds, which are read to find the usual one
@@ -156,7 +156,7 @@ def _given(facts: ModuleFacts) -> Iterator[ast.expr | None]:
 def _reads(facts: ModuleFacts) -> bool:
     """Whether a file has an option for the seed, or reads one: `config.seed`, `settings["seed"]`. What an object calls
     its own, `self.seed`, it was given elsewhere."""
-    if any(map(_is_named, declared_options(facts))):
+    if any(map(_is_named, option_names(facts))):
         return True
     nodes = descendants(facts.tree) if _READ.search(facts.source.whole) else ()
     return any(_is_read(node, facts) for node in nodes if isinstance(node, ast.Attribute | ast.Subscript))

@@ -8,13 +8,13 @@ import ast
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.store import remembered
-from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.project import roles
 from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.project.entries import STARTS, entries, is_tried_out
 from torchrepro_lint.seeding.seeding import TRAINS, Seeding
 from torchrepro_lint.seeding.seedings import seedings
-from torchrepro_lint.seeding.unfollowed import may_train, uses_tensors
+from torchrepro_lint.seeding.unfollowed import may_train, may_use_tensors, uses_tensors
 
 MAX_PROGRAMS = 16  # that run the code of one file
 
@@ -27,8 +27,16 @@ def is_for_training(seeding: Seeding, program: Program) -> bool:
         return False
     if _is_tried_once(seeding, program) or is_named_otherwise(seeding.entry.facts, program):
         return False
+    if not may_use_tensors(seeding, program) and _fits_its_own(seeding, program):
+        return False
     others = frozenset(catalogue.table("frameworks")["elsewhere"]["packages"])
     return uses_tensors(seeding) or all(facts.packages.isdisjoint(others) for facts in seeding.visited)
+
+
+def _fits_its_own(seeding: Seeding, program: Program) -> bool:
+    """Whether all that a program trains by are methods of the project that have the name: `trajectory.fit()`."""
+    made = [program.runs(*site) for site in seeding.calls(*TRAINS)]
+    return bool(made) and all(found and all(isinstance(callee, Scope) for callee in found) for found in made)
 
 
 def _is_tried_once(seeding: Seeding, program: Program) -> bool:

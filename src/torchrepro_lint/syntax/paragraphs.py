@@ -122,6 +122,14 @@ def stands_apart(facts: ModuleFacts, statement: ast.stmt) -> bool:
     return top < statement.lineno or begins_cell(facts, top) or (_begins_paragraph(facts, statement) and not is_last)
 
 
+def joins_others(facts: ModuleFacts, statement: ast.stmt) -> bool:
+    """Whether the comments that belong to a statement stand right below other statements of its body."""
+    top = top_line(facts, statement)
+    body = getattr(facts.parents[statement], "body", [])
+    is_first = not body or body[0] is statement
+    return top < statement.lineno and not is_first and bool(facts.source.line(top - 1).strip())
+
+
 def is_below_import(facts: ModuleFacts, statement: ast.stmt) -> bool:
     """Whether a statement of the module stands right below an import."""
     body = facts.tree.body

@@ -46,6 +46,8 @@ def insert_before(facts: ModuleFacts, statement: ast.stmt, *lines: str, below_co
         place = Position(_below_no_heading(facts, top_line(facts, statement), indent), place.column)
     first, *others = [*lines, None]
     text = "".join(newline if line == "" else f"{newline}{indent}{line or ''}" for line in others)
+    if not first:  # an empty line has no indentation
+        place, text = Position(place.line, 1), text.removesuffix(indent)
     return Edit(facts.source.rel, Range(place, place), f"{first}{text}")
 
 
