@@ -33,6 +33,12 @@ def sorted_items(facts: ModuleFacts, node: ast.expr) -> tuple[Edit, ...]:
                     return (replace(facts, outer, f"min({facts.text(node)})"),)
         case ast.Call(func=ast.Name(id="next")):
             return wrap(facts, node, "iter(sorted(", "))")
+        case ast.comprehension(target=ast.Name(id=each), ifs=[]) as part:
+            match facts.parents[part]:
+                case ast.ListComp(elt=ast.Name(id=item), generators=[_]) as listed if (
+                    item == each and "\n" not in facts.text(listed)
+                ):
+                    return (replace(facts, listed, f"sorted({facts.text(node)})"),)
         case ast.Starred() | ast.List(elts=[_]) as held if "\n" not in facts.text(around := facts.parents[held]):
             match held, around:
                 case ast.Starred(), ast.List(elts=[_]):

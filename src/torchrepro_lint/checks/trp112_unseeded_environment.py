@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft, Place
@@ -69,15 +70,35 @@ def _seeded(call: Call, found: Unseeded, beside: int, program: Program) -> tuple
             return (), False
     if runs_often(program, call.node, call.scope) or is_made_side_by_side(call):
         return (), False  # each would go through the same states
-    seed = generator_seed(call.scope, call.node, program, beside)
+    given = _given_below(call, statement, name, found)
+    if given is not None:
+        statement, seed = given
+    else:
+        seed = generator_seed(call.scope, call.node, program, beside)
     way, is_known = _way(call, found.reset)
     seeds = [f"{name}.{way.format(seed)}"] if found.reset is not None else []
     if found.sampled is not None:
         assert isinstance(found.sampled.node, ast.Attribute)
         seeds.append(f"{name}.{found.sampled.node.attr}.seed({seed})")
     is_clear = is_known and runs_once(program, call.node, call.scope) and not has_ranks(call.facts, program)
-    unsafe = not is_clear or is_seed_unclear(call, seed, program)
+    unsafe = not is_clear or (given is None and is_seed_unclear(call, seed, program))
     return (insert_after(call.facts, statement, *seeds),), unsafe
+
+
+def _given_below(call: Call, made: ast.stmt, name: str, found: Unseeded) -> tuple[ast.stmt, str] | None:
+    """The statement `env.seed(seed)` below where the environment is made, and its seed, for the space as well; the
+    environment is not named in between."""
+    facts = call.facts
+    block: list[ast.stmt] = getattr(facts.parents[made], "body", [])
+    below = block[block.index(made) + 1 :] if made in block else []
+    named = re.compile(rf"(?<![\w.]){re.escape(name)}(?!\w)")
+    first = next((s for s in below if named.search(facts.text(s))), None)
+    match first:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr="seed"), args=[seed], keywords=[]) as node):
+            is_plain = not any(isinstance(n, ast.Call | ast.NamedExpr | ast.Starred) for n in ast.walk(seed))
+            is_it = any(site.node is node for site in found.seeds)
+            return (first, facts.text(seed)) if is_it and is_plain else None
+    return None
 
 
 def _way(call: Call, reset: Site | None) -> tuple[str, bool]:

@@ -55,12 +55,14 @@ def is_by_name(listing: ast.expr) -> bool:
 
 
 def _parts(pattern: ast.expr) -> Sequence[ast.expr]:
-    """What a pattern is put together from: `os.path.join(folder, "config.yaml")`, `f"{name}.yaml"`."""
+    """What a pattern is put together from: `join(folder, "config.yaml")`, `f"{name}.yaml"`, `name + ".yaml"`."""
     match pattern:
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return [*_parts(left), *_parts(right)]
         case ast.JoinedStr(values=[_, *_] as parts):
             return parts
         case ast.Call(func=ast.Attribute(attr="join"), args=[_, _, *_] as parts, keywords=[]):
-            return parts
+            return [text for part in parts for text in _parts(part)]
     return [pattern]
 
 

@@ -30,10 +30,11 @@ _LOOKED_AT = frozenset({"builtins.isinstance", "builtins.print", "builtins.type"
 @dataclass(frozen=True, slots=True)
 class Unseeded:
     """The first place that draws from a generator which is never given a seed: a reset of the environment, the
-    sampling of actions, or both."""
+    sampling of actions, or both; and the calls that give the environment a seed, where only its space has none."""
 
     reset: Site | None
     sampled: Site | None
+    seeds: tuple[Site, ...] = ()
 
 
 def made(module: Module) -> Iterator[Call]:
@@ -83,7 +84,7 @@ def unseeded(call: Call, program: Program) -> Unseeded | None:
     are_known = spaces.keys().isdisjoint(("seed", ""))
     reset = found.get("reset", [None])[0] if "seeded" not in found else None
     sampled = spaces.get("sample") if are_known else None
-    return Unseeded(reset, sampled) if reset or sampled else None
+    return Unseeded(reset, sampled, tuple(found.get("seeded", ()))) if reset or sampled else None
 
 
 def _judge(use: Use[None], _: Edges) -> Steps | None:

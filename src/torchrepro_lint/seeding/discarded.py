@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence, Set
 from typing import TypeGuard
 
 from torchrepro_lint import catalogue
@@ -84,10 +84,11 @@ def _has_form_read(call: ast.Call, facts: ModuleFacts) -> bool:
     return isinstance(outer, ast.Attribute) and outer.attr in _FORM
 
 
-def _is_made(call: ast.Call, scope: Scope, calls: Collection[ast.AST], program: Program) -> bool:
-    """Whether one of `calls` is the constructor of all that a call may give."""
+def _is_made(call: ast.Call, scope: Scope, calls: Set[ast.AST], program: Program) -> bool:
+    """Whether a call gives what one of `calls` constructs, or others in its place: `{"a": A, "b": B}[name]()`."""
     made = program.origins(call, scope)
-    return bool(made) and all(_is_constructed(origin) and origin.node in calls for origin in made)
+    constructed = [origin.node for origin in made if _is_constructed(origin)]
+    return len(constructed) == len(made) and not calls.isdisjoint(constructed)
 
 
 def _is_constructed(origin: Origin) -> TypeGuard[Result]:
@@ -187,8 +188,14 @@ def _is_measured(outer: ast.AST | None, parts: ast.Call, facts: ModuleFacts) -> 
             return False
     names = names_in(target)
     read = (n for n in ast.walk(body or outer) if isinstance(n, ast.Name) and n.id in names)
-    return all(
-        isinstance(up := facts.parents.get(n), ast.Attribute) and up.attr in _MEASURES
-        for n in read
-        if isinstance(n.ctx, ast.Load)
-    )
+    return all(_has_size_read(n, facts) for n in read if isinstance(n.ctx, ast.Load))
+
+
+def _has_size_read(part: ast.expr, facts: ModuleFacts) -> bool:
+    """`p.numel()`, `p.data.size()`"""
+    match facts.parents.get(part):
+        case ast.Attribute(attr="data") as data:
+            return _has_size_read(data, facts)
+        case ast.Attribute(attr=attr):
+            return attr in _MEASURES
+    return False
