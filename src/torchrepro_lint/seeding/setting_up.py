@@ -49,10 +49,19 @@ def beginnings(
         statement = next((s for s in body if _is_work(s, scope, works, program)), None)
         yield Beginning(scope, body, statement, is_shared)
         inner = _entered(statement, scope, works, program)
-        if inner is None:
+        if inner is None or (inner.facts is not scope.facts and _goes_on(body, statement, scope, works, program)):
             return
         is_shared = is_shared or _is_started_elsewhere(inner, program)
         scope, body = inner, inner.node.body  # type: ignore[attr-defined]
+
+
+def _goes_on(
+    body: Sequence[ast.stmt], statement: ast.stmt | None, scope: Scope, works: Collection[ast.AST], program: Program
+) -> bool:
+    """Whether a body does more work after a statement: then a function of another file that this calls is not all of
+    the program, but a part that others may share."""
+    later = body[body.index(statement) + 1 :] if statement is not None else ()
+    return any(_is_work(s, scope, works, program) for s in later)
 
 
 def _is_work(statement: ast.stmt, scope: Scope, works: Collection[ast.AST], program: Program) -> bool:
