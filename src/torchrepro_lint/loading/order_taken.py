@@ -21,6 +21,8 @@ from torchrepro_lint.loading.order_loops import only_compares
 _COUNTING = frozenset({"range", "count"})
 _WRITTEN = "becomes the order in which the items are written"
 _WRAPPERS = frozenset({"iter", "list", "tuple", "sorted"})
+_TELLS = frozenset({"print", "debug", "info", "warning", "error", "critical", "exception"})
+_TEXTS = frozenset({"join", "str", "repr", "format", "len", "sorted", "list", "basename"})
 _SHARED = frozenset({"parent", "parents", "suffix", "shape", "dtype", "ndim"})
 
 
@@ -63,11 +65,11 @@ def indexed(parent: ast.Subscript, use: Use[Shown], edges: Edges, asked: ast.exp
         case ast.Slice(lower=None, upper=None, step=None):
             return (use.at(parent),)
         case ast.Slice():
-            return decided(use, parent, "decides which items each part gets")
+            return STOP if _is_only_told(parent, scope) else decided(use, parent, "decides which items each part gets")
         case ast.Constant(value=str()) | ast.Tuple():
             return STOP
         case ast.Constant() | ast.UnaryOp():
-            if _is_single(parent.value, scope) or _is_shared(parent, scope.facts) or _is_complaint(parent, scope):
+            if _is_single(parent.value, scope) or _is_shared(parent, scope.facts) or _is_only_told(parent, scope):
                 return STOP
             return decided(use, parent, TAKEN)
         case ast.Name(id=index) if (loop := _loop_over(parent.value, index, scope)) is not None:
@@ -123,9 +125,23 @@ def _are_all(numbers: ast.expr, items: str) -> bool:
     return False
 
 
-def _is_complaint(node: ast.expr, scope: Scope) -> bool:
-    """Whether an item is named in an error message only."""
-    return isinstance(scope.facts.statement(node), ast.Raise | ast.Assert)
+def _is_only_told(node: ast.expr, scope: Scope) -> bool:
+    """Whether items are only named in messages: of an error, or in what is printed or logged, also one after the other:
+    `for name in sorted(names[:9]): print(name)`."""
+    outer = scope.facts.parents[node]
+    while isinstance(outer, ast.Call) and last_name(outer.func) in ("sorted", "enumerate"):
+        outer = scope.facts.parents[outer]
+    statements = outer.body if isinstance(outer, ast.For) and not outer.orelse else [scope.facts.statement(node)]
+    return all(isinstance(s, ast.Raise | ast.Assert) or _tells(s) for s in statements)
+
+
+def _tells(statement: ast.stmt) -> bool:
+    """Whether a statement prints or logs, and computes nothing for that but texts."""
+    match statement:
+        case ast.Expr(value=ast.Call(func=function, keywords=keywords)) if last_name(function) in _TELLS:
+            calls = (n for n in ast.walk(statement) if isinstance(n, ast.Call) and n is not statement.value)
+            return all(last_name(c.func) in _TEXTS for c in calls) and all(k.arg != "file" for k in keywords)
+    return False
 
 
 def method(parent: ast.Attribute, use: Use[Shown], edges: Edges) -> Steps:
