@@ -69,7 +69,7 @@ def indexed(parent: ast.Subscript, use: Use[Shown], edges: Edges, asked: ast.exp
         case ast.Constant(value=str()) | ast.Tuple():
             return STOP
         case ast.Constant() | ast.UnaryOp():
-            if _is_single(parent.value, scope) or _is_shared(parent, scope.facts) or _is_only_told(parent, scope):
+            if _is_single(parent.value, scope) or _is_shared(parent, scope.facts) or _is_complaint(parent, scope):
                 return STOP
             return decided(use, parent, TAKEN)
         case ast.Name(id=index) if (loop := _loop_over(parent.value, index, scope)) is not None:
@@ -125,14 +125,19 @@ def _are_all(numbers: ast.expr, items: str) -> bool:
     return False
 
 
+def _is_complaint(node: ast.expr, scope: Scope) -> bool:
+    """Whether an item is named in an error message only."""
+    return isinstance(scope.facts.statement(node), ast.Raise | ast.Assert)
+
+
 def _is_only_told(node: ast.expr, scope: Scope) -> bool:
-    """Whether items are only named in messages: of an error, or in what is printed or logged, also one after the other:
+    """Whether some items are only printed or logged, at once or one after the other:
     `for name in sorted(names[:9]): print(name)`."""
     outer = scope.facts.parents[node]
     while isinstance(outer, ast.Call) and last_name(outer.func) in ("sorted", "enumerate"):
         outer = scope.facts.parents[outer]
     statements = outer.body if isinstance(outer, ast.For) and not outer.orelse else [scope.facts.statement(node)]
-    return all(isinstance(s, ast.Raise | ast.Assert) or _tells(s) for s in statements)
+    return all(map(_tells, statements))
 
 
 def _tells(statement: ast.stmt) -> bool:
