@@ -1,4 +1,4 @@
-"""How sure TRP202 is of what workers draw before PyTorch 1.9."""
+"""How sure TRP202 is of what workers draw: before PyTorch 1.9, and from generators that the data set holds."""
 
 from __future__ import annotations
 
@@ -56,3 +56,42 @@ def test_what_only_may_draw_is_seeded_beside_what_does(tmp_path: Path) -> None:
         found = check(Request((tmp_path,), resolver, torch_version="1.8")).findings
         safeties.append([f.fix.safety for f in found if f.fix is not None])
     assert safeties == [[Safety.UNSAFE], [Safety.SAFE, Safety.SAFE]]
+
+
+SHARDS = """
+import numpy as np
+from torch.utils.data import DataLoader, IterableDataset
+
+
+class Shards(IterableDataset):
+    def __init__(self, shards):
+        self.shards = shards
+        self.rng = np.random.RandomState(0)
+
+    def __iter__(self):
+        BODY
+
+
+loader = DataLoader(Shards([]), batch_size=4, num_workers=4)
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "certainty"),
+    [
+        ("for i in self.rng.permutation(len(self.shards)): yield from self.shards[i]", Certainty.DEPENDS),
+        ("self.rng.shuffle(self.shards); yield from self.shards", Certainty.DEPENDS),
+        ("for shard in self.shards: self.rng.shuffle(shard); yield shard", Certainty.LIKELY),
+        ("for shard in self.shards: yield shard + self.rng.normal()", Certainty.LIKELY),
+    ],
+)
+def test_one_order_for_a_pass_may_be_what_workers_share_the_data_by(
+    tmp_path: Path, body: str, certainty: Certainty
+) -> None:
+    (tmp_path / "pyproject.toml").write_text("")
+    (tmp_path / "train.py").write_text(SHARDS.replace("BODY", body))
+    resolver = SettingsResolver(cards.codes(), isolated=True, overrides={"select": ["TRP202"]})
+    found = check(Request((tmp_path,), resolver)).findings
+    assert [(f.certainty, f.fix is None or f.fix.safety is Safety.UNSAFE) for f in found] == [
+        (certainty, certainty is Certainty.DEPENDS)
+    ]

@@ -14,6 +14,7 @@ from torchrepro_lint.checks.worker_seeding import is_for_several, is_out_of_reac
 from torchrepro_lint.dataflow.binding import keyword_value
 from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.conditions import is_dead
+from torchrepro_lint.dataflow.enclosing import loops_around
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.dataflow.store import remembered
@@ -34,8 +35,10 @@ from torchrepro_lint.project.versions import may_be
 from torchrepro_lint.seeding.training import is_run_to_evaluate, trains_nothing
 
 FAMILIES: tuple[Literal["numpy", "python"], ...] = ("numpy", "python")
+_ORDERS = frozenset({"permutation", "permuted", "shuffle"})
 _WRITTEN = {"numpy": "numpy", "python": "`random`"}
 _SAME_STATE = "the global torch generator is in the same state when the workers start"
+_SHARE = "the workers need different orders"
 _EVALUATES = "the data set draws for a loader that does not shuffle, too"
 
 
@@ -72,7 +75,11 @@ def _draft(call: Call, draws: WorkerDraws, first: Call, program: Program) -> Dra
         sure = held.is_per_item and draws.is_one_class
         certainty = Certainty.CERTAIN if sure else Certainty.LIKELY
         unsafe = _is_in_order(call) and lacks_generator(call)  # whether torch is seeded decides what they draw then
-        return Draft(call.node, values, "held", certainty=certainty, related=_place(held), edits=edits, unsafe=unsafe)
+        depends = (_SHARE,) if _orders_a_pass(held) else ()
+        return Draft(
+            call.node, values, "held", certainty=certainty, depends=depends, related=_place(held), edits=edits,
+            unsafe=unsafe or bool(depends),
+        )  # fmt: skip
     if own is not None:
         values["augmentation"] = own.facts.text(own.node)
         return Draft(call.node, values, "own", related=_place(own))
@@ -94,6 +101,20 @@ def _draft(call: Call, draws: WorkerDraws, first: Call, program: Program) -> Dra
         call.node, values, depends=(_SAME_STATE,), related=related, edits=fix.edits, unsafe=fix.unsafe,
         fix_title="Give the loader its own seeded generator",
     )  # fmt: skip
+
+
+def _orders_a_pass(held: WorkerDraw) -> bool:
+    """Whether the order of a whole pass is drawn, once: `for i in self.rng.permutation(n): yield from self.parts[i]`.
+    Where each worker takes its share of that order, all of them need the same one."""
+    facts = held.facts
+    function = facts.scope_of(held.node).function
+    drawn = facts.parents[held.node]
+    return (
+        function.name.endswith("__iter__")
+        and isinstance(drawn, ast.Attribute)
+        and drawn.attr in _ORDERS
+        and not any(loops_around(facts, held.node))
+    )
 
 
 def _is_surely_drawn(call: Call) -> bool:

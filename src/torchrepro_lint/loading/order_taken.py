@@ -21,6 +21,8 @@ from torchrepro_lint.loading.order_loops import only_compares
 _COUNTING = frozenset({"range", "count"})
 _WRITTEN = "becomes the order in which the items are written"
 _WRAPPERS = frozenset({"iter", "list", "tuple", "sorted"})
+_TELLS = frozenset({"print", "debug", "info", "warning", "error", "critical", "exception"})
+_TEXTS = frozenset({"join", "str", "repr", "format", "len", "sorted", "list", "basename"})
 _SHARED = frozenset({"parent", "parents", "suffix", "shape", "dtype", "ndim"})
 
 
@@ -63,7 +65,7 @@ def indexed(parent: ast.Subscript, use: Use[Shown], edges: Edges, asked: ast.exp
         case ast.Slice(lower=None, upper=None, step=None):
             return (use.at(parent),)
         case ast.Slice():
-            return decided(use, parent, "decides which items each part gets")
+            return STOP if _is_only_told(parent, scope) else decided(use, parent, "decides which items each part gets")
         case ast.Constant(value=str()) | ast.Tuple():
             return STOP
         case ast.Constant() | ast.UnaryOp():
@@ -126,6 +128,25 @@ def _are_all(numbers: ast.expr, items: str) -> bool:
 def _is_complaint(node: ast.expr, scope: Scope) -> bool:
     """Whether an item is named in an error message only."""
     return isinstance(scope.facts.statement(node), ast.Raise | ast.Assert)
+
+
+def _is_only_told(node: ast.expr, scope: Scope) -> bool:
+    """Whether some items are only printed or logged, at once or one after the other:
+    `for name in sorted(names[:9]): print(name)`."""
+    outer = scope.facts.parents[node]
+    while isinstance(outer, ast.Call) and last_name(outer.func) in ("sorted", "enumerate"):
+        outer = scope.facts.parents[outer]
+    statements = outer.body if isinstance(outer, ast.For) and not outer.orelse else [scope.facts.statement(node)]
+    return all(map(_tells, statements))
+
+
+def _tells(statement: ast.stmt) -> bool:
+    """Whether a statement prints or logs, and computes nothing for that but texts."""
+    match statement:
+        case ast.Expr(value=ast.Call(func=function, keywords=keywords)) if last_name(function) in _TELLS:
+            calls = (n for n in ast.walk(statement) if isinstance(n, ast.Call) and n is not statement.value)
+            return all(last_name(c.func) in _TEXTS for c in calls) and all(k.arg != "file" for k in keywords)
+    return False
 
 
 def method(parent: ast.Attribute, use: Use[Shown], edges: Edges) -> Steps:

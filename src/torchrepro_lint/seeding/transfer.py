@@ -10,6 +10,7 @@ from functools import cache
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.conditions import conditions, known
+from torchrepro_lint.dataflow.enclosing import ancestors
 from torchrepro_lint.dataflow.frames import Frame
 from torchrepro_lint.dataflow.options import Options
 from torchrepro_lint.dataflow.program import Program
@@ -370,7 +371,7 @@ def is_besides(draw: Draw, program: Program) -> bool:
     is only tried out with."""
     if _is_in_address(draw, program) or _is_given_as_seed(draw) or _is_tried_out(draw, program):
         return True
-    if is_never_read(draw, program):
+    if is_never_read(draw, program) or _spells_a_name(draw):
         return True
     statement = draw.scope.facts.statement(draw.node)
     targets = statement.targets if isinstance(statement, ast.Assign) else []
@@ -381,6 +382,15 @@ def is_besides(draw: Draw, program: Program) -> bool:
     found = found or next((n for n in written if is_number and n.rpartition("_")[2] == "name"), "")
     found = found or _seed_with_default(draw)
     return program.by_name(bool(found), "that what is drawn is a seed or a label", draw.scope, found)
+
+
+def _spells_a_name(draw: Draw) -> bool:
+    """`"".join(random.choice(string.ascii_letters) for _ in range(6))`: letters of both cases are no data."""
+    function = draw.scope.function
+    holders = list(ancestors(draw.node, draw.scope))
+    joins = any(isinstance(holder, ast.Call) and last_name(holder.func) == "join" for holder in holders)
+    spelt = function.node if function.kind == "function" else draw.scope.facts.statement(draw.node)
+    return joins and any(isinstance(n, ast.expr) and last_name(n) == "ascii_letters" for n in ast.walk(spelt))
 
 
 def _seed_with_default(draw: Draw) -> str:
