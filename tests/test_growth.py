@@ -436,7 +436,7 @@ STEPS = {  # of a line with a finding, with its fix and its report; a harmless c
     "torch.rand(2, generator=torch.Generator())": 2_280,
     "torch.manual_seed(int(time.time()))": 3_370,
     "sampler = RandomSampler(ds)": 2_950,
-    "loader = DataLoader(ds, shuffle=True, num_workers=2)": 3_850,
+    "loader = DataLoader(ds, shuffle=True, num_workers=2)": 3_950,
     "def warp(x, grid): return F.grid_sample(x, grid)": 3_350,
 }
 

@@ -45,7 +45,7 @@ def test_the_tutorial_finds_and_mends_what_it_says(tmp_path: Path, monkeypatch: 
     done = [lint(*words) for words in ours]
     assert "9 certain and 3 likely problems" in done[0].stdout and "9 certain and 3 likely problems" in page("tutorial")
     assert "would fix 9 problems" in done[1].stderr
-    assert "Fixed 9 problems, 2 certain problems and 1 note remain" in done[2].stdout
+    assert "Fixed 9 problems, 2 certain problems and 2 notes remain" in done[2].stdout
     assert re.findall(r"TRP\d{3}(?= warning)", done[3].stdout) == ["TRP201", "TRP109"]
 
 
