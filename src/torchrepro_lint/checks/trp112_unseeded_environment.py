@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft, Place
@@ -13,6 +14,7 @@ from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.elements import Certainty, Level
+from torchrepro_lint.index import Scope
 from torchrepro_lint.loading.same_order import is_made_side_by_side
 from torchrepro_lint.model import Edit
 from torchrepro_lint.project.contents import is_test
@@ -36,8 +38,10 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     if is_test(module.facts):
         return
     known = set[ast.AST]()
-    calls = list(made(module))
-    for number, call in enumerate(calls):
+    before = Counter[Scope]()  # the environments that the same function makes above
+    for call in made(module):
+        beside = before[call.scope]
+        before[call.scope] += 1
         found = unseeded(call, program)
         if found is None or (found.reset is not None and may_be_the_projects_own(call, program)):
             continue
@@ -46,7 +50,6 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             continue
         known.add(draws[0].node)
         is_used = only_evaluates(call.facts, program) or trains_nothing(call.facts, program)
-        beside = sum(other.scope is call.scope for other in calls[:number])
         edits, unsafe = _seeded(call, found, beside, program)
         yield Draft(
             call.node,
