@@ -617,3 +617,26 @@ def test_what_may_be_wrapped_is_asked_once_for_each_name(tmp_path: Path, monkeyp
     monkeypatch.setattr(program, "_may_wrap", lambda value: asked.append(value) or may_wrap(value))
     checked(tmp_path, LINEAR["a seed that grows"](50))
     assert len(asked) < 500  # of 51 bindings of `x` and of `seed`; each time for each use, there were thousands
+
+
+def test_a_program_is_not_followed_anew_for_each_file_that_it_imports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from torchrepro_lint.seeding import interpreter
+
+    followed: list[str] = []
+    follow = interpreter.seeding_of
+    monkeypatch.setattr(
+        interpreter, "seeding_of", lambda e, program: followed.append(e.facts.source.rel) or follow(e, program)
+    )
+    imports = "import torch\n" + "".join(f"import data{i}\n" for i in range(6))
+    for i in range(6):
+        loading = "from torch.utils.data import DataLoader\ndef load(ds): return DataLoader(ds, shuffle=True)\n"
+        (tmp_path / f"data{i}.py").write_text(loading)
+        training = f"    torch.rand(3, requires_grad=True).sum().backward()\n    data{i}.load([1])\n"
+        start = "if __name__ == '__main__':\n    main()\n"
+        (tmp_path / f"train{i}.py").write_text(f"{imports}def main():\n{training}{start}")
+    codes = [finding.code for finding in checked(tmp_path, "").findings]
+    assert codes.count("TRP201") == codes.count("TRP101") == 6
+    assert len(set(followed)) == 6
+    assert max(map(followed.count, followed)) <= 2  # for itself, and for the files that it imports

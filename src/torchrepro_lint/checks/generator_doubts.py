@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.seed_edit import seed_fix
@@ -112,14 +113,36 @@ def _made_again(facts: ModuleFacts, program: Program) -> set[ast.Call]:
     return {node for nodes in alike.values() if len(nodes) > 1 for node in nodes}
 
 
+class _Seeded(NamedTuple):
+    """How the programs that a file starts are seeded. `anew`: torch is seeded again and again, for each of several
+    runs; a data set may seed for each sample. `left`: for each program whether it is reported as unseeded, and no safe
+    fix seeds it."""
+
+    anew: bool
+    left: tuple[bool, ...]
+
+
+@remembered
+def _seeded(facts: ModuleFacts, program: Program) -> _Seeded:
+    programs = seedings(facts, program)
+    seeds = (m for s in programs for m in s.met if m.seeder is not None and "torch" in m.seeder.families)
+    anew = (m for m in seeds if runs_often(program, m.node, m.scope))
+    return _Seeded(
+        not all(runs_in_each_pass(m.scope.function, program) for m in anew),
+        tuple(_is_left(seeding, program) for seeding in programs),
+    )
+
+
+def _is_left(seeding: Seeding, program: Program) -> bool:
+    left = unseeded(seeding, program)
+    return left is not None and not _is_seeded_safely(seeding, left, program)
+
+
 @remembered
 def _is_seeded_anew(facts: ModuleFacts, program: Program) -> bool:
-    """Whether a program that runs the file seeds torch again and again, for each of several runs: the order of one that
-    goes on with the same generator would depend on those before it. A data set may seed for each sample."""
-    met = (met for f in _running(facts, program) for s in seedings(f, program) for met in s.met)
-    seeds = (m for m in met if m.seeder is not None and "torch" in m.seeder.families)
-    anew = (m for m in seeds if runs_often(program, m.node, m.scope))
-    return not all(runs_in_each_pass(m.scope.function, program) for m in anew)
+    """Whether a program that runs the file seeds again and again: the order of one that goes on with the same generator
+    would depend on those before it."""
+    return any(_seeded(f, program).anew for f in _running(facts, program))
 
 
 def _running(facts: ModuleFacts, program: Program) -> Iterator[ModuleFacts]:
@@ -166,8 +189,8 @@ def _has_own_seed(facts: ModuleFacts, program: Program) -> bool:
 def _is_left_unseeded(facts: ModuleFacts, program: Program) -> bool:
     """Whether the programs that run the file are reported as unseeded, and a safe fix seeds none of them: then only the
     order of their samples would be the same on every run."""
-    found = [(s, unseeded(s, program)) for f in _running(facts, program) for s in seedings(f, program)]
-    return bool(found) and not any(left is None or _is_seeded_safely(s, left, program) for s, left in found)
+    left = [is_left for f in _running(facts, program) for is_left in _seeded(f, program).left]
+    return bool(left) and all(left)
 
 
 def _is_seeded_safely(seeding: Seeding, left: Unseeded, program: Program) -> bool:

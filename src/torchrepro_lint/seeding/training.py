@@ -93,10 +93,14 @@ def only_evaluates(facts: ModuleFacts, program: Program) -> bool:
         return True
     loaded = (program.load(str(path)) for path in (own, *sorted(program.project.users([own]))))
     starts = [f for f in loaded if f is not None and entries(f, program.project)]
-    found = [s for f in starts[:MAX_PROGRAMS] for s in seedings(f, program)]
-    return any(s.loads_weights or "eval" in s.reached for s in found) and not any(
-        s.trains or may_train(s, program) for s in found
-    )
+    found = [(uses_model(f, program), trains_nothing(f, program)) for f in starts[:MAX_PROGRAMS]]
+    return any(uses for uses, _ in found) and all(trains_not for _, trains_not in found)
+
+
+@remembered
+def uses_model(facts: ModuleFacts, program: Program) -> bool:
+    """Whether a program that a file starts loads weights, or puts a model into evaluation mode."""
+    return any(s.loads_weights or "eval" in s.reached for s in seedings(facts, program))
 
 
 def is_demonstration(seeding: Seeding) -> bool:
