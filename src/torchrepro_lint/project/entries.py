@@ -51,7 +51,7 @@ def files_of_programs(facts: ModuleFacts, project: Project) -> set[Path]:
     """The files of the programs that run the code of a file: all that they import. Empty where none in sight does."""
     own = facts.source.path
     starts = [path for path in (own, *project.users([own])) if _is_program(path, project)]
-    return {path for start in starts for path in project.reachable(start)}
+    return set().union(*map(project.reachable, starts))  # which takes the hashes as they are
 
 
 def _is_program(path: Path, project: Project) -> bool:
