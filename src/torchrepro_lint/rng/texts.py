@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.domain import Domain, Of, Written
+from torchrepro_lint.dataflow.filling import Role, filling, is_made_empty
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.index import Binding, Scope
@@ -24,6 +25,7 @@ from torchrepro_lint.index import Binding, Scope
 HASH = "builtins.hash"
 _SAME_ITEMS = frozenset({"list", "tuple", "set", "frozenset", "sorted", "reversed", "iter", "filter",
                          "collections.Counter"})  # fmt: skip
+_OF_NUMBERS = frozenset({"range", "len", "int", "float", "round", "ord", "id", "hash"})
 _HASHABLE = frozenset({"tuple", "frozenset"})
 _ANNOTATED = frozenset({"str", "bytes", "Path"})
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
@@ -40,15 +42,16 @@ class Evidence(IntEnum):
 
 
 class Text(NamedTuple):
-    """Evidence that a value is text or a tuple with one in it, that iterating over it gives text, and that a
-    subscript does."""
+    """Evidence that a value is text or a tuple with one in it, that iterating over it gives text, that a subscript
+    does, and that iterating over what a subscript gives does."""
 
     own: Evidence
     items: Evidence
     at: Evidence
+    within: Evidence = Evidence.NONE
 
 
-_TEXT = Text(Evidence.SURE, Evidence.SURE, Evidence.SURE)
+_TEXT = Text(Evidence.SURE, Evidence.SURE, Evidence.SURE, Evidence.SURE)
 _BYTES = Text(Evidence.SURE, Evidence.OTHER, Evidence.OTHER)
 _UNKNOWN = Text(Evidence.NONE, Evidence.NONE, Evidence.NONE)
 _OTHER = Text(Evidence.OTHER, Evidence.OTHER, Evidence.OTHER)
@@ -87,6 +90,8 @@ class Texts(Domain[Text]):
         return Text(*(max(e, Evidence.NAME) if e is not Evidence.OTHER else e for e in found))
 
     def display(self, node: Written, scope: Scope, of: _Of) -> Text:
+        if is_made_empty(node):
+            return self._put(node, scope, of)
         match node:
             case ast.Tuple(elts=elts) | ast.List(elts=elts) | ast.Set(elts=elts):
                 found = [of(e, scope).items if isinstance(e, ast.Starred) else of(e, scope).own for e in elts]
@@ -121,15 +126,17 @@ class Texts(Domain[Text]):
     def element(self, loop: Binding, scope: Scope, of: _Of) -> Text:
         match loop.path, loop.value:
             case (), ast.expr() as iterable:
-                return _each(of(iterable, scope).items)
+                return _item(of(iterable, scope))
+            case (place,), ast.Call(func=ast.Name(id="enumerate"), args=[items, *_]):
+                return _item(of(items, scope)) if place else _OTHER
             case (place,), ast.Call(func=ast.Attribute(value=mapping, attr="items")):
-                whole = of(mapping, scope)
-                return _each(whole.at if place else whole.items)
+                whole = _mapping(of(mapping, scope))
+                return _value(whole) if place else _item(whole)
         return _UNKNOWN
 
     def item(self, container: ast.expr, key: ast.expr | None, scope: Scope, of: _Of) -> Text:
         whole = of(container, scope)
-        return whole if isinstance(key, ast.Slice) else _each(whole.at)
+        return whole if isinstance(key, ast.Slice) else _value(whole)
 
     def parameter(self, binding: Binding, function: Scope, of: _Of) -> Text:
         annotation = getattr(binding.node, "annotation", None)
@@ -143,6 +150,8 @@ class Texts(Domain[Text]):
         if name in _table()["functions"] or (callee is None and method in _table()["methods"]):
             return _BYTES if {name, method} & set(_table()["binary"]) else _TEXT
         wraps = name.removeprefix("builtins.")
+        if wraps in _OF_NUMBERS:
+            return _OTHER
         if wraps in _SAME_ITEMS and call.args:
             whole = of(call.args[-1], scope)
             return whole._replace(own=whole.items if wraps in _HASHABLE else Evidence.OTHER)
@@ -151,19 +160,59 @@ class Texts(Domain[Text]):
         if wraps == "map" and call.args:
             mapped = self.program.qualified(call.args[0], scope)
             return _holding(Evidence.SURE if mapped in _table()["functions"] else Evidence.NONE)
-        if method == "keys":
-            return _holding(Evidence.NAME)
+        if is_made_empty(call, callee):
+            return self._put(call, scope, of)
+        if method in ("keys", "values") and isinstance(call.func, ast.Attribute):
+            mapping = _mapping(of(call.func.value, scope))
+            return _holding(*((mapping.at, mapping.within) if method == "values" else (mapping.items,)))
         is_text_array = name.startswith("numpy.") and any(_is_text_type(k) for k in call.keywords)
         return _holding(Evidence.SURE) if method in ("iterdir", "rglob") or is_text_array else _UNKNOWN
+
+    def _put(self, made: ast.expr, scope: Scope, of: _Of) -> Text:
+        """What is put into a container that is made empty: of some, one tells of the others."""
+        found: dict[Role, list[Evidence]] = {role: [] for role in Role}
+        puts, is_complete = filling(made, scope, self.program)
+        for put in puts:
+            text = of(put.node, put.scope)
+            found[put.role].append(text.items if put.many else text.own)
+            if put.role is Role.VALUE and text.own is Evidence.OTHER:
+                found[Role.WITHIN].append(text.items)
+        if found[Role.WITHIN]:
+            found[Role.VALUE].append(Evidence.OTHER)
+        items, values, within = (_alike(evidence, is_complete) for evidence in found.values())
+        return Text(Evidence.OTHER, items, values if found[Role.VALUE] else items, within)
 
 
 def _table() -> Mapping[str, Any]:
     return catalogue.table("generators")["text"]  # type: ignore[no-any-return]
 
 
-def _each(evidence: Evidence) -> Text:
-    """An item of which this is known: that of a text is one, and so are its own."""
-    return Text(evidence, evidence, evidence)
+def _alike(found: Sequence[Evidence], is_complete: bool) -> Evidence:
+    """What things are that are put into one container, of which some are seen."""
+    if not found or Evidence.OTHER in found:
+        return Evidence.OTHER if found else Evidence.NONE
+    return min(found) if is_complete else min(max(found), Evidence.NAME)
+
+
+def _mapping(found: Text) -> Text:
+    """What has keys and values: what is known of it where it may be a text instead speaks of that."""
+    return found if found.own <= Evidence.NONE else _UNKNOWN
+
+
+def _item(whole: Text) -> Text:
+    """An item, as a loop gives it."""
+    return _inside(whole.items, whole.within)
+
+
+def _value(whole: Text) -> Text:
+    """An item, as a subscript gives it."""
+    return _inside(whole.at, whole.within)
+
+
+def _inside(own: Evidence, within: Evidence) -> Text:
+    """An item of which this is known: that of a text is one, and so are its own; another may hold some."""
+    items = within if own is Evidence.OTHER else own
+    return Text(own, items, items, items)
 
 
 def _zipped(items: Sequence[Evidence]) -> Text:
@@ -173,8 +222,8 @@ def _zipped(items: Sequence[Evidence]) -> Text:
     return Text(Evidence.OTHER, found, Evidence.NONE)
 
 
-def _holding(evidence: Evidence) -> Text:
-    return Text(Evidence.NONE, evidence, evidence)
+def _holding(evidence: Evidence, within: Evidence = Evidence.NONE) -> Text:
+    return Text(Evidence.NONE, evidence, evidence, within)
 
 
 def _is_text_type(keyword: ast.keyword) -> bool:
