@@ -18,12 +18,11 @@ from torchrepro_lint.dataflow.evaluate import Values
 from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.index import ITEM, ModuleFacts, Scope
 from torchrepro_lint.project.contents import calls_any, may_call
-from torchrepro_lint.project.importers import importers
+from torchrepro_lint.project.importers import MAX_USERS
 from torchrepro_lint.project.project import Project
 from torchrepro_lint.tracking import Memo
 
 MAX_FILES = 12
-MAX_IMPORTERS = 60
 _RUN_BY_KEYWORD = {"Process": "target", "Thread": "target", "Timer": "function"}
 _RUN_BY_PLACE = ("spawn", "start_processes", "submit", "apply_async")
 _RUNNERS = (*_RUN_BY_KEYWORD, *_RUN_BY_PLACE)
@@ -50,6 +49,7 @@ class Callers:
         self._in_sight = Values(project, lambda function: None)  # else callers would be asked for callers
         self._known: Memo[list[CallSite] | None] = Memo(project.tracker)
         self._handed: Memo[list[CallSite]] = Memo(project.tracker)
+        self._users: Memo[list[Path]] = Memo(project.tracker)
         self._named: Memo[_Called] = Memo(project.tracker)
         self._of_objects: Memo[_Called] = Memo(project.tracker)
         self._starts: Memo[dict[Scope, dict[ast.Call, _Start]]] = Memo(project.tracker)
@@ -57,7 +57,7 @@ class Callers:
     def forget(self) -> None:
         """Files have changed or were dropped."""
         self._in_sight.forget()
-        for known in (self._known, self._handed, self._named, self._of_objects, self._starts):
+        for known in (self._known, self._handed, self._users, self._named, self._of_objects, self._starts):
             known.clear()
 
     def of(self, function: Scope) -> list[CallSite] | None:
@@ -80,10 +80,9 @@ class Callers:
     def _paths(self, function: Scope, name: str) -> list[Path] | None:
         own = function.facts.source.path
         paths = self._project.text.mentioning(name)
-        if paths is not None and len(paths) > MAX_FILES and function.self_name is None and name != "main":
-            near = paths if len(paths) <= MAX_IMPORTERS else []
-            users = importers(own, near, self._project.text, self._project.finder)
-            paths = [p for p in near if p in users or p == own] or None
+        if paths is not None and len(paths) > MAX_FILES and function.self_name is None:
+            users = self._users.get(own, lambda: self._project.users([own]))
+            paths = [p for p in paths if p in users or p == own] if len(users) < MAX_USERS else None
         if paths is None or len(paths) > MAX_FILES:
             return None
         return paths or [own]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from functools import lru_cache
 from pathlib import Path
 from sys import intern
@@ -45,15 +45,6 @@ def _modules_in(text: str) -> Iterator[str]:
             dot = "" if match[1].endswith(".") else "."
             yield match[1]
             yield from (f"{match[1]}{dot}{name}" for name in re.findall(r"(?:^|[,(])\s*(\w+)", match[2]))
-
-
-def importers(wanted: Path, among: Iterable[Path], text: ProjectText, finder: ModuleFinder) -> set[Path]:
-    """Those of the files `among` that import one, directly or through each other."""
-    found = {str(wanted)}
-    imports = {path: imported(path, text, finder) for path in among}
-    while new := [p for p, modules in imports.items() if str(p) not in found and modules & found]:
-        found.update(str(p) for p in new)
-    return {p for p in imports if str(p) in found}
 
 
 def users(given: Collection[Path], text: ProjectText, finder: ModuleFinder) -> list[Path]:
