@@ -25,8 +25,15 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
     for seeding in seedings(module.facts, program):
         for family in FAMILIES:
             late = seeding.seeded_late(family)
-            if late is not None and not _is_only_shown(seeding, late, program):
+            if late is not None and not _is_only_shown(seeding, late, program) and _repeats(late, program):
                 yield _draft(seeding, family, late)
+
+
+def _repeats(late: Late, program: Program) -> bool:
+    """Whether the seed is the same in each run: with another, nothing is gained by setting it early."""
+    from torchrepro_lint.rng.entropy import is_new_in_every_run  # few files seed late
+
+    return not is_new_in_every_run(late.seeder, program)
 
 
 def _is_only_shown(seeding: Seeding, late: Late, program: Program) -> bool:

@@ -23,10 +23,12 @@ REQUESTS = ("use_deterministic_algorithms", "set_deterministic_debug_mode", "set
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
     for seeding in seedings(module.facts, program):
+        from torchrepro_lint.rng.entropy import is_new_in_every_run
         from torchrepro_lint.seeding.frameworks import calls_in  # most files start no program
         from torchrepro_lint.seeding.unfollowed import may_train
 
-        seeds = [s for s in (*seeding.seeders, *seeding.conditional.values()) if "torch" in s.families]
+        seeders = (s for s in (*seeding.seeders, *seeding.conditional.values()) if "torch" in s.families)
+        seeds = [s for s in seeders if not is_new_in_every_run(s, program)]
         if not seeds or not seeding.complete or seeding.is_launcher:
             continue
         if not (seeding.trains or may_train(seeding, program)):

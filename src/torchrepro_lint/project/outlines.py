@@ -5,6 +5,7 @@ Most files of a library only define things. To know that is enough for the seedi
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -47,14 +48,14 @@ def _names(rows: Any) -> tuple[tuple[str, int], ...]:
 def _called_at_top(facts: ModuleFacts) -> tuple[tuple[str, int], ...] | None:
     """What is imported and called outside of functions, decorators for instance; None where a call there can draw, or
     enters code of the file itself."""
-    drawing, own = _drawing_names(), facts.scope.bindings
+    own = facts.scope.bindings
     found: dict[tuple[str, int], None] = {}
     for name, sites in facts.calls.items():
         bindings = own.get(name, ())
-        matters = name in drawing or (bindings and bindings[-1].kind in ("function", "class", "import"))
+        matters = _draws(name) or (bindings and bindings[-1].kind in ("function", "class", "import"))
         if not matters or not any(_outside_functions(scope) for _, scope in sites):
             continue
-        if name in drawing or any(b.kind != "import" for b in bindings):
+        if _draws(name) or any(b.kind != "import" for b in bindings):
             return None
         found |= dict.fromkeys((b.target, b.level) for b in bindings)
     return tuple(found)
@@ -64,6 +65,12 @@ def _outside_functions(scope: Scope) -> bool:
     while scope.kind in ("class", "comprehension") and scope.parent is not None:
         scope = scope.parent
     return scope.kind == "module"
+
+
+@cache
+def _draws(name: str) -> bool:
+    """Whether a call that is written with this name may be one that draws or seeds."""
+    return name in _drawing_names() or re.fullmatch(catalogue.table("frameworks")["fresh"]["model"], name) is not None
 
 
 @cache

@@ -15,9 +15,11 @@ from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.project.unknown import UNKNOWN
+from torchrepro_lint.rng.fresh_weights import is_built_fresh
 from torchrepro_lint.rng.library_objects import LibraryObject
 
 _LOADER = "torch.utils.data.DataLoader"
+_BUILT: Mapping[str, Any] = {"family": "torch", "kind": "init"}  # a model of transformers
 
 
 class Draw(NamedTuple):
@@ -52,11 +54,16 @@ def _rows(kind: str) -> Mapping[str, Mapping[str, Any]]:
     return catalogue.names("rng", kind)
 
 
+def _named_row(name: str) -> Mapping[str, Any] | None:
+    """The row of an external function or class."""
+    return _rows("draws").get(name) or (_BUILT if is_built_fresh(name) else None)
+
+
 def draw_of(program: Program, name: str | None, call: ast.Call, scope: Scope) -> Draw | None:
     """The draw that a call makes; `name` is its external callee, None for a method of an unknown object."""
     if name == _LOADER:
         return _loader_draw(Call(call, scope, name, program))
-    row = _rows("draws").get(name) if name else _unnamed_row(call, scope, program)
+    row = _named_row(name) if name else _unnamed_row(call, scope, program)
     if row is None:
         row = _distribution_row(name, call, scope, program) or _asked_row(name, call, scope, program)
     if row is None or _is_multiplied_away(call, scope, program):
@@ -75,7 +82,7 @@ def draw_of(program: Program, name: str | None, call: ast.Call, scope: Scope) ->
 
 def may_draw(name: str | None, written: str) -> bool:
     """Whether a call of the external `name`, which is `written` so, may be one that draws."""
-    if name == _LOADER or (name is not None and name in _rows("draws")) or written in _rows("distribution_methods"):
+    if name == _LOADER or (name and _named_row(name) is not None) or written in _rows("distribution_methods"):
         return True
     return name is None and (written in _rows("methods") or written in _rows("data_set_methods"))
 

@@ -19,7 +19,7 @@ from torchrepro_lint.dataflow.evaluate import attribute_values
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reachability import reached_by_default
 from torchrepro_lint.index import Binding, Scope
-from torchrepro_lint.rng.draws import draw_of
+from torchrepro_lint.rng.draws import Seeder, draw_of
 from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.seeded_before import may_be_seeded_before
 from torchrepro_lint.rng.texts import salted
@@ -114,3 +114,8 @@ class Entropy(Domain[Sources]):
         if draw is None or draw.kind == "init" or may_be_seeded_before(call, scope, self.program):
             return None
         return Source(call, scope, f"`{draw.what}`, which nothing has seeded")
+
+
+def is_new_in_every_run(seeder: Seeder, program: Program) -> bool:
+    """Whether a call seeds with a value that no two runs share."""
+    return seeder.seed is not None and bool(Entropy(program).sources(seeder.seed, seeder.scope))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
@@ -44,6 +45,14 @@ def own_adapter(trainer: Call) -> Iterator[FreshWeights]:
         yield FreshWeights(trainer.node, trainer.scope, "the adapter's weights")
 
 
+@cache
+def is_built_fresh(name: str) -> bool:
+    """Whether an external class or function builds a model from a configuration: `transformers.BertModel(config)`."""
+    row, (owner, _, last) = catalogue.table("frameworks")["fresh"], name.rpartition(".")
+    is_of_package = owner.partition(".")[0] == row["package"]
+    return is_of_package and (last in row["from_configuration"] or re.fullmatch(row["model"], last) is not None)
+
+
 def _drawn(call: Call) -> str | None:
     if call.name in catalogue.names("frameworks", "adapters"):
         return "the adapter's weights"
@@ -51,7 +60,7 @@ def _drawn(call: Call) -> str | None:
     if call.name.partition(".")[0] != row["package"]:
         return None
     owner, _, method = call.name.rpartition(".")
-    if method in row["from_configuration"] or re.search(row["model"], method):
+    if is_built_fresh(call.name):
         return "all its weights"
     if method in row["from_checkpoint"] and owner.endswith(tuple(row["heads"])):
         checkpoint = call.literal("pretrained_model_name_or_path", 0)

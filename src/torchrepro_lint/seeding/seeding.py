@@ -36,7 +36,16 @@ _MEASURES = r"(?i)(?:^|_)(?:bench(?:mark)?(?:s|ing)?|profil(?:e|er|ing)|latency|
 _CLOCKS = {"time", "perf_counter", "perf_counter_ns", "time_ns", "elapsed_time", "Timer", "timeit", "do_bench"}
 _OF_MEASURING = frozenset({"parse_args", "open", "write", "dump", "load", "load_state_dict", "from_pretrained"})
 MAX_TRIES = 5  # rounds of a loop that only sees whether the code runs
-LOADS = ("load_state_dict", "from_pretrained", "load_from_checkpoint", "load", "pipeline")
+_LOADS_WEIGHTS = ("load_state_dict", "from_pretrained", "load_from_checkpoint", "pipeline")
+LOADS = (*_LOADS_WEIGHTS, "load")
+_HOLD_WEIGHTS = (
+    "torch.",
+    "pickle.",
+    "joblib.",
+    "dill.",
+    "cloudpickle.",
+    "onnx.",
+)  # packages whose `load` gives any object
 
 
 class Link(NamedTuple):
@@ -207,10 +216,19 @@ class Seeding:
         }
         return any((function.facts, function.name) in started for function in self.entered)
 
-    @property
+    @cached_property
     def loads_weights(self) -> bool:
-        """Whether a checkpoint is loaded anywhere on the path."""
-        return not self.reached.isdisjoint(LOADS)
+        """Whether a checkpoint is loaded anywhere on the path, as far as can be told."""
+        if not self.reached.isdisjoint(_LOADS_WEIGHTS):
+            return True
+        return "load" in self.reached and any(self._may_give_weights(*site) for site in self.calls("load"))
+
+    def _may_give_weights(self, call: ast.Call, scope: Scope) -> bool:
+        """Whether a `load` is none of a format for data, nor in a data set."""
+        name, owner = self.program.callee(call, scope), scope.method_class
+        if name is not None and not name.startswith(_HOLD_WEIGHTS):
+            return False
+        return owner is None or not any("Dataset" in b for b in (owner.name, *self.program.external_bases(owner)))
 
     @cached_property
     def is_trial(self) -> bool:
