@@ -331,8 +331,8 @@ class _Interpreter:
         names = self.options.values(pick.key, scope, frame) if pick is not None else None
         return tuple(pick.choices([n.value for n in names], self.program)) if pick is not None and names else ()
 
-    def _handed(self, function: ast.expr, scope: Scope, frame: Frame) -> Scope | None:
-        """The project's function that a parameter stands for in the call in progress."""
+    def _handed(self, function: ast.expr, scope: Scope, frame: Frame) -> str | Scope | None:
+        """What a parameter stands for in the call in progress: a function of the project, or of a library."""
         at: Frame | None = frame
         while at is not None and at.call is not None and at.caller is not None and isinstance(function, ast.Name):
             if not is_parameter(function, scope, at.function):
@@ -344,7 +344,7 @@ class _Interpreter:
             function, scope, at = given, at.caller.function, at.caller
             is_lambda = isinstance(function, ast.Lambda)
             found = scope.children.get(function) if is_lambda else self.program.resolve(function, scope)
-            if isinstance(found, Scope):
+            if isinstance(found, str | Scope):
                 return found
         return None
 
