@@ -58,7 +58,7 @@ DECIDES = {
     ),
     "slice": ("x = os.listdir(d)\ny = x[:10]", "decides which items each part gets"),
     "progress": ("x = [f for f in tqdm(os.listdir(d))]\nprint(x[0])", "decides which item is taken"),
-    "shuffled": ("x = os.listdir(d)\nrandom.shuffle(x)", "decides the result of a seeded shuffle"),
+    "shuffled": ("x = os.listdir(d)\nrandom.shuffle(x)", "decides what even a seeded shuffle gives"),
     "chosen": ("x = random.choice(os.listdir(d))", "decides which item a random draw picks"),
     "numbered": ("x = {c: i for i, c in enumerate(os.listdir(d))}", "decides the number of each item"),
     "numbered dict": ("x = dict(zip(os.listdir(d), itertools.count()))", "decides the number of each item"),

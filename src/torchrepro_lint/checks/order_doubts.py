@@ -31,7 +31,7 @@ from torchrepro_lint.seeding.training import (
 _LEAVES = re.compile(
     r"(?:write|save|dump|copy|move|rename|link|makedirs|mkdir|extract)|to_(?:csv|json|pickle|parquet|hdf|excel)$|^system$"
 )
-_DRAWN = ("a random draw picks", "of a seeded shuffle", "of a seeded split")
+_DRAWN = ("a random draw picks", "a seeded shuffle gives", "a seeded split gives")
 _USES = frozenset({"eval", "no_grad", "inference_mode"})  # a model, whatever is written then
 _SHOWS = frozenset({"print", "pprint", "display", "show", "imshow", "plot", "subplots", "figure"})
 
