@@ -125,8 +125,7 @@ def _is_seeded_anew(facts: ModuleFacts, program: Program) -> bool:
 def _running(facts: ModuleFacts, program: Program) -> Iterator[ModuleFacts]:
     """The file, and those that import it."""
     own = facts.source.path
-    loaded = (program.load(str(path)) for path in (own, *program.project.users([own])[:MAX_PROGRAMS]))
-    return (f for f in loaded if f is not None)
+    return program.loaded((own, *program.project.users([own])[:MAX_PROGRAMS]))
 
 
 def _augments_alike(call: Call) -> bool:
@@ -157,8 +156,8 @@ def _has_own_seed(facts: ModuleFacts, program: Program) -> bool:
     if has_own_seed(files, program) or is_turned_off(files, program):
         return True
     readers = catalogue.table("callables")["yaml_readers"]["packages"]
-    loaded = (program.load(str(path)) for path in sorted({facts.source.path, *files}))
-    reads = any(f is not None and not f.packages.isdisjoint(readers) for f in loaded)
+    loaded = program.loaded(sorted({facts.source.path, *files}))
+    reads = any(not f.packages.isdisjoint(readers) for f in loaded)
     return reads and is_configured(program)
 
 

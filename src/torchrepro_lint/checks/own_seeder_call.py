@@ -37,8 +37,8 @@ def own_seeder(
 def _seeders(program: Program, families: Collection[str]) -> list[OwnSeeder]:
     """Those that seed all these families; first what the project calls anywhere."""
     paths = sorted(program.project.text.containing("manual_seed") or ())
-    files = (program.load(str(path)) for path in paths) if len(paths) <= MAX_FILES else ()
-    found = (s for facts in files if facts is not None for s in seeders_in(facts, program))
+    files = program.loaded(paths) if len(paths) <= MAX_FILES else ()
+    found = (s for facts in files for s in seeders_in(facts, program))
     suited = [seeder for seeder in found if seeder.families.issuperset(families)]
     return sorted(suited, key=lambda seeder: not program.callers_of(seeder.function))
 
@@ -89,9 +89,9 @@ def _as_beside(seeder: OwnSeeder, facts: ModuleFacts, packages: Collection[str],
         or program.project.reachable(own) - {own}
     ):
         return None
-    for path in sorted(program.project.text.mentioning(name) or ()):
-        other = program.load(str(path)) if Path(path).parent == folder and path != own else None
-        made = other.scope.bindings.get(name, ()) if other is not None else ()
-        if other is not None and made and program.names.lookup(name, other.scope) is seeder.function:
+    naming = sorted(program.project.text.mentioning(name) or ())
+    for other in program.loaded(path for path in naming if path.parent == folder and path != own):
+        made = other.scope.bindings.get(name, ())
+        if made and program.names.lookup(name, other.scope) is seeder.function:
             return made[0].target.rpartition(".")[0] if made[0].kind == "import" and not made[0].level else None
     return None

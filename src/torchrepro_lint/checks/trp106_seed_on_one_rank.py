@@ -40,11 +40,8 @@ def _seeded_everywhere(module: Module, program: Program) -> frozenset[str]:
     is called."""
     own = Path(module.facts.source.path)
     others = {*program.project.users([own]), *program.project.reachable(own)}
-    files = [module.facts]
-    for path in program.project.text.containing("seed") or ():
-        if path != own and path in others:
-            other = program.load(str(path))
-            files += [other] if other is not None else []
+    near = (path for path in program.project.text.containing("seed") or () if path != own and path in others)
+    files = (module.facts, *program.loaded(near))
     return frozenset(
         family
         for facts in files

@@ -163,9 +163,8 @@ def _place(draw: WorkerDraw) -> tuple[Place, ...]:
 
 def _seeded_by_lightning(program: Program) -> bool:
     """`seed_everything(seed, workers=True)` gives every loader a `worker_init_fn`."""
-    for path in program.project.text.mentioning("seed_everything") or ():
-        facts = program.load(str(path))
-        for call, scope in facts.calls.get("seed_everything", ()) if facts is not None else ():
+    for facts in program.loaded(program.project.text.mentioning("seed_everything") or ()):
+        for call, scope in facts.calls.get("seed_everything", ()):
             passed = keyword_value(call, "workers")
             if passed is not None and program.literal(passed, scope) is True:
                 return True

@@ -77,7 +77,7 @@ def _loaders(function: Scope, program: Program) -> Iterator[Call]:
         starting = program.project.text.mentioning("worker_init_fn") or ()
         named = program.project.text.mentioning(function.own_name) or ()
         others = [p for p in named if p in starting and p != function.facts.source.path]
-        files += [f for p in others if (f := program.load(str(p))) is not None]
+        files += program.loaded(others)
     for facts in files:
         for call in _starting(facts, program).get(function, ()):
             if _starts_anew(call) and not evaluates(call):

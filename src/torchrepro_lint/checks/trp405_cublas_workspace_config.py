@@ -66,8 +66,7 @@ def _set_elsewhere(module: Module, program: Program, variable: str) -> bool:
     paths = program.project.text.mentioning(variable)
     if paths is None:
         return True
-    for path in paths:
-        facts = program.load(str(path)) if path != Path(module.facts.source.path) else None
-        if facts is not None and named_in(facts, variable):
-            return True
-    return bool(program.project.disk(in_scripts, str(program.project.root), variable))
+    others = program.loaded(path for path in paths if path != Path(module.facts.source.path))
+    return any(named_in(facts, variable) for facts in others) or bool(
+        program.project.disk(in_scripts, str(program.project.root), variable)
+    )

@@ -58,8 +58,7 @@ def is_for_several(
         return False
     own = Path(facts.source.path)
     paths = (p for p in program.project.text.containing("Loader") or () if p.parent == own.parent and p != own)
-    others = (program.load(str(path)) for path in islice(paths, MAX_BESIDE))
-    return any(other is not None and first_of(other) is not None for other in others)
+    return any(first_of(other) is not None for other in program.loaded(islice(paths, MAX_BESIDE)))
 
 
 def is_out_of_reach(facts: ModuleFacts, edits: Sequence[Edit]) -> bool:

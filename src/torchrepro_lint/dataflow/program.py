@@ -5,7 +5,7 @@ files begins here, and everything that is worked out is kept in `store` until a 
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -59,6 +59,10 @@ class Program:
     def load(self, path: str) -> ModuleFacts | None:
         """The facts of a file of the project; None for a folder and a file that cannot be read."""
         return self.project.load(path)
+
+    def loaded(self, paths: Iterable[Path | str]) -> Iterator[ModuleFacts]:
+        """The facts of those of these files that can be read, each when it is asked for."""
+        return (facts for path in paths if (facts := self.load(str(path))) is not None)
 
     def release(self) -> None:
         """Free files when too many are held. Call it between files only: a rule may still look at them."""

@@ -53,8 +53,7 @@ def stays_on_cpu(facts: ModuleFacts, program: Program) -> bool:
     nothing moves their tensors to a GPU. Of code that no program in sight runs, nobody knows."""
     if goes_to_gpu(facts, program):
         return False
-    files = [program.load(str(path)) for path in sorted(files_of_programs(facts, program.project))]
-    known = [file for file in files if file is not None]
+    known = list(program.loaded(sorted(files_of_programs(facts, program.project))))
     return any(_trains(file) for file in known) and not any(_MOVES.search(file.source.text) for file in known)
 
 

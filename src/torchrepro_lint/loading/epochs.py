@@ -178,12 +178,11 @@ def may_be_told_elsewhere(program: Program, call: Call, uses: SamplerUses) -> bo
     if paths is None:
         return True
     attributes = {h.name for h in uses.holders if h.owner.kind in ("class", "module")}
-    for path in sorted({str(p) for p in paths} | uses.files):
-        facts = program.load(path)
-        sites = _sites(facts) if facts is not None else ()
-        if any(_may_mean(program, site, call, path in uses.files, attributes) for site in sites):
-            return True
-    return False
+    return any(
+        _may_mean(program, site, call, str(facts.source.path) in uses.files, attributes)
+        for facts in program.loaded(sorted({str(p) for p in paths} | uses.files))
+        for site in _sites(facts)
+    )
 
 
 def _sites(facts: ModuleFacts) -> Iterator[tuple[ast.expr | None, Scope]]:

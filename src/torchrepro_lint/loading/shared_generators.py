@@ -136,10 +136,8 @@ def _loader_of(owner: Scope, program: Program) -> tuple[Call | None] | None:
 
 def _loaders_of(owner: Scope, program: Program) -> Iterator[Call]:
     name = owner.own_name
-    for path in program.project.text.mentioning(name) or [owner.facts.source.path]:
-        facts = program.load(str(path))
-        if facts is not None:
-            yield from _loaders_by_dataset(facts, program).get(owner, ())
+    for facts in program.loaded(program.project.text.mentioning(name) or [owner.facts.source.path]):
+        yield from _loaders_by_dataset(facts, program).get(owner, ())
 
 
 @remembered

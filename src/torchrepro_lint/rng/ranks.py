@@ -74,14 +74,9 @@ def has_ranks(facts: ModuleFacts, program: Program) -> bool:
 def is_seeded_by_rank(program: Program) -> bool:
     """Whether any file of the project seeds torch with what differs from rank to rank: `manual_seed(seed + rank)`."""
     paths = program.project.text.containing("manual_seed")
-    files = (program.load(str(path)) for path in sorted(paths or ()))
-    seeds = (
-        (call.args[0], scope)
-        for facts in files
-        if facts is not None
-        for call, scope in facts.calls.get("manual_seed", ())
-        if call.args
-    )
+    files = program.loaded(sorted(paths or ()))
+    calls = (site for facts in files for site in facts.calls.get("manual_seed", ()))
+    seeds = ((call.args[0], scope) for call, scope in calls if call.args)
     return paths is None or any(rank_in(seed, scope, program) is not None for seed, scope in seeds)
 
 

@@ -285,8 +285,7 @@ def _declaring(facts: ModuleFacts, program: Program) -> list[ModuleFacts]:
         return [facts]
     text, reachable = program.project.text, program.project.reachable(facts.source.path)
     naming = {p for sign in ("seed", "Seed") for p in text.containing(sign) or ()} & set(reachable)
-    others = (program.load(str(path)) for path in sorted(naming))
-    return [other for other in others if other is not None]
+    return list(program.loaded(sorted(naming)))
 
 
 def _is_of_each_command(

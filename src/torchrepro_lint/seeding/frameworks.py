@@ -26,9 +26,9 @@ def program_files(module: Module, program: Program) -> list[ModuleFacts]:
     programs = seedings(module.facts, program)
     if programs:
         return list(dict.fromkeys(f for s in programs for f in s.visited))
-    paths = [str(p) for p in program.project.text.containing("DataLoader") or ()]
-    loaded = [program.load(path) for path in sorted(paths)] if len(paths) <= MAX_FILES else []
-    return [module.facts, *(f for f in loaded if f is not None and f is not module.facts and not is_test(f))]
+    paths = program.project.text.containing("DataLoader") or ()
+    loaded = program.loaded(sorted(paths)) if len(paths) <= MAX_FILES else ()
+    return [module.facts, *(f for f in loaded if f is not module.facts and not is_test(f))]
 
 
 def calls_in(files: Iterable[ModuleFacts], program: Program, *keys: str) -> Iterator[Call]:

@@ -91,8 +91,8 @@ def only_evaluates(facts: ModuleFacts, program: Program) -> bool:
     own = facts.source.path
     if is_test(facts) or is_named_otherwise(facts, program):
         return True
-    loaded = (program.load(str(path)) for path in (own, *sorted(program.project.users([own]))))
-    starts = [f for f in loaded if f is not None and entries(f, program.project)]
+    loaded = program.loaded((own, *sorted(program.project.users([own]))))
+    starts = [f for f in loaded if entries(f, program.project)]
     found = [s for f in starts[:MAX_PROGRAMS] for s in seedings(f, program)]
     return any(s.loads_weights or "eval" in s.reached for s in found) and not any(
         s.trains or may_train(s, program) for s in found

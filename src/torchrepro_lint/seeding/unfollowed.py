@@ -38,8 +38,8 @@ def never_seeds(program: Program) -> bool:
     found = [text.containing(sign) for sign in _SIGNS] + [text.mentioning(name) for name in names]
     if any(paths is None for paths in found):
         return False
-    files = (program.load(str(path)) for path in sorted({path for paths in found for path in paths or ()}))
-    return not any(_seeds(facts, program) for facts in files if facts is not None and not is_test(facts))
+    files = program.loaded(sorted({path for paths in found for path in paths or ()}))
+    return not any(_seeds(facts, program) for facts in files if not is_test(facts))
 
 
 def _seeds(facts: ModuleFacts, program: Program) -> bool:

@@ -25,9 +25,8 @@ def methods_of_unpickled(call: ast.Call, scope: Scope, program: Program) -> tupl
     if not _is_unpickled(function.value, scope, program, set()):
         return ()
     found: list[Scope] = []
-    for path in sorted(defining):
-        facts = program.load(str(path))
-        for owner in facts.scope.children.values() if facts is not None else ():
+    for facts in program.loaded(sorted(defining)):
+        for owner in facts.scope.children.values():
             method = program.names.method(owner, function.attr) if owner.kind == "class" else None
             if method is not None and method.parent is owner:
                 found += [method] if any(b.startswith("torch.nn.") for b in program.external_bases(owner)) else []
