@@ -9,15 +9,12 @@ import sys
 from collections.abc import Collection
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from torchrepro_lint.checks.worker_seeding import homes
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.index import Binding, ModuleFacts, Scope
 from torchrepro_lint.rng.own_seeders import OwnSeeder, seeders_in
 from torchrepro_lint.syntax import Import, also_imported, import_from, is_docstring
-
-if TYPE_CHECKING:
-    from torchrepro_lint.dataflow.program import Program
-    from torchrepro_lint.index import Binding, ModuleFacts, Scope
 
 MAX_FILES = 20  # of a project that seed
 _HARMLESS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

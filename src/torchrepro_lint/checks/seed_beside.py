@@ -5,22 +5,18 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from torchrepro_lint.checks.seed_calls import SeedFix, is_for_own_draws, leads, seed_calls
 from torchrepro_lint.checks.seed_doubts import is_for_something_else
 from torchrepro_lint.checks.seed_families import SEED_CALLS, families_of, may_be_left_out
 from torchrepro_lint.dataflow.execution_count import times
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.model import Edit
 from torchrepro_lint.rng.seed_options import is_seed
-from torchrepro_lint.seeding.seeding import SEEDED
+from torchrepro_lint.seeding.seeding import SEEDED, Seeding, SeedMet
+from torchrepro_lint.seeding.unseeded import Unseeded
 from torchrepro_lint.syntax import insert_after
-
-if TYPE_CHECKING:
-    from torchrepro_lint.dataflow.program import Program
-    from torchrepro_lint.index import ModuleFacts
-    from torchrepro_lint.model import Edit
-    from torchrepro_lint.seeding.seeding import Seeding, SeedMet
-    from torchrepro_lint.seeding.unseeded import Unseeded
 
 _NAMES = frozenset(".".join(call) for call in SEED_CALLS.values())
 _SEEDS = re.compile(r"seed|random|rng|reprod|determin|init|set_?up", re.IGNORECASE)

@@ -6,26 +6,24 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.own_seeder_call import own_seeder
 from torchrepro_lint.checks.seed_families import SEED_CALLS
+from torchrepro_lint.checks.seed_place import Place
 from torchrepro_lint.checks.worker_seeding import homes
 from torchrepro_lint.dataflow.abstract_values import Constant, is_configured
 from torchrepro_lint.dataflow.enclosing import calls_in
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.index import ModuleFacts, Scope
+from torchrepro_lint.model import Edit
 from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.seed_options import SEED_NAME, is_seed
 from torchrepro_lint.rng.usual_seed import usual_seed
+from torchrepro_lint.seeding.seeding import Seeding
+from torchrepro_lint.seeding.unseeded import Unseeded
 from torchrepro_lint.syntax import Import, also_imported, import_from, import_module
-
-if TYPE_CHECKING:
-    from torchrepro_lint.checks.seed_place import Place
-    from torchrepro_lint.dataflow.program import Program
-    from torchrepro_lint.index import ModuleFacts, Scope
-    from torchrepro_lint.model import Edit
-    from torchrepro_lint.seeding.seeding import Seeding
-    from torchrepro_lint.seeding.unseeded import Unseeded
 
 
 class SeedFix(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from torchrepro_lint.checks.seed_beside import seeds_below
 from torchrepro_lint.checks.seed_calls import SeedFix
@@ -12,13 +11,11 @@ from torchrepro_lint.checks.seed_families import families_of
 from torchrepro_lint.checks.seed_option import option_that_is_off, with_default
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.execution_count import times
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.index import Scope
 from torchrepro_lint.rng.usual_seed import usual_seed
-
-if TYPE_CHECKING:
-    from torchrepro_lint.dataflow.program import Program
-    from torchrepro_lint.index import Scope
-    from torchrepro_lint.seeding.seeding import Seeding, SeedMet
-    from torchrepro_lint.seeding.unseeded import Unseeded
+from torchrepro_lint.seeding.seeding import Seeding, SeedMet
+from torchrepro_lint.seeding.unseeded import Unseeded
 
 
 def switched_on(program: Program, seeding: Seeding, found: Unseeded, process: Scope | None = None) -> SeedFix | None:

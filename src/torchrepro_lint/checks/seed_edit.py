@@ -6,8 +6,8 @@ number is asked of `seed_families`, `seed_place` and `seed_calls`.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from torchrepro_lint.checks.seed_beside import beside
 from torchrepro_lint.checks.seed_calls import SeedFix, by_own_seeder, number_at, seed_calls
@@ -16,19 +16,15 @@ from torchrepro_lint.checks.seed_doubts import is_unclear
 from torchrepro_lint.checks.seed_families import families_of
 from torchrepro_lint.checks.seed_option import Declaration, negative_option, with_default
 from torchrepro_lint.checks.seed_place import Place, inserted, place_of, works_of
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.index import Scope
+from torchrepro_lint.model import Edit
 from torchrepro_lint.rng.usual_seed import usual_seed
 from torchrepro_lint.seeding.processes import RankSeed, in_pool, rank_seed, starts_processes
+from torchrepro_lint.seeding.seeding import Seeding
 from torchrepro_lint.seeding.setting_up import Beginning, beginnings
+from torchrepro_lint.seeding.unseeded import Unseeded
 from torchrepro_lint.syntax import import_module, indentation
-
-if TYPE_CHECKING:
-    import ast
-
-    from torchrepro_lint.dataflow.program import Program
-    from torchrepro_lint.index import Scope
-    from torchrepro_lint.model import Edit
-    from torchrepro_lint.seeding.seeding import Seeding
-    from torchrepro_lint.seeding.unseeded import Unseeded
 
 _ELSEWHERE = frozenset({"ray"})  # its tasks and actors run in workers: docs.ray.io/en/latest/ray-core/walkthrough.html
 

@@ -5,21 +5,17 @@ has, since what cannot be seen may draw from any of them.
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.options import outcome
 from torchrepro_lint.dataflow.outcomes import Truth
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.index import Scope
 from torchrepro_lint.rng.predicates import about_seed
-from torchrepro_lint.seeding.seeding import SEEDED
+from torchrepro_lint.seeding.seeding import SEEDED, Seeding, SeedMet
 from torchrepro_lint.seeding.unfollowed import may_use_tensors, uses_tensors
-
-if TYPE_CHECKING:
-    from torchrepro_lint.dataflow.program import Program
-    from torchrepro_lint.index import Scope
-    from torchrepro_lint.seeding.seeding import Seeding, SeedMet
-    from torchrepro_lint.seeding.unseeded import Unseeded
+from torchrepro_lint.seeding.unseeded import Unseeded
 
 SEED_CALLS = {"python": ("random", "seed"), "numpy": ("numpy", "random.seed"), "torch": ("torch", "manual_seed")}
 

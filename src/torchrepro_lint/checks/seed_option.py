@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from torchrepro_lint.dataflow.binding import keyword_value
 from torchrepro_lint.dataflow.conditions import conditions
-from torchrepro_lint.index import last_name
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.index import ModuleFacts, last_name
+from torchrepro_lint.model import Edit
 from torchrepro_lint.project.declarations import constant, declarations, declared_options, takes_integers
+from torchrepro_lint.seeding.seeding import Seeding, SeedMet
 from torchrepro_lint.syntax import replace, with_argument
-
-if TYPE_CHECKING:
-    from torchrepro_lint.dataflow.program import Program
-    from torchrepro_lint.index import ModuleFacts
-    from torchrepro_lint.model import Edit
-    from torchrepro_lint.seeding.seeding import Seeding, SeedMet
-
 
 _TOLD = re.compile(r"(\bdefault(?:s to|:|=| is)?\s*)(?:-1|None)\b", re.IGNORECASE)
 

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.index import Scope
+from torchrepro_lint.model import Edit
 from torchrepro_lint.rng.own_seed import own_seed, parsed_above
+from torchrepro_lint.rng.seed_sources import OwnSeed
+from torchrepro_lint.seeding.seeding import Seeding
+from torchrepro_lint.seeding.setting_up import Beginning
+from torchrepro_lint.seeding.unseeded import Unseeded
 from torchrepro_lint.syntax import (
     below_header,
     insert_after,
@@ -17,15 +24,6 @@ from torchrepro_lint.syntax import (
     stands_apart,
     top_of_paragraph,
 )
-
-if TYPE_CHECKING:
-    from torchrepro_lint.dataflow.program import Program
-    from torchrepro_lint.index import Scope
-    from torchrepro_lint.model import Edit
-    from torchrepro_lint.rng.seed_sources import OwnSeed
-    from torchrepro_lint.seeding.seeding import Seeding
-    from torchrepro_lint.seeding.setting_up import Beginning
-    from torchrepro_lint.seeding.unseeded import Unseeded
 
 
 class Place(NamedTuple):
