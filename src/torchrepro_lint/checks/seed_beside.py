@@ -6,9 +6,16 @@ import ast
 import re
 from collections.abc import Sequence
 
-from torchrepro_lint.checks.seed_calls import SeedFix, is_for_own_draws, leads, seed_calls
+from torchrepro_lint.checks.seed_calls import (
+    SEED_CALLS,
+    SeedFix,
+    families_of,
+    is_for_own_draws,
+    leads,
+    may_be_left_out,
+    seed_calls,
+)
 from torchrepro_lint.checks.seed_doubts import is_for_something_else
-from torchrepro_lint.checks.seed_families import SEED_CALLS, families_of, may_be_left_out
 from torchrepro_lint.dataflow.execution_count import times
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import ModuleFacts

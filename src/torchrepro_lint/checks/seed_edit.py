@@ -1,7 +1,7 @@
 """The fix of TRP101: seed every generator, once, before anything that may draw, where the program's own seed is known.
 
-A program that seeds one generator already gets the missing ones beside that call. Which generators, where and with what
-number is asked of `seed_families`, `seed_place` and `seed_calls`.
+A program that seeds one generator already gets the missing ones beside that call. Where it
+seeds is asked of `seed_place`, which generators and with what number of `seed_calls`.
 """
 
 from __future__ import annotations
@@ -10,11 +10,9 @@ import ast
 from collections.abc import Sequence
 
 from torchrepro_lint.checks.seed_beside import beside
-from torchrepro_lint.checks.seed_calls import SeedFix, by_own_seeder, number_at, seed_calls
-from torchrepro_lint.checks.seed_default import switched_on
+from torchrepro_lint.checks.seed_calls import SeedFix, by_own_seeder, families_of, number_at, seed_calls
 from torchrepro_lint.checks.seed_doubts import is_unclear
-from torchrepro_lint.checks.seed_families import families_of
-from torchrepro_lint.checks.seed_option import Declaration, negative_option, with_default
+from torchrepro_lint.checks.seed_option import Declaration, negative_option, switched_on, with_default
 from torchrepro_lint.checks.seed_place import Place, inserted, place_of, works_of
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import Scope
