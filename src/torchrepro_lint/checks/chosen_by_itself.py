@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.checks.argument_edit import as_first
 from torchrepro_lint.checks.configured import is_none, placed
 from torchrepro_lint.checks.draft import Draft
-from torchrepro_lint.checks.nonconstant_seed_fix import first_argument, is_worker_init, seed_or_workers
+from torchrepro_lint.checks.nonconstant_seed_fix import is_worker_init, seed_or_workers
 from torchrepro_lint.dataflow.binding import keyword_value
 from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.conditions import conditions
@@ -38,12 +39,7 @@ def without_seed(module: Module, program: Program) -> Iterator[Draft]:
         if not _counts(call, program):
             continue
         text, imports = seed_or_workers(program, call.scope, call.node)
-        edits: tuple[Edit, ...] = ()
-        if isinstance(seed, Site):
-            is_written = isinstance(seed.node, ast.Constant) and seed.scope.facts is call.facts
-            edits = (replace(call.facts, seed.node, text),) if is_written else ()
-        elif not call.node.args and not call.node.keywords:
-            edits = (first_argument(call.facts, call.node, text),)
+        edits = as_first(call, seed, text)
         if call.facts.packages.isdisjoint(_COMPUTES):
             edits = ()  # whatever it plays or chooses, it trains nothing
         in_worker = is_worker_init(call.scope, program)

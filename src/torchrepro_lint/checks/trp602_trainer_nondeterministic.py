@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.checks.argument_edit import switched_on
+from torchrepro_lint.checks.argument_edit import passing
 from torchrepro_lint.checks.configured import placed
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.dataflow.calls import Call, Module
@@ -29,7 +29,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
         return
     for call in trainers:
         if not is_unrequested(call.node, call.scope, program):
-            draft = Draft(call.node, {"call": call.written}, edits=switched_on(call, ARGUMENT))
+            draft = Draft(call.node, {"call": call.written}, edits=passing(call, ARGUMENT, "True"))
             value = call.argument(ARGUMENT)
             yield placed(draft, value if isinstance(value, Site) else None, program, "True", lambda held: not held)
 
