@@ -8,7 +8,7 @@ import pytest
 from small_project import SmallProject
 
 from torchrepro_lint.kernels import evaluated
-from torchrepro_lint.kernels.evaluated import only_evaluated
+from torchrepro_lint.kernels.programs import only_evaluated
 
 GUARD = 'if __name__ == "__main__":\n    main()\n'
 FILES = {

@@ -47,7 +47,7 @@ def _kernel_on_gpu(seeding: Seeding, program: Program) -> tuple[ast.AST, Scope] 
         first_kernel,
         imported_kernel,
     )
-    from torchrepro_lint.kernels.device import uses_gpu
+    from torchrepro_lint.kernels.programs import uses_gpu
 
     files = seeding.visited
     if not uses_gpu(files, program):
@@ -60,7 +60,7 @@ def _kernel_on_gpu(seeding: Seeding, program: Program) -> tuple[ast.AST, Scope] 
 
 
 def _draft(module: Module, program: Program, seeding: Seeding, seed: Seeder, kernel: tuple[ast.AST, Scope]) -> Draft:
-    from torchrepro_lint.checks.determinism_edit import determinism_asked_for  # few programs get this far
+    from torchrepro_lint.checks.switch_edit import determinism_asked_for  # few programs get this far
 
     seeded = seed.scope.facts
     here = seeded is module.facts

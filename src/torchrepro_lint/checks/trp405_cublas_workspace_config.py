@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.checks.determinism_edit import workspace_line
 from torchrepro_lint.checks.draft import Draft, Place
+from torchrepro_lint.checks.switch_edit import workspace_line
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.kernels.cublas import used_before

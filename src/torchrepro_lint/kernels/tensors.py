@@ -19,9 +19,9 @@ from torchrepro_lint.index import Binding, Scope
 from torchrepro_lint.kernels import hints
 from torchrepro_lint.kernels.annotations import annotated, literal_text
 from torchrepro_lint.kernels.context import context
-from torchrepro_lint.kernels.evaluated import imports_by_name
 from torchrepro_lint.kernels.layers import CALLED_UNSEEN, Layers, has_parameters
 from torchrepro_lint.kernels.module_calls import module_calls
+from torchrepro_lint.kernels.programs import imports_by_name
 from torchrepro_lint.kernels.signatures import indexed, listed
 from torchrepro_lint.kernels.tensor_calls import Calls
 from torchrepro_lint.kernels.traits import (

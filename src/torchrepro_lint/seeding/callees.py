@@ -1,4 +1,5 @@
-"""What a call runs in a program: functions, methods by the class of the object, constructors. No state, no order."""
+"""What a call runs in a program: functions, methods by the class of the object, constructors, what is
+unpickled. No state, no order."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.abstract_values import Result, Unknown
+from torchrepro_lint.dataflow.abstract_values import Origin, Result, Unknown
 from torchrepro_lint.dataflow.binding import is_super, keyword_value
 from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.frames import HANDS_ON, Frame
@@ -16,7 +17,6 @@ from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.loading.worker_draws import worker_draws
 from torchrepro_lint.seeding.run_by import IMPORTS, SETS_DEFAULTS, Run, chosen, may_run
-from torchrepro_lint.seeding.unpickled import methods_of_unpickled
 
 MAX_OWNERS = 4
 _PROCESS = "multiprocessing.Process"
@@ -28,6 +28,9 @@ _SPAWNERS = NUMBERING | {"torch.distributed.launcher.elastic_launch",
                          "torch.distributed.launcher.api.elastic_launch"}  # fmt: skip
 _ELSEWHERE = frozenset({"worker_init_fn", "collate_fn"})  # run in the loader's workers
 _REMOTE = "torch.distributed.rpc."  # makes an object of a class that it is given; others mostly keep the class
+MAX_UNPICKLED = 6  # between the model and the call that loads it
+MAX_METHODS = 3
+MAX_FILES = 12  # with functions of that name, which are read to see whose methods they are
 
 
 class Callees:
@@ -205,3 +208,51 @@ def is_parameter(name: ast.Name, scope: Scope, function: Scope) -> bool:
 
 def _is_self(node: ast.expr, frame: Frame) -> bool:
     return isinstance(node, ast.Name) and node.id == frame.function.self_name
+
+
+# -- methods of a model that was pickled as a whole -------------------------------------------------------------------
+def methods_of_unpickled(call: ast.Call, scope: Scope, program: Program) -> tuple[Scope, ...]:
+    """The methods of the project's modules that a call on an unpickled object may run,
+    `torch.load(path)["model"].infer(x)`: the file does not tell its class, but those with such a method do."""
+    function = call.func
+    defining = program.project.text.defining(function.attr) if isinstance(function, ast.Attribute) else []
+    if not isinstance(function, ast.Attribute) or not 0 < len(defining) <= MAX_FILES:
+        return ()
+    if not _is_unpickled(function.value, scope, program, set()):
+        return ()
+    found: list[Scope] = []
+    for facts in program.loaded(sorted(defining)):
+        for owner in facts.scope.children.values():
+            method = program.names.method(owner, function.attr) if owner.kind == "class" else None
+            if method is not None and method.parent is owner:
+                found += [method] if any(b.startswith("torch.nn.") for b in program.external_bases(owner)) else []
+    return tuple(found) if len(found) <= MAX_METHODS else ()
+
+
+def _is_unpickled(node: ast.expr, scope: Scope, program: Program, seen: set[ast.Call]) -> bool:
+    """Whether a value may be, or come from, what `torch.load` returned, through methods and keys."""
+    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
+        if isinstance(node, ast.Call):
+            if node in seen:
+                return False
+            seen.add(node)
+            if program.callee(node, scope) == "torch.load":
+                return True
+            node = node.func
+            if not isinstance(node, ast.Attribute):
+                return False
+        node = node.value
+    if not isinstance(node, ast.Name) or len(seen) > MAX_UNPICKLED:
+        return False
+    return any(_is_from_file(o, program, seen) for o in program.origins(node, scope))
+
+
+def _is_from_file(origin: Origin, program: Program, seen: set[ast.Call]) -> bool:
+    """An item of what a call returned is unknown, at that call."""
+    match origin:
+        case (
+            Result(callee=str() | None, node=call, scope=scope)
+            | Unknown(node=ast.Call() as call, scope=Scope() as scope)
+        ):
+            return _is_unpickled(call, scope, program, seen)
+    return False

@@ -25,8 +25,8 @@ from torchrepro_lint.project import roles
 from torchrepro_lint.rng.draws import Draw, draw_of
 from torchrepro_lint.rng.own_seed import added
 from torchrepro_lint.seeding.callees import NUMBERING
+from torchrepro_lint.seeding.discarded import is_besides
 from torchrepro_lint.seeding.seeding import TRAINS, Seeding, Witness
-from torchrepro_lint.seeding.transfer import is_besides
 from torchrepro_lint.seeding.unfollowed import opaque
 
 _SPLITS = frozenset({"random_split", "randperm"})

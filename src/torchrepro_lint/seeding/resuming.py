@@ -20,7 +20,7 @@ from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.index.parents import descendants
 from torchrepro_lint.rng import FAMILIES
-from torchrepro_lint.rng.states import PUT, TAKEN
+from torchrepro_lint.rng.draws import PUT, TAKEN
 from torchrepro_lint.rng.updates import is_of_optim
 
 if TYPE_CHECKING:

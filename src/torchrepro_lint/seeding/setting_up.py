@@ -18,8 +18,8 @@ from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import FunctionNode, Scope
 from torchrepro_lint.project.names import Variable
 from torchrepro_lint.rng.draws import draw_of
+from torchrepro_lint.seeding.discarded import is_besides
 from torchrepro_lint.seeding.run_by import commands
-from torchrepro_lint.seeding.transfer import is_besides
 
 MAX_DEPTH = 5  # of functions that read options
 _DEFINES = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
