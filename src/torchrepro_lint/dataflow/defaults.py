@@ -161,7 +161,7 @@ class Defaults(Values):
         """A text argument; empty where it is left out or None."""
         if value is None or (isinstance(value, ast.Constant) and value.value is None):
             return ""
-        found: Sequence[str] = self._configured.path_of(value, scope)
+        found: Sequence[str] = self.configured.path_of(value, scope)
         return found[0] if len(found) == 1 and "\0" not in found[0] else None
 
     def _configuration(self, folder: Path, name: str) -> ModuleFacts | None:

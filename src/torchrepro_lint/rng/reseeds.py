@@ -11,7 +11,7 @@ from functools import cache
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.binding import argument_for
+from torchrepro_lint.dataflow.binding import value_for
 from torchrepro_lint.dataflow.calls import Module
 from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site, start_of
@@ -124,11 +124,4 @@ def _passed(call: ast.Call, scope: Scope, helper: Scope, seed: Site | None) -> S
     if seed is None or not isinstance(seed.node, ast.Name) or seed.node.id not in helper.bindings:
         return seed
     binding = helper.bindings[seed.node.id][0]
-    if binding.kind != "parameter":
-        return None
-    passed = argument_for(call, helper, seed.node.id)
-    if isinstance(passed, ast.expr):
-        return Site(passed, scope)
-    if passed is None and binding.value is not None:
-        return Site(binding.value, helper.parent or helper)
-    return None
+    return value_for(call, scope, helper, binding) if binding.kind == "parameter" else None
