@@ -55,7 +55,7 @@ def is_unclear(call: Call, seed: str, program: Program) -> bool:
         or is_for_evaluation(call)
         or _augments_alike(call)
         or is_only_looked_at(call)
-        or _is_made_again(call)
+        or call.node in _made_again(call.facts, call.program)
     )
 
 
@@ -93,15 +93,10 @@ def _is_seeded_otherwise(call: Call, seed: str) -> bool:
     return not seed.startswith((given, *held))
 
 
-def _is_made_again(call: Call) -> bool:
-    """Whether its function makes the same loader at another place, as where the first is exhausted: the two should
-    share one generator."""
-    return call.node in _made_again(call.facts, call.program)
-
-
 @remembered
 def _made_again(facts: ModuleFacts, program: Program) -> set[ast.Call]:
-    """The loaders that one function writes more than once; in a notebook, where cells stand by themselves, none."""
+    """The loaders that one function makes more than once, as where the first is exhausted: they should share one
+    generator. In a notebook, where cells stand by themselves, none."""
     alike: dict[tuple[Scope, str], list[ast.Call]] = {}
     dumped: dict[str, str] = {}  # by the text
     for call in [] if facts.source.cells else loader_calls(facts, program):

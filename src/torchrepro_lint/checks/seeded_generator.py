@@ -47,7 +47,7 @@ def seeded_generator(call: Call, program: Program) -> GeneratorFix:
     passed = argument(call, "generator")
     if passed is not None and not _replaceable(call, passed):
         return GeneratorFix()
-    if call.subclass is not None and _is_constructor_of_subclass(call):
+    if call.subclass is not None and isinstance(call.node.func, ast.Attribute) and call.node.func.attr == "__init__":
         return GeneratorFix()  # the class should take a generator and hand it on
     exists = allowed_in(program.project.torch_version, catalogue.names("loaders", "arguments")["generator"]["torch"])
     runs = times(program, call.scope)
@@ -79,10 +79,6 @@ def _replaceable(call: Call, passed: object) -> bool:
     if keyword is None or not isinstance(passed, Site) or passed.node is not keyword:
         return False
     return isinstance(keyword, ast.Constant) or call.program.qualified(keyword, call.scope) is not None
-
-
-def _is_constructor_of_subclass(call: Call) -> bool:
-    return isinstance(call.node.func, ast.Attribute) and call.node.func.attr == "__init__"
 
 
 def _comprehending(call: Call) -> ast.stmt | None:

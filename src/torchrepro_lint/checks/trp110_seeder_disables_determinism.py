@@ -50,7 +50,7 @@ def _judged(call: Call, row: Mapping[str, Any], program: Program) -> Iterator[Dr
         row["message"] if text or row["message"] != "random" else "chosen",
         level=Level(row["level"]) if "level" in row else None,
         certainty=certainty,
-        edits=() if _repeats(call, row, program) else _edits(call, row, program),
+        edits=() if _seeds(row) and runs_often(program, call.node, call.scope) else _edits(call, row, program),
         unsafe=row.get("unsafe", False) or (_seeds(row) and not runs_once(program, call.node, call.scope)),
     )
     if _seeds(row) and isinstance(passed, Site):
@@ -95,11 +95,6 @@ def _is_given(spelled: str, argument: str, position: int, facts: ModuleFacts, pr
 def _seeds(row: Mapping[str, Any]) -> bool:
     """Whether what should be passed instead is a seed."""
     return "{seed}" in row.get("instead", "")
-
-
-def _repeats(call: Call, row: Mapping[str, Any], program: Program) -> bool:
-    """Whether a seed would repeat the same numbers."""
-    return _seeds(row) and runs_often(program, call.node, call.scope)
 
 
 def _edits(call: Call, row: Mapping[str, Any], program: Program) -> tuple[Edit, ...]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from torchrepro_lint import catalogue
@@ -419,7 +419,7 @@ class Evaluation(Generic[V]):
     def _parsed(self, call: ast.Call, scope: Scope) -> V | None:
         """What a parser of options gives that reads them from a file: one object for each class that it knows."""
         method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-        if not self._domain.opens or method not in _parsing():
+        if not self._domain.opens or method not in catalogue.names("configurations", "parsers"):
             return None
         return self._several(self._values.configured.parsed(call, scope))
 
@@ -427,8 +427,8 @@ class Evaluation(Generic[V]):
         return self._join([self(*site) for site in sites]) if sites else None
 
     def _read(self, callee: str, call: ast.Call, scope: Scope) -> V | None:
-        """What a call gives that reads a configuration file."""
-        if callee not in _configuring():
+        """What a call gives that reads a configuration file, or hands on what was read."""
+        if all(callee not in catalogue.names("configurations", kind) for kind in ("readers", "wrappers")):
             return None
         return self._several(self._values.configured.read(callee, call, scope, self._origins))
 
@@ -566,18 +566,6 @@ class Values(Evaluation["list[Origin]"]):
                     last = base.bindings[function.attr][-1]
                     return base.children.get(last.node)
         return None
-
-
-@cache
-def _configuring() -> frozenset[str]:
-    """What reads configuration files, or hands on what was read."""
-    return frozenset(name for kind in ("readers", "wrappers") for name in catalogue.names("configurations", kind))
-
-
-@cache
-def _parsing() -> frozenset[str]:
-    """The methods that read options from a file."""
-    return frozenset(catalogue.names("configurations", "parsers"))
 
 
 def _kept(callee: str | None, call: ast.Call, expr: ast.Attribute) -> ast.expr | None:

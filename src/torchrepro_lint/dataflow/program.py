@@ -254,7 +254,11 @@ class Program:
 
     def _wrapped(self, call: ast.Call, scope: Scope) -> Scope | None:
         """The function of `partial(f, 0.1)` and the like."""
-        is_wrapper = _may_wrap(call) and bool(call.args) and self.qualified(call.func, scope) in _wrappers()
+        is_wrapper = (
+            _may_wrap(call)
+            and bool(call.args)
+            and self.qualified(call.func, scope) in catalogue.names("callables", "wraps")
+        )
         return self.definition(call.args[0], scope) if is_wrapper else None
 
     def _calls_of_object(self, call: ast.Call, scope: Scope) -> Iterator[Scope]:
@@ -272,16 +276,11 @@ class Program:
 
 @cache
 def _wrappers() -> frozenset[str]:
-    """The callees whose result, when it is called, runs their first argument."""
-    return frozenset(catalogue.names("callables", "wraps"))
-
-
-@cache
-def _last_names() -> frozenset[str]:
-    return frozenset(catalogue.last_parts(_wrappers()))
+    """The last names of the callees whose result, when it is called, runs their first argument."""
+    return frozenset(catalogue.last_parts(catalogue.names("callables", "wraps")))
 
 
 def _may_wrap(value: ast.expr | None) -> bool:
     """Whether a value is written as a call of something with the name of a wrapper."""
     function = value.func if isinstance(value, ast.Call) else None
-    return last_name(function) in _last_names()
+    return last_name(function) in _wrappers()

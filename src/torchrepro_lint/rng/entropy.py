@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
 from typing import NamedTuple, TypeAlias
 
 from torchrepro_lint import catalogue
@@ -36,11 +35,6 @@ class Source(NamedTuple):
 
 
 Sources: TypeAlias = tuple[Source, ...]
-
-
-@cache
-def _names() -> dict[str, str]:
-    return {name: str(row["what"]) for name, row in catalogue.names("generators", "entropy").items()}
 
 
 @dataclass(frozen=True)
@@ -103,9 +97,10 @@ class Entropy(Domain[Sources]):
     def _source(self, name: str | None, call: ast.Call, scope: Scope) -> Source | None:
         if name is None:
             return None
-        what = _names().get(name) or _names().get(name.rpartition(".")[0])
-        if what is not None:
-            return Source(call, scope, what)
+        known = catalogue.names("generators", "entropy")
+        row = known.get(name) or known.get(name.rpartition(".")[0])
+        if row is not None:
+            return Source(call, scope, row["what"])
         if salted(call, scope, self.program) is not None:
             return Source(call, scope, "a hash that Python salts anew in each process")
         if name == "numpy.random.SeedSequence" and not call.args and not call.keywords:

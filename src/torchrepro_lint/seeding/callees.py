@@ -102,7 +102,9 @@ class Callees:
 
     def given(self, name: str | None, call: ast.Call, scope: Scope) -> Iterator[Scope]:
         """The functions and classes that the external `name` may run for being given them."""
-        if name in _keeps() or (name is None and last_name(call.func) in _keeping_methods()):
+        if name in catalogue.names("callables", "never_run") or name in catalogue.names("callables", "wraps"):
+            return
+        if name is None and last_name(call.func) in catalogue.table("callables")["keeping_methods"]["names"]:
             return
         held = self._program.wrapped(call.func, scope)  # `run = partial(f, 0.1)` and now `run()`
         if held is not None and held.kind != "class":
@@ -179,18 +181,6 @@ def runs_only_what_it_is_given(name: str | None, written: str) -> bool:
     among its arguments, starts no process, and goes on to the next statement."""
     runs_more = name in EXITS or name == IMPORTS or name in _SPAWNERS or written in ("Process", "submit")
     return not runs_more and not (name or "").startswith(_REMOTE) and not may_run(name, written)
-
-
-@cache
-def _keeps() -> frozenset[str]:
-    """The external functions that do not run what they are given."""
-    return frozenset((*catalogue.names("callables", "never_run"), *catalogue.names("callables", "wraps")))
-
-
-@cache
-def _keeping_methods() -> frozenset[str]:
-    """The methods of objects from outside the project that do not run what they are given."""
-    return frozenset(catalogue.table("callables")["keeping_methods"]["names"])
 
 
 @cache

@@ -287,16 +287,14 @@ def _is_trained_between(built: ast.AST, load: ast.Call, facts: ModuleFacts) -> b
     around, first = set(facts.ancestors(load)), built.lineno  # type: ignore[attr-defined]
     blocks = (getattr(a, "body", []) for a in facts.ancestors(built) if a in around)
     return any(
-        isinstance(n, ast.For | ast.While) and n not in around and first < n.lineno < load.lineno and _trains(n)
+        isinstance(n, ast.For | ast.While)
+        and n not in around
+        and first < n.lineno < load.lineno
+        and any(re.search(_TRAINING, last_name(call.func)) for call in calls_in(n))
         for block in blocks
         if isinstance(block, list)
         for n in block
     )
-
-
-def _trains(loop: ast.For | ast.While) -> bool:
-    """Whether a loop calls something for training, by its name, or saves."""
-    return any(re.search(_TRAINING, last_name(call.func)) for call in calls_in(loop))
 
 
 def _copies(load: ast.Call) -> bool:

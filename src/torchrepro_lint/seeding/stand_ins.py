@@ -221,15 +221,9 @@ def _makes_model(origin: Origin, program: Program) -> bool:
         case Result(callee=Scope(kind="class") as owner):
             return program.names.method(owner, "forward") is not None
         case Result(callee=str() as name):
-            package = name.partition(".")[0]
-            return package in ("torch", "torchvision") or package not in _others()
+            package, transparent = name.partition(".")[0], catalogue.table("callables")["transparent"]["packages"]
+            return package in ("torch", "torchvision") or package not in ("builtins", *transparent)
     return False
-
-
-@cache
-def _others() -> frozenset[str]:
-    """Packages of which it is known that they build no models."""
-    return frozenset({"builtins", *catalogue.table("callables")["transparent"]["packages"]})
 
 
 @cache
