@@ -27,15 +27,9 @@ from torchrepro_lint.rng.own_seed import seeded_with
 from torchrepro_lint.rng.ranks import has_ranks
 from torchrepro_lint.rng.seed_options import SEED_NAME
 from torchrepro_lint.rng.usual_seed import has_own_seed, is_configured, is_turned_off
+from torchrepro_lint.seeding import training
 from torchrepro_lint.seeding.seeding import Seeding
 from torchrepro_lint.seeding.seedings import seedings
-from torchrepro_lint.seeding.training import (
-    MAX_PROGRAMS,
-    is_called_otherwise,
-    is_for_training,
-    is_run_to_evaluate,
-    trains_nothing,
-)
 from torchrepro_lint.seeding.unseeded import Unseeded, unseeded
 
 _SPLITS = "torch.utils.data.random_split"
@@ -80,7 +74,7 @@ def _takes_other_generators(program: Program) -> bool:
 @remembered
 def _is_there_for_something_else(facts: ModuleFacts, program: Program) -> bool:
     """Whether a file evaluates, tests, or by its name does anything but train."""
-    return is_run_to_evaluate(facts, program) or is_test(facts) or is_called_otherwise(facts, program)
+    return training.is_run_to_evaluate(facts, program) or is_test(facts) or training.is_called_otherwise(facts, program)
 
 
 def _is_seeded_otherwise(call: Call, seed: str) -> bool:
@@ -120,7 +114,7 @@ def _is_seeded_anew(facts: ModuleFacts, program: Program) -> bool:
 def _running(facts: ModuleFacts, program: Program) -> Iterator[ModuleFacts]:
     """The file, and those that import it."""
     own = facts.source.path
-    return program.loaded((own, *program.project.users([own])[:MAX_PROGRAMS]))
+    return program.loaded((own, *program.project.users([own])[: training.MAX_PROGRAMS]))
 
 
 def _augments_alike(call: Call) -> bool:
@@ -166,7 +160,7 @@ def _is_left_unseeded(facts: ModuleFacts, program: Program) -> bool:
 
 def _is_seeded_safely(seeding: Seeding, left: Unseeded, program: Program) -> bool:
     fix = seed_fix(program, seeding, left)
-    return fix is not None and not fix.unsafe and is_for_training(seeding, program)
+    return fix is not None and not fix.unsafe and training.is_for_training(seeding, program)
 
 
 def _is_tried_out(call: Call) -> bool:
@@ -175,7 +169,7 @@ def _is_tried_out(call: Call) -> bool:
     in_guard = facts.guard is not None and facts.guard in facts.ancestors(call.node)
     if not in_guard or "backward" in facts.calls:
         return False
-    return is_tried_out(facts, program.project) or trains_nothing(facts, program)
+    return is_tried_out(facts, program.project) or training.trains_nothing(facts, program)
 
 
 def _cuda_by_default(program: Program) -> bool:

@@ -19,14 +19,7 @@ from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts
-from torchrepro_lint.loading.loaders import (
-    argument,
-    is_single_worker,
-    lacks_generator,
-    lacks_worker_init,
-    loader_calls,
-    workers,
-)
+from torchrepro_lint.loading import loaders
 from torchrepro_lint.loading.looked_at import is_for_evaluation
 from torchrepro_lint.loading.worker_calls import WorkerDraw
 from torchrepro_lint.loading.worker_draws import WorkerDraws, worker_draws
@@ -55,11 +48,11 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
 
 def _drawn(module: Module) -> list[tuple[Call, WorkerDraws]]:
     """The loaders without `worker_init_fn`, and what their workers draw."""
-    return [(call, worker_draws(call)) for call in loader_calls(module.facts, module.program) if _is_bare(call)]
+    return [(call, worker_draws(call)) for call in loaders.loader_calls(module.facts, module.program) if _is_bare(call)]
 
 
 def _is_bare(call: Call) -> bool:
-    return workers(call) is not False and lacks_worker_init(call) and not is_dead(call.node, call.scope)
+    return loaders.workers(call) is not False and loaders.lacks_worker_init(call) and not is_dead(call.node, call.scope)
 
 
 def _draft(call: Call, draws: WorkerDraws, first: Call, program: Program) -> Draft | None:
@@ -68,13 +61,13 @@ def _draft(call: Call, draws: WorkerDraws, first: Call, program: Program) -> Dra
     values = {"call": call.written}
     held, own, numpy = draws.first("held"), draws.first("own"), draws.first("numpy")
     if held is not None:
-        if is_single_worker(call) and _is_in_order(call):
+        if loaders.is_single_worker(call) and _is_in_order(call):
             return None  # an evaluation that is given the same numbers each time
         values["generator"] = held.facts.text(held.node)
         edits = _renewed(call, first, held, draws)
         sure = held.is_per_item and draws.is_one_class
         certainty = Certainty.CERTAIN if sure else Certainty.LIKELY
-        unsafe = _is_in_order(call) and lacks_generator(call)  # whether torch is seeded decides what they draw then
+        unsafe = _is_in_order(call) and loaders.lacks_generator(call)  # then whether torch is seeded decides
         depends = (_SHARE,) if _orders_a_pass(held) else ()
         return Draft(
             call.node, values, "held", certainty=certainty, depends=depends, related=_place(held), edits=edits,
@@ -92,7 +85,7 @@ def _draft(call: Call, draws: WorkerDraws, first: Call, program: Program) -> Dra
             unsafe = unsafe or trains_nothing(call.facts, program) or not _is_surely_drawn(call)
             return draft._replace(depends=(_EVALUATES,), unsafe=unsafe)
         return draft._replace(certainty=Certainty.CERTAIN)
-    if not lacks_generator(call):
+    if not loaders.lacks_generator(call):
         return None
     values["families"] = listed([_WRITTEN[f] for f in FAMILIES if draws.first(f)])
     related = tuple(p for f in FAMILIES if (d := draws.first(f)) is not None for p in _place(d))
@@ -127,9 +120,9 @@ def _is_surely_drawn(call: Call) -> bool:
 def _is_in_order(call: Call) -> bool:
     """Whether the loader is told not to shuffle: what its workers draw is decided by the seed of the program, and most
     that are told so evaluate, and draw nothing."""
-    shuffle = argument(call, "shuffle")
+    shuffle = loaders.argument(call, "shuffle")
     told = isinstance(shuffle, Site) and isinstance(shuffle.node, ast.Constant) and not shuffle.node.value
-    return told and argument(call, "sampler") is None and argument(call, "batch_sampler") is None
+    return told and loaders.argument(call, "sampler") is None and loaders.argument(call, "batch_sampler") is None
 
 
 def _is_seeded(family: str, program: Program) -> bool:
