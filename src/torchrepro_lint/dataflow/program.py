@@ -78,7 +78,8 @@ class Program:
 
     def _forget(self) -> None:
         self.values.forget()
-        self._defaults = None
+        if self._defaults is not None:
+            self._defaults.forget()
         self.callers.forget()
 
     def counted(self) -> dict[str, int]:
