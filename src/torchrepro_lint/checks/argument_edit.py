@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import ast
 
-from torchrepro_lint.dataflow.calls import Call
-from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow import Call, Site
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.model import Edit, Range
 from torchrepro_lint.syntax import replace, with_argument

@@ -11,11 +11,9 @@ from collections.abc import Iterator
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.seed_edit import seed_fix
+from torchrepro_lint.dataflow import Call, Program, remembered
 from torchrepro_lint.dataflow.binding import named_parameters
-from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.execution_count import runs_in_each_pass, runs_often
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.loading.loaders import loader_calls, loaders, workers
 from torchrepro_lint.loading.looked_at import is_for_evaluation, is_only_looked_at

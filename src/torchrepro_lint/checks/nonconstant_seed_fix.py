@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from torchrepro_lint.dataflow import Program, remembered
 from torchrepro_lint.dataflow.enclosing import names_in
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import FunctionNode, ModuleFacts, Scope, last_name
 from torchrepro_lint.model import Edit
 from torchrepro_lint.rng.chosen_seeds import Seeding

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.listed import listed
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow import Program, Site
 from torchrepro_lint.elements import Certainty, Property
 from torchrepro_lint.evidence import DTYPE
 from torchrepro_lint.kernels.triggers import GETTER

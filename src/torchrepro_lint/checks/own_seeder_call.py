@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import Path
 
 from torchrepro_lint.checks.worker_seeding import homes
-from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow import Program
 from torchrepro_lint.index import Binding, ModuleFacts, Scope
 from torchrepro_lint.rng.own_seeders import OwnSeeder, seeders_in
 from torchrepro_lint.syntax import Import, also_imported, import_from, is_docstring

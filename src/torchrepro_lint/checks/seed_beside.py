@@ -16,8 +16,8 @@ from torchrepro_lint.checks.seed_calls import (
     seed_calls,
 )
 from torchrepro_lint.checks.seed_doubts import is_for_something_else
+from torchrepro_lint.dataflow import Program
 from torchrepro_lint.dataflow.execution_count import times
-from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.model import Edit
 from torchrepro_lint.rng.seed_options import is_seed

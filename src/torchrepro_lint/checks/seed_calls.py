@@ -15,12 +15,12 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.checks.own_seeder_call import own_seeder
 from torchrepro_lint.checks.seed_place import Place
 from torchrepro_lint.checks.worker_seeding import homes
+from torchrepro_lint.dataflow import Program
 from torchrepro_lint.dataflow.abstract_values import Constant, is_configured
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.enclosing import calls_in
 from torchrepro_lint.dataflow.options import outcome
 from torchrepro_lint.dataflow.outcomes import Truth
-from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.model import Edit
 from torchrepro_lint.rng.draws import draw_of

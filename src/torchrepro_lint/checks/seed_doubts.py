@@ -10,9 +10,9 @@ from collections.abc import Collection
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.seed_place import Place
+from torchrepro_lint.dataflow import Program
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.enclosing import calls_in
-from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.project.declarations import names_options_at_run_time
 from torchrepro_lint.rng.draws import draw_of

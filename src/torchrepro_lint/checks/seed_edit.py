@@ -14,7 +14,7 @@ from torchrepro_lint.checks.seed_calls import SeedFix, by_own_seeder, families_o
 from torchrepro_lint.checks.seed_doubts import is_unclear
 from torchrepro_lint.checks.seed_option import Declaration, negative_option, switched_on, with_default
 from torchrepro_lint.checks.seed_place import Place, inserted, place_of, works_of
-from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow import Program
 from torchrepro_lint.index import Scope
 from torchrepro_lint.model import Edit
 from torchrepro_lint.rng.usual_seed import usual_seed

@@ -11,10 +11,10 @@ from typing import NamedTuple
 from torchrepro_lint.checks.seed_beside import seeds_below
 from torchrepro_lint.checks.seed_calls import SeedFix, families_of
 from torchrepro_lint.checks.seed_doubts import is_for_something_else, warns
+from torchrepro_lint.dataflow import Program
 from torchrepro_lint.dataflow.binding import keyword_value
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.execution_count import times
-from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.model import Edit
 from torchrepro_lint.project.declarations import constant, declarations, declared_options, takes_integers

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from torchrepro_lint import syntax
-from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow import Program
 from torchrepro_lint.index import Scope
 from torchrepro_lint.model import Edit
 from torchrepro_lint.rng.own_seed import own_seed, parsed_above

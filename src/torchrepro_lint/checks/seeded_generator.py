@@ -12,13 +12,10 @@ from dataclasses import dataclass
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.generator_doubts import is_unclear
+from torchrepro_lint.dataflow import Call, Program, Site, remembered
 from torchrepro_lint.dataflow.binding import keyword_value
-from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.enclosing import outermost_loop
 from torchrepro_lint.dataflow.execution_count import times
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.loading.loaders import argument
 from torchrepro_lint.loading.same_order import (

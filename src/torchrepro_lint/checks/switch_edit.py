@@ -7,7 +7,7 @@ import ast
 import re
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow import Program
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.kernels.flags import Setting
 from torchrepro_lint.model import Edit, Position, Range

@@ -18,14 +18,11 @@ from torchrepro_lint.checks.nonconstant_seed_fix import (
     tells_apart,
     whole_value,
 )
+from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered
 from torchrepro_lint.dataflow.binding import keyword_value
-from torchrepro_lint.dataflow.calls import Call, Module
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
-from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reachability import cleans_up, reached_by_default
-from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.model import Edit
 from torchrepro_lint.project.declarations import attribute_of, flags_of

@@ -6,9 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from torchrepro_lint.checks.draft import Draft, Place
-from torchrepro_lint.dataflow.calls import Module
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.dataflow import Module, Program, remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.rng.draws import draw_of
 from torchrepro_lint.rng.ranks import Guard, first_only

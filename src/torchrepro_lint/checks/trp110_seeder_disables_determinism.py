@@ -9,13 +9,10 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.checks.argument_edit import passing
 from torchrepro_lint.checks.configured import is_none, placed
 from torchrepro_lint.checks.draft import Draft
-from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered
 from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
 from torchrepro_lint.dataflow.options import certainty_of
-from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reachability import cleans_up, reached_by_default
-from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.model import Certainty, Edit, Level
 from torchrepro_lint.project.unknown import UNKNOWN

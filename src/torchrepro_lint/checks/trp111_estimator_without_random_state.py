@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 from torchrepro_lint.checks.argument_edit import passing
 from torchrepro_lint.checks.draft import Draft
-from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow import Call, Module, Program
 from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
-from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.rng.estimators import SEED, position, unseeded

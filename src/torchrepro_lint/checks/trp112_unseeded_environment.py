@@ -9,10 +9,8 @@ from collections.abc import Iterator
 
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.generator_doubts import is_seed_unclear
-from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow import Call, Module, Program, Site
 from torchrepro_lint.dataflow.execution_count import runs_often, runs_once
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.elements import Certainty, Level
 from torchrepro_lint.index import Scope
 from torchrepro_lint.loading.same_order import is_made_side_by_side

@@ -8,11 +8,9 @@ from itertools import chain, repeat
 
 from torchrepro_lint.checks.draft import Draft
 from torchrepro_lint.checks.seeded_generator import GeneratorFix, seeded_generator
-from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow import Module, Program, Site
 from torchrepro_lint.dataflow.conditions import is_dead
 from torchrepro_lint.dataflow.instantiated import instantiated_calls
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.loading.loaders import argument, lacks_generator, loader_calls, loaders, shuffling
 

@@ -7,9 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from torchrepro_lint.checks.draft import Draft, Place
-from torchrepro_lint.dataflow.calls import Module
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.dataflow import Module, Program, remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.seeding.seedings import seedings
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.switch_edit import workspace_line
-from torchrepro_lint.dataflow.calls import Module
-from torchrepro_lint.dataflow.program import Program
+from torchrepro_lint.dataflow import Module, Program
 from torchrepro_lint.kernels.cublas import used_before
 from torchrepro_lint.kernels.determinism import turned_on, turned_on_anywhere
 from torchrepro_lint.kernels.environment import EnvironmentSet, named_in, sets

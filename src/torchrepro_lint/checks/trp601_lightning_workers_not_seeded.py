@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.argument_edit import passing
 from torchrepro_lint.checks.draft import Draft, Place
-from torchrepro_lint.dataflow.calls import Call, Module
+from torchrepro_lint.dataflow import Call, Module, Program
 from torchrepro_lint.dataflow.conditions import is_dead
-from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.loading.loaders import lacks_worker_init, loaders, workers
 from torchrepro_lint.loading.worker_calls import WorkerDraw

@@ -8,9 +8,7 @@ from torchrepro_lint import catalogue
 from torchrepro_lint.checks.argument_edit import passing
 from torchrepro_lint.checks.configured import placed
 from torchrepro_lint.checks.draft import Draft
-from torchrepro_lint.dataflow.calls import Call, Module
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow import Call, Module, Program, Site
 from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.rng.predicates import is_unrequested
 from torchrepro_lint.seeding.frameworks import asks_for_determinism, program_files, seeds_torch

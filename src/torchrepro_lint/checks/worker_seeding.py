@@ -11,9 +11,7 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 from pathlib import Path
 
-from torchrepro_lint.dataflow.calls import Call
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.dataflow import Call, Program, remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.loading.worker_calls import WorkerDraw
 from torchrepro_lint.model import Edit, Position, Range

@@ -12,10 +12,8 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
+from torchrepro_lint.dataflow import CallSite, NodeSite, Program, remembered
 from torchrepro_lint.dataflow.dynamic_lookup import picked
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import CallSite, NodeSite
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.index.parents import descendants
 from torchrepro_lint.project.disk import exists, modules_in

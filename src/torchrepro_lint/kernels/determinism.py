@@ -12,12 +12,10 @@ from pathlib import Path
 from typing import Literal
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.calls import Module
+from torchrepro_lint.dataflow import Module, Program, remembered
 from torchrepro_lint.dataflow.conditions import conditions
 from torchrepro_lint.dataflow.enclosing import ancestors, cleans_up
-from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reachability import comes_out
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.kernels.flags import Setting, passed
 from torchrepro_lint.kernels.operations import is_one_of

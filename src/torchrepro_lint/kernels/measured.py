@@ -13,7 +13,7 @@ from torchrepro_lint.kernels.operations import in_range
 from torchrepro_lint.project.versions import effective
 
 if TYPE_CHECKING:
-    from torchrepro_lint.dataflow.program import Program
+    from torchrepro_lint.dataflow import Program
     from torchrepro_lint.kernels.verdicts import OperationVerdict
 
 Arguments = Mapping[str, Property]

@@ -12,9 +12,8 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from torchrepro_lint.dataflow import Program, remembered, remembered_of_texts
 from torchrepro_lint.dataflow.conditions import conditions
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.store import remembered, remembered_of_texts
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.kernels.environment import sets
 from torchrepro_lint.project.entries import files_of_programs

@@ -9,12 +9,11 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from torchrepro_lint.dataflow import CallSite, Program, Site
 from torchrepro_lint.dataflow.abstract_values import Result
 from torchrepro_lint.dataflow.binding import argument_for
 from torchrepro_lint.dataflow.domain import Domain, Of, Passed, Written
-from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import shape_names
-from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.index import Binding, Scope
 from torchrepro_lint.kernels import hints
 from torchrepro_lint.kernels.annotations import annotated, literal_text

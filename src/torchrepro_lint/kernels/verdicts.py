@@ -14,11 +14,8 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered, remembered_last, start_of
 from torchrepro_lint.dataflow.abstract_values import Parameter
-from torchrepro_lint.dataflow.calls import Call, Module
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site, start_of
-from torchrepro_lint.dataflow.store import remembered, remembered_last
 from torchrepro_lint.elements import Certainty
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.kernels.arguments import OperationCall, Related

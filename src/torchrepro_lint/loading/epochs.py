@@ -12,12 +12,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow import Call, CallSite, Program, remembered
 from torchrepro_lint.dataflow.abstract_values import Constant, Result
-from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.enclosing import loops_around
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import CallSite
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.loading.sampler_uses import SamplerUses, uses_of
 from torchrepro_lint.loading.samplers import is_evaluation

@@ -8,12 +8,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow import Call, Program, Site, remembered
 from torchrepro_lint.dataflow.abstract_values import Result
-from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.grafts import graft
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.project.unknown import UNKNOWN
 from torchrepro_lint.rng.library_objects import LibraryObject

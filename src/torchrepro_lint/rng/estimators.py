@@ -11,8 +11,7 @@ from functools import cache
 from typing import Any
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.calls import Call, Module
-from torchrepro_lint.dataflow.sites import start_of
+from torchrepro_lint.dataflow import Call, Module, start_of
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.project.unknown import UNKNOWN
 from torchrepro_lint.rng.library_objects import LibraryObject

@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from itertools import chain
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow import Call, CallSite, Program, Site
 from torchrepro_lint.dataflow.binding import argument_for
-from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.conditions import conditions
-from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reaching
 from torchrepro_lint.dataflow.references import reads_of_target, relatives
-from torchrepro_lint.dataflow.sites import CallSite, Site
 from torchrepro_lint.index import Scope, last_name
 
 MAX_CALLS = 3  # that hand a parameter on

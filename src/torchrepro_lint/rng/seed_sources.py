@@ -11,13 +11,11 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias, TypeGuard
 
+from torchrepro_lint.dataflow import CallSite, Program, remembered
 from torchrepro_lint.dataflow.abstract_values import Display, Origin, Result, Unknown, is_configured
 from torchrepro_lint.dataflow.enclosing import calls_in
 from torchrepro_lint.dataflow.evaluate import Values
 from torchrepro_lint.dataflow.grafts import written_entries
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import CallSite
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Binding, FunctionNode, ModuleFacts, Scope, last_name
 from torchrepro_lint.index.parents import descendants
 from torchrepro_lint.project.declarations import declarations, declared_options

@@ -12,8 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.dataflow import Program, remembered
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.index.parents import descendants
 from torchrepro_lint.project.contents import is_test

@@ -8,12 +8,10 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow import Call, Program, remembered
 from torchrepro_lint.dataflow.abstract_values import Origin, Result, Unknown
 from torchrepro_lint.dataflow.binding import is_super, keyword_value
-from torchrepro_lint.dataflow.calls import Call
 from torchrepro_lint.dataflow.frames import HANDS_ON, Frame
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.loading.worker_draws import worker_draws
 from torchrepro_lint.seeding.run_by import IMPORTS, SETS_DEFAULTS, Run, chosen, may_run

@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow import Program, remembered
 from torchrepro_lint.dataflow.enclosing import calls_in
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, last_name
 from torchrepro_lint.rng.updates import leads_to_update
 

@@ -14,14 +14,12 @@ from collections.abc import Collection, Iterable, Sequence, Set
 from typing import TypeGuard
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow import Program, Site, remembered
 from torchrepro_lint.dataflow.abstract_values import Origin, Result
 from torchrepro_lint.dataflow.binding import argument_place, parameter_at
 from torchrepro_lint.dataflow.enclosing import ancestors, calls_in, names_in
-from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reaching_definitions import reads
 from torchrepro_lint.dataflow.references import imported_reads, reads_of_target
-from torchrepro_lint.dataflow.sites import Site
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.project.declarations import attribute_of, flags_of
 from torchrepro_lint.rng.draws import Draw

@@ -9,9 +9,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.calls import Call, Module
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import Site
+from torchrepro_lint.dataflow import Call, Module, Program, Site
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.project.unknown import UNKNOWN

@@ -13,11 +13,9 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.calls import calls_like
+from torchrepro_lint.dataflow import CallSite, Program, calls_like
 from torchrepro_lint.dataflow.enclosing import calls_in, names_in
 from torchrepro_lint.dataflow.execution_count import is_called_in_a_loop
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import CallSite
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.loading.loaders import loader_calls, shuffling
 from torchrepro_lint.loading.same_order import differs_by_rank

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.store import remembered_last
+from torchrepro_lint.dataflow import Program, remembered_last
 from torchrepro_lint.index import ModuleFacts
 from torchrepro_lint.project.entries import entries
 

@@ -11,10 +11,9 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow import Program, remembered
 from torchrepro_lint.dataflow.abstract_values import Constant, Display, Origin, Result
 from torchrepro_lint.dataflow.enclosing import run_with
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import FunctionNode, Scope
 from torchrepro_lint.project.names import Variable
 from torchrepro_lint.rng.draws import draw_of

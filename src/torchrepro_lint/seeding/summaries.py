@@ -11,11 +11,10 @@ import ast
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
+from torchrepro_lint.dataflow import Program, remembered
 from torchrepro_lint.dataflow.dynamic_lookup import picked
 from torchrepro_lint.dataflow.frames import Frame
-from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.dataflow.reached import reached
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.project.configured import is_named
 from torchrepro_lint.rng.draws import draw_of, may_draw

@@ -6,8 +6,7 @@ from __future__ import annotations
 import ast
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.store import remembered
+from torchrepro_lint.dataflow import Program, remembered
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.project import roles
 from torchrepro_lint.project.contents import is_test

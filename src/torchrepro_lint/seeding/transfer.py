@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from functools import cache
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow import Program
 from torchrepro_lint.dataflow.conditions import conditions, known
 from torchrepro_lint.dataflow.frames import Frame
 from torchrepro_lint.dataflow.options import Options
-from torchrepro_lint.dataflow.program import Program
 from torchrepro_lint.index import Scope, last_name
 from torchrepro_lint.project.versions import may_be
 from torchrepro_lint.rng import FAMILIES

@@ -11,10 +11,8 @@ import sys
 from collections.abc import Collection, Iterable
 
 from torchrepro_lint import catalogue
+from torchrepro_lint.dataflow import Program, remembered, start_of
 from torchrepro_lint.dataflow.abstract_values import Constant, Display, Result
-from torchrepro_lint.dataflow.program import Program
-from torchrepro_lint.dataflow.sites import start_of
-from torchrepro_lint.dataflow.store import remembered
 from torchrepro_lint.index import ModuleFacts, Scope, last_name
 from torchrepro_lint.project.contents import called_in, is_test
 from torchrepro_lint.rng.updates import is_on_optimizer
