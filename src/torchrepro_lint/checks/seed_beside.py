@@ -6,15 +6,8 @@ import ast
 import re
 from collections.abc import Sequence
 
-from torchrepro_lint.checks.seed_calls import (
-    SEED_CALLS,
-    SeedFix,
-    families_of,
-    is_for_own_draws,
-    leads,
-    may_be_left_out,
-    seed_calls,
-)
+from torchrepro_lint.checks import seed_calls
+from torchrepro_lint.checks.draft import Fix
 from torchrepro_lint.checks.seed_doubts import is_for_something_else
 from torchrepro_lint.dataflow import Program
 from torchrepro_lint.dataflow.execution_count import times
@@ -25,22 +18,24 @@ from torchrepro_lint.seeding.seeding import SEEDED, Seeding, SeedMet
 from torchrepro_lint.seeding.unseeded import Unseeded
 from torchrepro_lint.syntax import insert_after
 
-_NAMES = frozenset(".".join(call) for call in SEED_CALLS.values())
+_NAMES = frozenset(".".join(call) for call in seed_calls.SEED_CALLS.values())
 _SEEDS = re.compile(r"seed|random|rng|reprod|determin|init|set_?up", re.IGNORECASE)
 
 
-def beside(program: Program, seeding: Seeding, found: Unseeded) -> SeedFix | None:
+def beside(program: Program, seeding: Seeding, found: Unseeded) -> Fix | None:
     """Below a call that seeds another generator in any case, before all draws, with the seed that it is given."""
     first = min((w.number for w in found.draws.values() if w.process is None), default=0)
     for met in seeding.met:
         function = met.scope.function
-        is_near = met.scope.facts is seeding.entry.facts or _SEEDS.search(function.name) or leads(function, found)
+        is_near = (
+            met.scope.facts is seeding.entry.facts or _SEEDS.search(function.name) or seed_calls.leads(function, found)
+        )
         is_sure = met.process is None and met.sure and met.level == SEEDED and met.number < first
-        is_sure = is_sure and not may_be_left_out(program, met)
-        if is_sure and is_near and not is_for_own_draws(program, seeding, found, function):
-            edits = seeds_below(program, met, families_of(program, seeding, found, None))
+        is_sure = is_sure and not seed_calls.may_be_left_out(program, met)
+        if is_sure and is_near and not seed_calls.is_for_own_draws(program, seeding, found, function):
+            edits = seeds_below(program, met, seed_calls.families_of(program, seeding, found, None))
             if edits and times(program, met.scope) != "often":
-                return SeedFix(edits, is_for_something_else(met, program))
+                return Fix(edits, is_for_something_else(met, program))
     return None
 
 
@@ -50,7 +45,7 @@ def seeds_below(program: Program, met: SeedMet, families: Sequence[str]) -> tupl
     statement, seed = _last_of_seeds(facts, facts.statement(met.node)), _copied_seed(program, met)
     if seed is None or not families:
         return ()
-    lines, edits = seed_calls(met.scope, statement, families, seed)
+    lines, edits = seed_calls.seed_calls(met.scope, statement, families, seed)
     return (*edits, insert_after(facts, statement, *lines))
 
 

@@ -35,13 +35,6 @@ from torchrepro_lint.syntax import Import, also_imported, import_from, import_mo
 SEED_CALLS = {"python": ("random", "seed"), "numpy": ("numpy", "random.seed"), "torch": ("torch", "manual_seed")}
 
 
-class SeedFix(NamedTuple):
-    """The edits; `unsafe` where the value of the seed, or whether the program wants another, is not clear."""
-
-    edits: tuple[Edit, ...]
-    unsafe: bool = False
-
-
 class Number(NamedTuple):
     """The seed as it is written, with the import that its name needs; `is_known` where the program has one."""
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+from torchrepro_lint.checks.draft import Fix
 from torchrepro_lint.checks.seed_beside import beside
-from torchrepro_lint.checks.seed_calls import SeedFix, by_own_seeder, families_of, number_at, seed_calls
+from torchrepro_lint.checks.seed_calls import by_own_seeder, families_of, number_at, seed_calls
 from torchrepro_lint.checks.seed_doubts import is_unclear
 from torchrepro_lint.checks.seed_option import Declaration, negative_option, switched_on, with_default
 from torchrepro_lint.checks.seed_place import Place, inserted, place_of, works_of
@@ -27,7 +28,7 @@ from torchrepro_lint.syntax import import_module, indentation
 _ELSEWHERE = frozenset({"ray"})  # its tasks and actors run in workers: docs.ray.io/en/latest/ray-core/walkthrough.html
 
 
-def seed_fix(program: Program, seeding: Seeding, found: Unseeded) -> SeedFix | None:
+def seed_fix(program: Program, seeding: Seeding, found: Unseeded) -> Fix | None:
     """Seed the program, and each process that starts afresh; nothing where one of them is for a person to decide."""
     if _runs_elsewhere(seeding) or any(in_pool(witness, program) for witness in found.draws.values()):
         return None
@@ -45,7 +46,7 @@ def seed_fix(program: Program, seeding: Seeding, found: Unseeded) -> SeedFix | N
     known = [fix for fix in made if fix is not None]
     if len(known) < len(made) or not known:
         return None
-    return SeedFix(tuple(dict.fromkeys(e for fix in known for e in fix.edits)), any(fix.unsafe for fix in known))
+    return Fix(tuple(dict.fromkeys(e for fix in known for e in fix.edits)), any(fix.unsafe for fix in known))
 
 
 def _runs_elsewhere(seeding: Seeding) -> bool:
@@ -53,7 +54,7 @@ def _runs_elsewhere(seeding: Seeding) -> bool:
     return any(facts.packages & _ELSEWHERE for facts in seeding.visited)
 
 
-def _in_process(program: Program, seeding: Seeding, found: Unseeded, process: Scope) -> SeedFix | None:
+def _in_process(program: Program, seeding: Seeding, found: Unseeded, process: Scope) -> Fix | None:
     """At the top of what the processes run; not where it is called as well, by a process that may have seeded."""
     sites = program.callers_of(process) or ()
     if any(scope.facts.parents.get(site) is not None for site, scope in sites):
@@ -65,7 +66,7 @@ def _in_process(program: Program, seeding: Seeding, found: Unseeded, process: Sc
     return _seeded(program, seeding, found, place, families, ranks, process)
 
 
-def _in_program(program: Program, seeding: Seeding, found: Unseeded) -> SeedFix | None:
+def _in_program(program: Program, seeding: Seeding, found: Unseeded) -> Fix | None:
     entry, facts = seeding.entry, seeding.entry.facts
     families = families_of(program, seeding, found, None)
     works = list(works_of(seeding, found, None, families))
@@ -100,7 +101,7 @@ def _seeded(
     families: Sequence[str],
     ranks: RankSeed | None,
     process: Scope | None,
-) -> SeedFix | None:
+) -> Fix | None:
     """The seed calls at a place, with the imports that they need."""
     if place is None or ranks is None or (ranks.variable and place.scope.binding_scope(ranks.added) is not None):
         return None
@@ -117,7 +118,7 @@ def _seeded(
         edits = (*edits, *with_default(switched, str(usual_seed(switched.facts, program)), program))
     is_renamed = any(line.lstrip().startswith("_") for line in lines)  # the module's name has another use
     is_doubtful = ranks.is_alike or is_renamed or is_unclear(seeding, process, families, place, program)
-    return SeedFix((*edits, inserted(place, lines)), is_doubtful)
+    return Fix((*edits, inserted(place, lines)), is_doubtful)
 
 
 def _negative_option(seeding: Seeding, place: Place) -> Declaration | None:

@@ -8,8 +8,9 @@ import ast
 import re
 from typing import NamedTuple
 
+from torchrepro_lint.checks.draft import Fix
 from torchrepro_lint.checks.seed_beside import seeds_below
-from torchrepro_lint.checks.seed_calls import SeedFix, families_of
+from torchrepro_lint.checks.seed_calls import families_of
 from torchrepro_lint.checks.seed_doubts import is_for_something_else, warns
 from torchrepro_lint.dataflow import Program
 from torchrepro_lint.dataflow.binding import keyword_value
@@ -82,7 +83,7 @@ def _off_by_default(name: str, facts: ModuleFacts) -> list[Declaration]:
     return [Declaration(call, facts) for call in takes_integers(name, facts)]
 
 
-def switched_on(program: Program, seeding: Seeding, found: Unseeded, process: Scope | None = None) -> SeedFix | None:
+def switched_on(program: Program, seeding: Seeding, found: Unseeded, process: Scope | None = None) -> Fix | None:
     """The default of the option without which the program, or what a process runs, does not seed, with the seeds that
     are missing there."""
     first = min((w.number for w in found.draws.values() if w.process is process), default=0)
@@ -98,7 +99,7 @@ def switched_on(program: Program, seeding: Seeding, found: Unseeded, process: Sc
         is_enough = bool(added) or not missing or done.issuperset(found.draws)
         number = str(usual_seed(option.facts, program) or int(_wants_more_than_none(last)))
         edits = (*with_default(option, number, program), *added)
-        return SeedFix(edits, warns(last) or is_for_something_else(last, program)) if is_enough else None
+        return Fix(edits, warns(last) or is_for_something_else(last, program)) if is_enough else None
     return None
 
 

@@ -18,7 +18,7 @@ from torchrepro_lint.dataflow.reachability import reached_by_default
 from torchrepro_lint.index import ModuleFacts, Scope
 from torchrepro_lint.model import Certainty, Edit, Level, Range
 from torchrepro_lint.project.unknown import UNKNOWN
-from torchrepro_lint.rng.generators import fallback, is_given_a_state, is_only_drawn_from, names_something
+from torchrepro_lint.rng.generators import is_given_a_state, is_only_drawn_from, leaving_out, names_something
 from torchrepro_lint.rng.own_seed import generator_seed
 from torchrepro_lint.rng.predicates import about_seed
 from torchrepro_lint.rng.usual_seed import usual_seed
@@ -37,17 +37,16 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
             continue
         if not reached_by_default(call.node, call.scope, program, about_seed):
             continue
-        instead = fallback(call, program)
-        left_out = instead.callers if instead is not None else ()
-        if instead is not None and not left_out:
+        left_out = leaving_out(call, program)
+        if left_out is not None and not left_out:
             continue  # no caller is known that passes no generator
         draft = Draft(
             call.node,
             {"call": call.written, "seed": seed.scope.facts.text(seed.node) if isinstance(seed, Site) else ""},
             None if seed is None else "option" if certainty is Certainty.LIKELY else "none",
-            certainty=Certainty.LIKELY if instead is not None else certainty,
+            certainty=Certainty.LIKELY if left_out else certainty,
             properties={"family": row["family"]},
-            related=tuple(Place(scope.facts, caller, "called without a generator") for caller, scope in left_out),
+            related=tuple(Place(scope.facts, caller, "called without a generator") for caller, scope in left_out or ()),
             edits=_seeded(call, seed, certainty, program),
             unsafe=_is_variable(seed) or not runs_once(program, call.node, call.scope),
         )

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Literal
 
 from torchrepro_lint import catalogue
-from torchrepro_lint.checks.draft import Draft, Place
+from torchrepro_lint.checks.draft import Draft, Fix, Place
 from torchrepro_lint.checks.listed import listed
-from torchrepro_lint.checks.seeded_generator import GeneratorFix, seeded_generator
+from torchrepro_lint.checks.seeded_generator import seeded_generator
 from torchrepro_lint.checks.worker_seeding import is_for_several, is_out_of_reach, renewed_generator, seeded_workers
 from torchrepro_lint.dataflow import Call, Module, Program, Site, remembered
 from torchrepro_lint.dataflow.binding import keyword_value
@@ -86,7 +86,7 @@ def _draft(call: Call, draws: WorkerDraws, first: Call, program: Program) -> Dra
         return None
     values["families"] = listed([_WRITTEN[f] for f in FAMILIES if draws.first(f)])
     related = tuple(p for f in FAMILIES if (d := draws.first(f)) is not None for p in _place(d))
-    fix = seeded_generator(call, program) if not _is_in_order(call) else GeneratorFix()
+    fix = seeded_generator(call, program) if not _is_in_order(call) else Fix()
     return Draft(
         call.node, values, depends=(_SAME_STATE,), related=related, edits=fix.edits, unsafe=fix.unsafe,
         fix_title="Give the loader its own seeded generator",

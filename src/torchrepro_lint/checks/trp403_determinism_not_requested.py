@@ -40,20 +40,16 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
 
 def _kernel_on_gpu(seeding: Seeding, program: Program) -> tuple[ast.AST, Scope] | None:
     """The first call whose kernel is chosen at run time, in a program that uses a GPU."""
-    from torchrepro_lint.kernels.convolutions import (
-        files_chosen_by_name,  # imported late: few files get this far
-        first_kernel,
-        imported_kernel,
-    )
+    from torchrepro_lint.kernels import convolutions
     from torchrepro_lint.kernels.programs import uses_gpu
 
     files = seeding.visited
     if not uses_gpu(files, program):
         return None
     return (
-        first_kernel(files, program)
-        or first_kernel(files_chosen_by_name(files, program), program)
-        or imported_kernel(files, program)
+        convolutions.first_kernel(files, program)
+        or convolutions.first_kernel(convolutions.files_chosen_by_name(files, program), program)
+        or convolutions.imported_kernel(files, program)
     )
 
 
