@@ -7,13 +7,10 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from sys import intern
-from typing import TYPE_CHECKING
 
 from torchrepro_lint.project.kinds import IMPORTS
-
-if TYPE_CHECKING:
-    from torchrepro_lint.project.modules import ModuleFinder
-    from torchrepro_lint.project.text import ProjectText
+from torchrepro_lint.project.modules import ModuleFinder
+from torchrepro_lint.project.text import ProjectText
 
 MAX_USERS = 32  # files that use others, nearest first
 _IMPORT = r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n#]*)|import[ \t]+([\w., \t]+))"
