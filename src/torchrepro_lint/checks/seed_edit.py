@@ -10,10 +10,9 @@ import ast
 from collections.abc import Sequence
 
 from torchrepro_lint.checks.draft import Fix
-from torchrepro_lint.checks.seed_beside import beside
 from torchrepro_lint.checks.seed_calls import by_own_seeder, families_of, number_at, seed_calls
 from torchrepro_lint.checks.seed_doubts import is_unclear
-from torchrepro_lint.checks.seed_option import Declaration, negative_option, switched_on, with_default
+from torchrepro_lint.checks.seed_met import Declaration, beside, negative_option, switched_on, with_default
 from torchrepro_lint.checks.seed_place import Place, inserted, place_of, works_of
 from torchrepro_lint.dataflow import Program
 from torchrepro_lint.index import Scope

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from torchrepro_lint.index import ModuleFacts
+from torchrepro_lint.project.contents import Outline, outline_from, outline_of
 from torchrepro_lint.project.kinds import CODE, MATCHES, OUTLINE, SAYS, SEARCH_PATH, TEXT
-from torchrepro_lint.project.outlines import Outline, outline_from, outline_of
 from torchrepro_lint.project.search_path import SearchPath, may_set_path, search_path_from, search_path_of
 from torchrepro_lint.tracking import Question, Tracker, Untracked
 
