@@ -11,7 +11,6 @@ import ast
 import sys
 from collections.abc import Collection, Sequence
 from itertools import chain
-from pathlib import Path
 from typing import NamedTuple
 
 from torchrepro_lint import catalogue
@@ -213,7 +212,7 @@ def _known(seeder: OwnSeeder, scope: Scope, at: ast.stmt, program: Program) -> I
 
 def _starred(function: Scope, facts: ModuleFacts) -> list[Binding]:
     """The import of all names of a function's file that gives it to another file."""
-    module = Path(function.facts.source.path).stem
+    module = function.facts.source.path.stem
     is_given = not function.name.startswith("_") and "__all__" not in function.facts.scope.bindings
     return [b for b in facts.star_imports if b.target.rpartition(".")[2] == module] if is_given else []
 
@@ -236,7 +235,7 @@ def _as_beside(seeder: OwnSeeder, facts: ModuleFacts, packages: Collection[str],
     """The module from which a program in the same folder imports the function, where that runs nothing and needs no
     package that this program does not import."""
     home, name = seeder.function.facts, seeder.function.name
-    own, folder = Path(home.source.path), Path(facts.source.path).parent
+    own, folder = home.source.path, facts.source.path.parent
     is_quiet = all(isinstance(n, _HARMLESS) or n is home.guard or is_docstring(n) for n in home.tree.body)
     if (
         not is_quiet

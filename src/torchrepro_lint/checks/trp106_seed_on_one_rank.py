@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.dataflow import Module, Program, remembered
@@ -36,7 +35,7 @@ def check(module: Module, program: Program) -> Iterator[Draft]:
 def _seeded_everywhere(module: Module, program: Program) -> frozenset[str]:
     """The families that every process seeds, in this file or in one that it works with; a helper counts where it
     is called."""
-    own = Path(module.facts.source.path)
+    own = module.facts.source.path
     others = {*program.project.users([own]), *program.project.reachable(own)}
     near = (path for path in program.project.text.containing("seed") or () if path != own and path in others)
     files = (module.facts, *program.loaded(near))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from torchrepro_lint import catalogue
 from torchrepro_lint.checks.draft import Draft, Place
@@ -65,7 +64,7 @@ def _set_elsewhere(module: Module, program: Program, variable: str) -> bool:
     paths = program.project.text.mentioning(variable)
     if paths is None:
         return True
-    others = program.loaded(path for path in paths if path != Path(module.facts.source.path))
+    others = program.loaded(path for path in paths if path != module.facts.source.path)
     return any(named_in(facts, variable) for facts in others) or bool(
         program.project.disk(in_scripts, str(program.project.root), variable)
     )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Literal
 
 from torchrepro_lint import catalogue
@@ -58,7 +57,7 @@ def turned_on_anywhere(module: Module, program: Program, *, inductor: bool = Fal
         return True
     words = ("use_deterministic_algorithms", "set_deterministic_debug_mode", "deterministic=True")
     paths = {p for word in words for p in program.project.text.containing(word) or ()}
-    files = program.loaded(sorted(paths - {Path(module.facts.source.path)})[:MAX_FILES])
+    files = program.loaded(sorted(paths - {module.facts.source.path})[:MAX_FILES])
     others = (Module(facts, program) for facts in files)
     return any(any(turned_on(other, inductor=inductor)) for other in others)
 

@@ -42,7 +42,7 @@ def usual_seed(facts: ModuleFacts, program: Program) -> int:
 
 @remembered
 def _usual(facts: ModuleFacts, program: Program) -> int:
-    project, own = program.project, Path(facts.source.path)
+    project, own = program.project, facts.source.path
     speaking, reachable = _speaking(program), program.project.reachable(own)
     for files in ([own], [path for path in speaking.every if path in reachable and path != own]):
         counts = Counter(number for path in files[:MAX_FILES] for number in _spoken(path, program).numbers)
