@@ -474,6 +474,8 @@ class Values(Evaluation["list[Origin]"]):
     """The abstract values of expressions: every possibility that can be seen, each once, in the order in which they
     are written; `Unknown` among them means that there may be others."""
 
+    are_defaults = False  # whether options name the configuration file that they name by default
+
     def __init__(self, project: Project, callers_of: CallersOf, store: Store | None = None) -> None:
         super().__init__(AbstractValues(), project.names, callers_of, self)
         self._project = project
@@ -528,13 +530,11 @@ class Values(Evaluation["list[Origin]"]):
     @cached_property
     def configured(self) -> ConfiguredValues:
         """What configuration files say."""
-        return self._new_configured()
-
-    def _new_configured(self) -> ConfiguredValues:
         from torchrepro_lint.dataflow.configured_values import ConfiguredValues  # few programs read one
         from torchrepro_lint.dataflow.paths import Paths
 
-        return ConfiguredValues(self._project, Evaluation(Paths(), self._names, self._callers_of, self).ask)
+        paths = Paths(defaults=self.are_defaults)
+        return ConfiguredValues(self._project, Evaluation(paths, self._names, self._callers_of, self).ask)
 
     def method_of(self, parameter: Parameter, name: str) -> Scope | None:
         """The method of a parameter that nobody is seen to pass, by the class that it is annotated with."""
