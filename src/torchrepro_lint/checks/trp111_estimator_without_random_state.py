@@ -13,7 +13,7 @@ from torchrepro_lint.elements import Certainty
 from torchrepro_lint.project.contents import is_test
 from torchrepro_lint.rng.estimators import SEED, position, unseeded
 from torchrepro_lint.rng.own_seed import seed_text
-from torchrepro_lint.seeding.numpy_seed import is_reported, is_unseeded, may_be_seeded
+from torchrepro_lint.seeding.seedings import is_reported, is_unseeded, may_be_seeded
 
 
 def check(module: Module, program: Program) -> Iterator[Draft]:
