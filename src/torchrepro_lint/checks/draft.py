@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from torchrepro_lint.elements import Certainty, Level, Property
 from torchrepro_lint.index import ModuleFacts
-from torchrepro_lint.model import Edit, Related
+
+if TYPE_CHECKING:
+    from torchrepro_lint.model import Edit, Related
 
 
 class Place(NamedTuple):

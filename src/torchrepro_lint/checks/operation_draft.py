@@ -1,19 +1,21 @@
-"""A verdict on an operation as the draft of a finding, for TRP501 to TRP504: the values in their messages, the
+"""The verdicts of a file, for TRP501 to TRP504, and one as the draft of a finding: the values in their messages, the
 properties that it takes to run the operation, and what was measured of it.
+
+Imports the analysis of operations only for files that call one.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from torchrepro_lint.checks.draft import Draft, Place
 from torchrepro_lint.checks.listed import listed
-from torchrepro_lint.dataflow import Program, Site
+from torchrepro_lint.dataflow import Module, Program, Site
 from torchrepro_lint.elements import Certainty, Property
 from torchrepro_lint.evidence import DTYPE
-from torchrepro_lint.kernels.triggers import GETTER
+from torchrepro_lint.kernels.triggers import GETTER, any_called
 
 if TYPE_CHECKING:
     from torchrepro_lint.kernels.arguments import OperationCall
@@ -35,6 +37,14 @@ _PASS = {
 _METHODS = {"half": "float16", "bfloat16": "bfloat16", "double": "float64", "float": "float32"}
 _DTYPES = {f"torch.{name}": name for name in ("float16", "bfloat16", "float32", "float64")} | {"torch.half": "float16"}
 _KEEP = ("contiguous", "flatten", "reshape", "view", "transpose", "permute", "detach", "clone", "requires_grad_")
+
+
+def verdicts_of(module: Module, program: Program, *, own: bool = True) -> Iterator[OperationVerdict]:
+    """Those on PyTorch's own operations, or on those of other packages."""
+    if any_called(module.facts):
+        from torchrepro_lint.kernels.verdicts import verdicts
+
+        yield from (v for v in verdicts(module, program) if (v.operation.package == "torch") is own)
 
 
 def draft_of(verdict: OperationVerdict, program: Program, message: str | None, *, raises: bool = False) -> Draft:
