@@ -428,7 +428,8 @@ class Evaluation(Generic[V]):
 
     def _read(self, callee: str, call: ast.Call, scope: Scope) -> V | None:
         """What a call gives that reads a configuration file, or hands on what was read."""
-        if all(callee not in catalogue.names("configurations", kind) for kind in ("readers", "wrappers")):
+        names = catalogue.names
+        if callee not in names("configurations", "readers") and callee not in names("configurations", "wrappers"):
             return None
         return self._several(self._values.configured.read(callee, call, scope, self._origins))
 
