@@ -19,7 +19,7 @@ from torchrepro_lint.checks.worker_seeding import homes
 from torchrepro_lint.dataflow import Program
 from torchrepro_lint.dataflow.abstract_values import Constant, is_configured
 from torchrepro_lint.dataflow.conditions import conditions
-from torchrepro_lint.dataflow.enclosing import calls_in
+from torchrepro_lint.dataflow.enclosing import ONLY_BINDS, calls_in
 from torchrepro_lint.dataflow.options import outcome
 from torchrepro_lint.dataflow.outcomes import Truth
 from torchrepro_lint.index import Binding, ModuleFacts, Scope
@@ -36,7 +36,6 @@ from torchrepro_lint.syntax import Import, also_imported, import_from, import_mo
 
 SEED_CALLS = {"python": ("random", "seed"), "numpy": ("numpy", "random.seed"), "torch": ("torch", "manual_seed")}
 MAX_FILES = 20  # of a project that seed
-_HARMLESS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 class Number(NamedTuple):
@@ -236,7 +235,7 @@ def _as_beside(seeder: OwnSeeder, facts: ModuleFacts, packages: Collection[str],
     package that this program does not import."""
     home, name = seeder.function.facts, seeder.function.name
     own, folder = home.source.path, facts.source.path.parent
-    is_quiet = all(isinstance(n, _HARMLESS) or n is home.guard or is_docstring(n) for n in home.tree.body)
+    is_quiet = all(isinstance(n, ONLY_BINDS) or n is home.guard or is_docstring(n) for n in home.tree.body)
     if (
         not is_quiet
         or not home.packages <= sys.stdlib_module_names | {*packages}
