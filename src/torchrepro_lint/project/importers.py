@@ -7,10 +7,13 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from sys import intern
+from typing import TYPE_CHECKING
 
 from torchrepro_lint.project.kinds import IMPORTS
-from torchrepro_lint.project.modules import ModuleFinder
-from torchrepro_lint.project.text import ProjectText
+
+if TYPE_CHECKING:
+    from torchrepro_lint.project.modules import ModuleFinder
+    from torchrepro_lint.project.text import ProjectText
 
 MAX_USERS = 32  # files that use others, nearest first
 _IMPORT = r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n#]*)|import[ \t]+([\w., \t]+))"
